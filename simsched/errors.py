@@ -1,0 +1,50 @@
+"""The error family: every error a user can cause is a `SimschedError` with one clear line."""
+
+from __future__ import annotations
+
+
+class SimschedError(Exception):
+    """Base of all errors that simsched raises on bad input; the message says what to do."""
+
+
+class SpecError(SimschedError):
+    """A `name[key=value,...]` string is malformed, or names something that is not registered."""
+
+
+class GraphError(SimschedError):
+    """A task graph is impossible: a cycle, a self-loop, an unknown endpoint, a negative duration."""
+
+
+class FormatError(SimschedError):
+    """A file is not what it claims to be; the message names the file and the place."""
+
+
+class MachineError(SimschedError):
+    """A machine file or a variation of a machine is impossible; all mistakes are listed."""
+
+
+class CostError(SimschedError):
+    """A task's seconds cannot be told: no duration, and no FLOPs or bytes to estimate them from."""
+
+
+class LayoutError(SimschedError):
+    """A layout `k x w` is malformed or does not fit the machine or the policy."""
+
+
+class PolicyError(SimschedError):
+    """A policy asked for something impossible; the message tells the task's story."""
+
+
+class EngineError(SimschedError):
+    """The replay engine asked for is not there or cannot do what is asked."""
+
+
+class MissingExtraError(SimschedError, ImportError):
+    """An optional library is missing; the message is the line to type."""
+
+    def __init__(self, library: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs {library}, which is not installed: pip install 'simsched[{extra}]'")
+
+
+class NativeMissingWarning(UserWarning):
+    """Said once, on use: the compiled module is missing, and how to get it."""

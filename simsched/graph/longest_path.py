@@ -1,0 +1,75 @@
+"""Longest paths through a task graph: levels, depths, the critical path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import GraphError
+from simsched.graph.adjacency import Csr, Index
+from simsched.native import core
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import Seconds, TaskGraph
+
+
+def longest_path_to_sinks(graph: TaskGraph, seconds: npt.ArrayLike) -> Seconds:
+    """Return, for each task, the longest accumulated time from it to a sink, itself included.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    seconds : array_like of float, shape (n,)
+        Seconds of each task.
+
+    Raises
+    ------
+    GraphError
+        If `seconds` has another length, or holds NaN: the level of a task of unknown length is unknown.
+    """
+    weights = np.ascontiguousarray(seconds, np.float64)
+    if weights.shape != (graph.n_tasks,):
+        raise GraphError(f"seconds have shape {weights.shape}; expected ({graph.n_tasks},)")
+    if np.isnan(weights).any():
+        task = int(np.isnan(weights).argmax())
+        raise GraphError(f"task {task} ({graph.task_name(task)!r}) has no duration; give the seconds of all tasks")
+    return longest_path(graph.successors, np.ascontiguousarray(graph.topological_order[::-1]), weights)
+
+
+def depths(graph: TaskGraph) -> npt.NDArray[np.int32]:
+    """Return, for each task, the number of edges on the longest path from a source to it."""
+    hops = longest_path(graph.predecessors, graph.topological_order, np.ones(graph.n_tasks))
+    return hops.astype(np.int32) - 1
+
+
+def longest_path(neighbours: Csr, order: Index, weights: Seconds) -> Seconds:
+    """Return `weights[i] + max(result of i's neighbours, 0 if none)`, every neighbour standing before i in `order`.
+
+    The compiled twin and this loop do the same additions in the same order: the results are equal bit by bit.
+    """
+    native = core()
+    if native is not None:
+        return native.longest_path(neighbours.indptr, neighbours.indices, order, weights)
+    result = weights.tolist()
+    starts, columns = neighbours.indptr.tolist(), neighbours.indices.tolist()
+    for i in order.tolist():
+        best = 0.0
+        for j in columns[starts[i] : starts[i + 1]]:
+            best = max(best, result[j])
+        result[i] += best
+    return np.asarray(result, np.float64)
+
+
+def critical_path(graph: TaskGraph, levels: Seconds) -> list[int]:
+    """Return the tasks of a longest path, first to last; ties go to the lower index."""
+    if not graph.n_tasks:
+        return []
+    sources = np.flatnonzero(graph.predecessors.degrees() == 0)
+    task = int(sources[levels[sources].argmax()])
+    path = [task]
+    while len(after := graph.successors.neighbours(task)):
+        task = int(after[levels[after].argmax()])
+        path.append(task)
+    return path

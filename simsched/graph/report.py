@@ -1,0 +1,46 @@
+"""What an import kept, dropped and suspects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from simsched.html import card
+
+
+@dataclass
+class ImportReport:
+    """How a graph came to be, in numbers and sentences.
+
+    Parameters
+    ----------
+    source : str
+        Where the graph came from: a file's name, "edges", "networkx", ...
+    format : str
+        Name of the format that read it; empty for a graph built in Python.
+    facts : dict of str to number or str
+        Measured facts of the import, each key with its unit: `tasks`, `edges`, `span_s`, `covered_share`, ...
+    notes : list of str
+        What a reader should know before trusting the graph: what was dropped, merged, suspected, and why.
+    """
+
+    source: str
+    format: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def note(self, sentence: str) -> None:
+        """Add a sentence."""
+        self.notes.append(sentence)
+
+    def __str__(self) -> str:
+        lines = [f"{self.source}" + (f" ({self.format})" if self.format else "")]
+        lines += [f"  {key:<28} {_shown(value)}" for key, value in self.facts.items()]
+        return "\n".join(lines + [f"  - {note}" for note in self.notes])
+
+    def _repr_html_(self) -> str:
+        return card(self.source, {k: _shown(v) for k, v in self.facts.items()}, self.notes)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

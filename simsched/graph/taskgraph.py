@@ -1,0 +1,306 @@
+"""`TaskGraph`: the DAG as columns and CSR adjacency, never as one Python object a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import GraphError
+from simsched.graph.adjacency import Csr, Index, topological_order
+from simsched.graph.columns import LabelColumn, TextColumn
+from simsched.graph.report import ImportReport
+from simsched.graph.shapes import Shape, parse_shape
+from simsched.html import card
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+
+    from simsched.schedule import Schedule
+
+Seconds = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RecordedOn:
+    """The machine that recorded the durations, as far as it is known.
+
+    Parameters
+    ----------
+    name : str
+        Processor model.
+    core_flops : float or None
+        Floating-point operations a second that one core reached in a matrix product (FP32).
+    core_bandwidth_Bps : float or None
+        Bytes a second that one core reached in a copy.
+    """
+
+    name: str
+    core_flops: float | None = None
+    core_bandwidth_Bps: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """When and where each task really ran.
+
+    Parameters
+    ----------
+    start_s, finish_s : float64 arrays, shape (n,)
+        Seconds from the first start.
+    lanes : int32 array, shape (n,)
+        The worker or thread that ran each task, numbered from 0.
+    lane_names : tuple of str
+        What the recording calls them.
+    """
+
+    start_s: Seconds
+    finish_s: Seconds
+    lanes: npt.NDArray[np.int32]
+    lane_names: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TaskGraph:
+    """A directed acyclic graph of tasks.
+
+    Make one with `from_edges`, `from_networkx`, `from_frames` or `simsched.load`; the constructor is for
+    code that has checked its arrays already.
+
+    Parameters
+    ----------
+    successors : Csr
+        Edges, by source.
+    durations_s : float64 array, shape (n,)
+        Recorded seconds; NaN where unknown.
+    widths : int32 array, shape (n,)
+        Threads that ran the task when its duration was recorded.
+    flops : float64 array, shape (n,)
+        Floating-point operations; NaN where unknown.
+    bytes_B : float64 array, shape (n,)
+        Bytes read and written; NaN where unknown.
+    kinds : LabelColumn
+        What each task does (`MatMul`); "" where unknown.
+    shapes : LabelColumn
+        Shapes of each task's inputs as text (`64x512;512x512`); "" where unknown. See `shape`.
+    scopes : LabelColumn
+        Where in the program each task belongs (`encoder/layer1`), outermost first; "" where unknown.
+    names : TextColumn or None
+        Names; None where tasks have none, and then they are called by kind and index.
+    name : str
+        Name of the graph.
+    recorded_on : RecordedOn or None
+        The machine that recorded the durations.
+    report : ImportReport
+        What the import kept, dropped and suspects.
+    recording : Recording or None
+        When and where each task really ran, where the graph was imported from a run.
+    """
+
+    successors: Csr
+    durations_s: Seconds
+    widths: npt.NDArray[np.int32]
+    flops: Seconds
+    bytes_B: Seconds
+    kinds: LabelColumn
+    shapes: LabelColumn
+    scopes: LabelColumn
+    names: TextColumn | None = None
+    name: str = "graph"
+    recorded_on: RecordedOn | None = None
+    report: ImportReport = field(default_factory=lambda: ImportReport("arrays"))
+    recording: Recording | None = None
+
+    def __post_init__(self) -> None:
+        # Graphs are shared between replays: a change in place would change results already handed out.
+        for array in (self.durations_s, self.widths, self.flops, self.bytes_B):
+            array.setflags(write=False)
+
+    @classmethod
+    def from_edges(
+        cls,
+        durations_s: npt.ArrayLike,
+        edges: npt.ArrayLike | Iterable[Sequence[int]] = (),
+        *,
+        kinds: Sequence[str] | str | None = None,
+        names: Sequence[str] | None = None,
+        shapes: Sequence[str | Shape] | None = None,
+        scopes: Sequence[str] | None = None,
+        flops: npt.ArrayLike | None = None,
+        bytes_B: npt.ArrayLike | None = None,
+        widths: npt.ArrayLike = 1,
+        name: str = "graph",
+        recorded_on: RecordedOn | None = None,
+        report: ImportReport | None = None,
+        recording: Recording | None = None,
+    ) -> TaskGraph:
+        """Build a graph from arrays.
+
+        Parameters
+        ----------
+        durations_s : array_like of float, shape (n,)
+            Recorded seconds of each task; NaN where unknown.
+        edges : (m, 2) array or iterable of pairs
+            Task indices (before, after). Duplicates are merged, and the report says so.
+        kinds : sequence of str or str, optional
+            Kind of each task, or one for all.
+        names, scopes : sequence of str, optional
+            See `TaskGraph`.
+        shapes : sequence, optional
+            Of each task the shapes of its inputs, as tuples of tuples or as text (`64x512;512x512`).
+        flops, bytes_B : array_like of float, shape (n,), optional
+            Work of each task; NaN where unknown.
+        widths : array_like of int, shape (n,), or int
+            Threads that ran each task when it was recorded.
+
+        Raises
+        ------
+        GraphError
+            On a cycle (one is named), a self-loop, an unknown endpoint, a negative or infinite number,
+            or columns of different lengths.
+
+        Examples
+        --------
+        >>> graph = TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)], kinds="MatMul")
+        >>> graph.n_tasks, graph.n_edges, graph.critical_path_s
+        (3, 2, 5.0)
+        """
+        from simsched.graph.build import build
+
+        return build(
+            durations_s, edges, kinds=kinds, names=names, shapes=shapes, scopes=scopes, flops=flops,
+            bytes_B=bytes_B, widths=widths, name=name, recorded_on=recorded_on, report=report,
+            recording=recording,
+        )  # fmt: skip
+
+    @classmethod
+    def from_networkx(cls, graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> TaskGraph:
+        """Build a graph from a `networkx.DiGraph`; see `simsched.graph.interop.from_networkx`."""
+        from simsched.graph.interop import from_networkx
+
+        return from_networkx(graph, duration=duration)
+
+    @classmethod
+    def from_frames(cls, tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph") -> TaskGraph:
+        """Build a graph from two tables; see `simsched.graph.interop.from_frames`."""
+        from simsched.graph.interop import from_frames
+
+        return from_frames(tasks, edges, name=name)
+
+    def to_networkx(self) -> nx.DiGraph[int]:
+        """Return a `networkx.DiGraph` whose nodes are task indices, with every column as an attribute."""
+        from simsched.graph.interop import to_networkx
+
+        return to_networkx(self)
+
+    def to_frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return the tables of tasks (one row a task) and of edges (`before`, `after`)."""
+        from simsched.graph.interop import to_frames
+
+        return to_frames(self)
+
+    @property
+    def n_tasks(self) -> int:
+        """Number of tasks."""
+        return self.successors.n
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return len(self.successors.indices)
+
+    @cached_property
+    def predecessors(self) -> Csr:
+        """Edges, by target."""
+        return self.successors.transposed()
+
+    @cached_property
+    def topological_order(self) -> Index:
+        """Task indices, every task before its successors."""
+        order = topological_order(self.successors)
+        if order is None:
+            raise GraphError(f"graph {self.name!r} has a cycle; build it with TaskGraph.from_edges to see which")
+        return order
+
+    def levels(self, seconds: npt.ArrayLike | None = None) -> Seconds:
+        """Return the level of each task: the longest accumulated time from it to a sink, itself included.
+
+        Parameters
+        ----------
+        seconds : array_like of float, shape (n,), optional
+            Seconds of each task; the recorded durations when not given.
+        """
+        from simsched.graph.longest_path import longest_path_to_sinks
+
+        return longest_path_to_sinks(self, self.durations_s if seconds is None else seconds)
+
+    @cached_property
+    def depths(self) -> npt.NDArray[np.int32]:
+        """Number of edges on the longest path from a source to each task."""
+        from simsched.graph.longest_path import depths
+
+        return depths(self)
+
+    @cached_property
+    def critical_path_s(self) -> float:
+        """Seconds of the longest path through the recorded durations; NaN if one of them is unknown."""
+        if np.isnan(self.durations_s).any():
+            return float("nan")
+        return float(self.levels().max(initial=0.0))
+
+    @cached_property
+    def work_s(self) -> float:
+        """Sum of the recorded durations; NaN if one of them is unknown."""
+        return float(self.durations_s.sum())
+
+    def critical_path(self, seconds: npt.ArrayLike | None = None) -> list[int]:
+        """Return the tasks of a longest path, first to last; ties go to the lower index."""
+        from simsched.graph.longest_path import critical_path
+
+        return critical_path(self, self.levels(seconds))
+
+    @cached_property
+    def recorded(self) -> Schedule | None:
+        """The measured schedule, where the graph was imported from a run."""
+        from simsched.schedule import Schedule
+
+        return None if self.recording is None else Schedule.from_recording(self, self.recording)
+
+    def task_name(self, task: int) -> str:
+        """Return the name of a task; tasks without one are called by kind and index."""
+        if self.names is not None:
+            return self.names[task]
+        return f"{self.kinds[task] or 'task'} {task}"
+
+    def shape(self, task: int) -> Shape:
+        """Return the shapes of a task's inputs; () where unknown."""
+        return parse_shape(self.shapes[task])
+
+    def save(self, path: str) -> None:
+        """Write the graph to one file, documented in `simsched.graph.storage`."""
+        from simsched.graph.storage import save
+
+        save(self, path)
+
+    def __repr__(self) -> str:
+        return f"<TaskGraph {self.name!r}: {self.n_tasks} tasks, {self.n_edges} edges>"
+
+    def summary(self) -> Mapping[str, object]:
+        """Return the graph's numbers: tasks, edges, work, critical path, average parallelism, depth."""
+        facts: dict[str, object] = {"tasks": self.n_tasks, "edges": self.n_edges}
+        if self.n_tasks and not np.isnan(self.work_s):
+            facts["work_s"] = round(self.work_s, 9)
+            facts["critical_path_s"] = round(self.critical_path_s, 9)
+            if self.critical_path_s:
+                facts["average_parallelism"] = round(self.work_s / self.critical_path_s, 3)
+        facts["depth"] = int(self.depths.max(initial=-1)) + 1
+        facts["kinds"] = len(self.kinds.labels)
+        return facts
+
+    def _repr_html_(self) -> str:
+        return card(f"TaskGraph {self.name}", self.summary(), self.report.notes)

@@ -1,0 +1,39 @@
+#include "longest_path.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace simsched {
+
+void check(const Csr &graph) {
+    if (graph.indptr.empty() || graph.indptr.front() != 0 ||
+        graph.indptr.back() != static_cast<std::int64_t>(graph.indices.size()))
+        throw std::invalid_argument("indptr must run from 0 to the number of indices");
+    if (!std::is_sorted(graph.indptr.begin(), graph.indptr.end()))
+        throw std::invalid_argument("indptr must not decrease");
+    const auto n = static_cast<std::int32_t>(graph.n());
+    for (const auto j : graph.indices)
+        if (j < 0 || j >= n)
+            throw std::invalid_argument("index " + std::to_string(j) + " is outside a graph of " +
+                                        std::to_string(n) + " nodes");
+}
+
+void longest_path(const Csr &graph, std::span<const std::int32_t> order, std::span<const double> weights,
+                  std::span<double> result) {
+    check(graph);
+    const auto n = graph.n();
+    if (order.size() != n || weights.size() != n || result.size() != n)
+        throw std::invalid_argument("order and weights need one entry a node, " + std::to_string(n));
+    std::copy(weights.begin(), weights.end(), result.begin());
+    for (const auto i : order) {
+        if (i < 0 || static_cast<std::size_t>(i) >= n)
+            throw std::invalid_argument("order names node " + std::to_string(i) + ", which is not there");
+        double best = 0.0;
+        for (auto e = graph.indptr[i]; e < graph.indptr[i + 1]; ++e)
+            best = std::max(best, result[graph.indices[e]]);
+        result[i] += best;
+    }
+}
+
+} // namespace simsched

@@ -1,0 +1,6 @@
+"""`Schedule`: columns, metrics, bounds, exports."""
+
+from simsched.schedule.bounds import Bounds, bounds
+from simsched.schedule.schedule import Schedule
+
+__all__ = ["Bounds", "Schedule", "bounds"]

@@ -1,0 +1,42 @@
+"""The table of a schedule: one row a task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
+    from simsched.schedule.schedule import Schedule
+
+
+def tasks_frame(schedule: Schedule) -> pd.DataFrame:
+    """Return task, name, kind, ready_s, start_s, finish_s, width, executor, first_core and n_cores of every task."""
+    graph = schedule.graph
+    teams = schedule.teams
+    first = np.full(teams.n, -1, np.int32)
+    held = teams.degrees() > 0
+    first[held] = teams.indices[teams.indptr[:-1][held]]
+    return pd.DataFrame(
+        {
+            "task": np.arange(graph.n_tasks, dtype=np.int32),
+            "name": _names(graph),
+            "kind": pd.Categorical.from_codes(graph.kinds.codes.tolist(), list(graph.kinds.labels)),
+            "ready_s": schedule.ready_s,
+            "start_s": schedule.start_s,
+            "finish_s": schedule.finish_s,
+            "width": schedule.widths,
+            "executor": schedule.executor,
+            "first_core": first[schedule.team],
+            "n_cores": schedule.widths,
+        },
+        copy=False,
+    )
+
+
+def _names(graph: TaskGraph) -> list[str]:
+    if graph.names is not None:
+        return graph.names.to_list()
+    return [f"{kind or 'task'} {i}" for i, kind in enumerate(graph.kinds.to_list())]

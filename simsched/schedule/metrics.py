@@ -1,0 +1,68 @@
+"""Numbers of a schedule, each defined in one line with its unit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.graph.longest_path import longest_path_to_sinks
+
+if TYPE_CHECKING:
+    from simsched.schedule.schedule import Schedule
+
+
+def metrics(schedule: Schedule) -> dict[str, float]:
+    """Return the schedule's numbers.
+
+    Returns
+    -------
+    dict
+        makespan_s
+            Seconds from the first start to the last finish.
+        utilization
+            Core-seconds held by running tasks, over cores times makespan.
+        critical_path_s
+            Seconds of the longest path through the graph, each task alone on the width it ran with.
+        work_core_s
+            Core-seconds held by running tasks.
+        area_s
+            Core-seconds of the tasks, each alone on the width it ran with, over the machine's cores.
+        gap_to_bound
+            Makespan over the larger of `critical_path_s` and `area_s`, minus 1.
+        mean_corunning
+            Tasks running at the same time, averaged over the makespan.
+        max_corunning
+            Most tasks running at the same time.
+        cores_used
+            Cores that ran at least one task.
+        queue_wait_s
+            Seconds between ready and start, summed over tasks.
+    """
+    busy = schedule.finish_s - schedule.start_s
+    makespan = schedule.makespan_s
+    path = float(longest_path_to_sinks(schedule.graph, schedule.alone_s).max(initial=0.0))
+    area = float((schedule.alone_s * schedule.widths).sum()) / schedule.n_cores if schedule.n_cores else 0.0
+    bound = max(path, area)
+    held = np.unique(schedule.team)
+    return {
+        "makespan_s": makespan,
+        "utilization": schedule.utilization,
+        "critical_path_s": path,
+        "work_core_s": float((busy * schedule.widths).sum()),
+        "area_s": area,
+        "gap_to_bound": makespan / bound - 1 if bound else 0.0,
+        "mean_corunning": float(busy.sum()) / makespan if makespan else 0.0,
+        "max_corunning": float(_most_at_once(schedule)),
+        "cores_used": float(len(np.unique(np.concatenate([schedule.teams.neighbours(t) for t in held])))) if len(held) else 0.0,
+        "queue_wait_s": float((schedule.start_s - schedule.ready_s).sum()),
+    }
+
+
+def _most_at_once(schedule: Schedule) -> int:
+    runs = schedule.finish_s > schedule.start_s
+    times = np.concatenate([schedule.start_s[runs], schedule.finish_s[runs]])
+    steps = np.repeat([1, -1], runs.sum())
+    # At one instant tasks finish before others start.
+    order = np.lexsort((steps, times))
+    return int(np.cumsum(steps[order]).max(initial=0))

@@ -1,0 +1,189 @@
+"""`Schedule`: what ran when, where and why, simulated or measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import SimschedError
+from simsched.graph.adjacency import Csr
+from simsched.graph.taskgraph import Recording, Seconds, TaskGraph
+from simsched.html import card
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from simsched.machine import Machine
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """The result of a replay, or of a real run: when each task was ready, started and finished, and on which cores.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        What ran.
+    ready_s, start_s, finish_s : float64 arrays, shape (n,)
+        Seconds from 0: last predecessor finished, task started, task finished.
+    teams : Csr
+        The distinct teams: row i holds the cores of team i, ascending.
+    team : int32 array, shape (n,)
+        The team that ran each task.
+    executor : int32 array, shape (n,)
+        The executor, worker or lane that ran each task.
+    start_order : int32 array, shape (n,)
+        Task indices in the order in which they were started.
+    alone_s : float64 array, shape (n,)
+        Seconds that each task takes on its width when nothing disturbs it.
+    n_cores : int
+        Cores of the machine (lanes, for a recorded run of an unknown machine).
+    machine : Machine or None
+        What it ran on.
+    policy, layout, engine : str
+        How it was scheduled; `engine` is "measured" for a real run.
+    seed : int
+        Seed of every random draw.
+    notes : tuple of str
+        Where the seconds came from, and what else a reader should know.
+    """
+
+    graph: TaskGraph
+    ready_s: Seconds
+    start_s: Seconds
+    finish_s: Seconds
+    teams: Csr
+    team: npt.NDArray[np.int32]
+    executor: npt.NDArray[np.int32]
+    start_order: npt.NDArray[np.int32]
+    alone_s: Seconds
+    n_cores: int
+    machine: Machine | None = None
+    policy: str = ""
+    layout: str = ""
+    engine: str = ""
+    seed: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def from_recording(cls, graph: TaskGraph, recording: Recording) -> Schedule:
+        """Return the measured schedule of a recorded run; its lanes are its cores."""
+        lanes = len(recording.lane_names)
+        ready = np.zeros(graph.n_tasks)
+        np.maximum.at(ready, graph.successors.indices, recording.finish_s[graph.successors.sources()])
+        return cls(
+            graph=graph,
+            ready_s=ready,
+            start_s=recording.start_s,
+            finish_s=recording.finish_s,
+            teams=Csr(np.arange(lanes + 1), np.arange(lanes, dtype=np.int32)),
+            team=recording.lanes,
+            executor=recording.lanes,
+            start_order=np.argsort(recording.start_s, kind="stable").astype(np.int32),
+            alone_s=recording.finish_s - recording.start_s,
+            n_cores=lanes,
+            policy="recorded",
+            engine="measured",
+            notes=(f"recorded on {graph.recorded_on.name}" if graph.recorded_on else "recorded run",),
+        )
+
+    @property
+    def makespan_s(self) -> float:
+        """Seconds from the first start to the last finish; 0 for an empty graph."""
+        if not self.graph.n_tasks:
+            return 0.0
+        return float(self.finish_s.max() - self.start_s.min())
+
+    @property
+    def widths(self) -> npt.NDArray[np.int32]:
+        """Cores that ran each task, shape (n,)."""
+        return self.teams.degrees()[self.team]
+
+    @property
+    def utilization(self) -> float:
+        """Core-seconds in which a core belonged to a running task, over cores times makespan."""
+        if not self.makespan_s:
+            return 0.0
+        return float(((self.finish_s - self.start_s) * self.widths).sum() / (self.n_cores * self.makespan_s))
+
+    def cores(self, task: int) -> npt.NDArray[np.int32]:
+        """Return the cores that ran a task, ascending."""
+        return self.teams.neighbours(int(self.team[task]))
+
+    def metrics(self) -> dict[str, float]:
+        """Return the schedule's numbers; see `simsched.schedule.metrics`."""
+        from simsched.schedule.metrics import metrics
+
+        return metrics(self)
+
+    @cached_property
+    def tasks(self) -> pd.DataFrame:
+        """One row a task: task, name, kind, ready_s, start_s, finish_s, width, executor, first_core, n_cores."""
+        from simsched.schedule.frame import tasks_frame
+
+        return tasks_frame(self)
+
+    def gantt(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw the Gantt chart; see `simsched.plots.gantt`."""
+        from simsched.plots import gantt
+
+        return gantt(self, ax=ax, **options)
+
+    def to_chrome_trace(self, path: str | Path) -> None:
+        """Write the schedule in Chrome's trace format (chrome://tracing, Perfetto); a name ending in .gz is compressed."""
+        from simsched.traces.chrome import write_chrome_trace
+
+        write_chrome_trace(self, path)
+
+    def save(self, path: str | Path) -> None:
+        """Write the schedule by the suffix of `path`: a table (.parquet, .csv), a Chrome trace (.json), a picture (.png, .svg) or a page (.html).
+
+        Raises
+        ------
+        SimschedError
+            If the suffix is none of these.
+        """
+        from simsched.schedule.export import export
+
+        export(self, Path(path))
+
+    def summary(self) -> dict[str, object]:
+        """Return what made this schedule and what came out, for people."""
+        made = {"machine": self.machine.spec if self.machine else None, "policy": self.policy, "layout": self.layout,
+                "engine": self.engine}  # fmt: skip
+        facts: dict[str, object] = {key: value for key, value in made.items() if value}
+        facts["makespan"] = f"{self.makespan_s:.6g} s"
+        facts["utilization"] = f"{self.utilization:.1%}"
+        return facts
+
+    def __repr__(self) -> str:
+        return f"<Schedule {self.graph.name!r}: {', '.join(f'{k}={v}' for k, v in self.summary().items())}>"
+
+    def _repr_html_(self) -> str:
+        from simsched.errors import MissingExtraError
+
+        try:
+            from simsched.plots.svg import gantt_svg
+
+            figure = gantt_svg(self)
+        except MissingExtraError as error:
+            return card(f"Schedule of {self.graph.name}", self.summary(), [*self.notes, str(error)])
+        return card(f"Schedule of {self.graph.name}", self.summary(), self.notes, figure)
+
+    def require_machine(self) -> Machine:
+        """Return the machine.
+
+        Raises
+        ------
+        SimschedError
+            If the schedule is a recorded run of an unknown machine.
+        """
+        if self.machine is None:
+            raise SimschedError("this schedule was recorded on a machine that simsched knows nothing of")
+        return self.machine

@@ -1,0 +1,90 @@
+"""Spec strings `name[key=value,...]`: parsed, checked and printed.
+
+Machines, policies and workloads are written this way on the command line, in sweeps and in results,
+and every one of them prints itself as the string that makes it again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from simsched.errors import SpecError
+
+Scalar = bool | int | float | str
+
+_SPEC = re.compile(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)\s*(?:\[(?P<body>[^\[\]]*)\])?\s*")
+_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A parsed `name[key=value,...]`.
+
+    Parameters
+    ----------
+    name : str
+        What is asked for.
+    params : mapping of str to bool, int, float or str
+        How, in the order written.
+
+    Examples
+    --------
+    >>> spec = parse("corun[smt=true,candidates=3]")
+    >>> spec.name, dict(spec.params)
+    ('corun', {'smt': True, 'candidates': 3})
+    >>> str(spec)
+    'corun[smt=true,candidates=3]'
+    """
+
+    name: str
+    params: Mapping[str, Scalar] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        if not self.params:
+            return self.name
+        return f"{self.name}[{','.join(f'{k}={format_scalar(v)}' for k, v in self.params.items())}]"
+
+
+def parse(text: str) -> Spec:
+    """Parse `name[key=value,...]`.
+
+    Raises
+    ------
+    SpecError
+        If the string is malformed or a key stands twice.
+    """
+    match = _SPEC.fullmatch(text)
+    if match is None:
+        raise SpecError(f"{text!r} is not a spec; write name or name[key=value,...], as in corun[candidates=3]")
+    params: dict[str, Scalar] = {}
+    body = match["body"]
+    for item in body.split(",") if body and body.strip() else []:
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or not _KEY.fullmatch(key) or not value:
+            raise SpecError(f"{item.strip()!r} in {text!r} is not key=value")
+        if key in params:
+            raise SpecError(f"{key!r} stands twice in {text!r}")
+        params[key] = parse_scalar(value)
+    return Spec(match["name"], params)
+
+
+def parse_scalar(text: str) -> Scalar:
+    """Return `text` as a bool, an int, a float or, when it is none of these, as it stands."""
+    lowered = text.lower()
+    if lowered in ("true", "false"):
+        return lowered == "true"
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            pass
+    return text
+
+
+def format_scalar(value: Scalar) -> str:
+    """Print a scalar so that `parse_scalar` gives it back."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
