@@ -1,0 +1,1 @@
+"""Scheduling policies, one file each: the idea, its cost, its paper."""

@@ -1,0 +1,41 @@
+"""One executor with all cores runs one task after another: what a framework does by default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.errors import LayoutError
+from simsched.policy import Layout, RankPolicy
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from simsched.machine import Machine
+    from simsched.policy import Problem
+
+
+@dataclass(frozen=True)
+class Sequential(RankPolicy):
+    """Ready tasks one by one in the order of the program (task index), each on all cores.
+
+    The layout is `1xw`. Cost: one dispatch a task; O(log n) a decision.
+    """
+
+    name = "sequential"
+
+    def rank(self, problem: Problem) -> npt.ArrayLike:
+        """Return the task index."""
+        return np.arange(problem.graph.n_tasks)
+
+    def default_layout(self, machine: Machine) -> Layout:
+        """Return one executor with all cores."""
+        return Layout(1, machine.n_cores)
+
+    def checked_layout(self, machine: Machine, layout: Layout | None) -> Layout:
+        """Return the layout; more than one executor is an error."""
+        if layout is not None and layout.executors > 1:
+            raise LayoutError(f"sequential has one executor; give a layout 1xw instead of {layout}")
+        return super().checked_layout(machine, layout)

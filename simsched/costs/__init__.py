@@ -1,0 +1,6 @@
+"""Cost curves and the roofline: seconds of a task on a team."""
+
+from simsched.costs.curves import Curve
+from simsched.costs.model import CostModel, TaskCosts
+
+__all__ = ["CostModel", "Curve", "TaskCosts"]

@@ -1,0 +1,73 @@
+"""Cost curves: how a task's seconds change with the width of its team.
+
+A task that takes t1 seconds on one core takes on a team of w > 1 cores
+
+    c(w) = min(t1, s t1 + (1 - s) t1 / w + A (w - 1) + F + f w),    A = a sqrt(1 ms x t1)
+
+with s the serial share, a the thread overhead (both of the curve, by family of kinds), and F and f the fork and join
+of the machine's runtime profile. The minimum says that a task too small to gain runs on one thread of its team, as
+frameworks do with their grain sizes. The overhead a thread adds grows with the square root of the work, as the surface
+of a block grows with its area: one number then fits the published curves from 0.6 to 200 ms (see curves.toml).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from simsched.errors import CostError
+
+#: One-core seconds at which `Curve.thread_overhead` is stated.
+REFERENCE_S = 1e-3
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How a kind of task gains from cores.
+
+    Parameters
+    ----------
+    serial_share : float
+        Share of the one-core seconds that no further core shortens, in [0, 1].
+    thread_overhead : float
+        Seconds that each further thread adds to a task of 1 ms, over 1 ms; it grows with the square root of the
+        task's one-core seconds.
+    family : str
+        Name of the family.
+    """
+
+    serial_share: float
+    thread_overhead: float = 0.0
+    family: str = "given"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.serial_share <= 1:
+            raise CostError(f"serial_share is {self.serial_share}; a share is from 0 to 1")
+        if not 0 <= self.thread_overhead < float("inf"):
+            raise CostError(f"thread_overhead is {self.thread_overhead}; it must be zero or more, and finite")
+
+
+@cache
+def default_curves() -> tuple[Mapping[str, Curve], Curve]:
+    """Return the curve of each known kind (normalised), and that of all others."""
+    table = tomllib.loads((files(__package__) / "curves.toml").read_text("utf-8"))
+    curves: dict[str, Curve] = {}
+    for row in table["family"]:
+        curve = Curve(row["serial_share"]["value"], row["thread_overhead"]["value"], row["name"])
+        curves |= dict.fromkeys(row["kinds"], curve)
+    return curves, curve
+
+
+def normalised(kind: str) -> str:
+    """Return a kind as the tables spell it.
+
+    Examples
+    --------
+    >>> normalised("aten::add_"), normalised("MatMul"), normalised("aten::tanh_backward")
+    ('add', 'matmul', 'tanh')
+    """
+    name = kind.rpartition("::")[2].rpartition(".")[2].lower()
+    return name.removesuffix("_").removesuffix("_backward")

@@ -1,0 +1,61 @@
+"""Layouts `k x w`: k executors of w cores."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from simsched.errors import LayoutError
+
+_LAYOUT = re.compile(r"\s*(\d{1,9})\s*[x×]\s*(\d{1,9})\s*")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Executors and the cores of each.
+
+    Parameters
+    ----------
+    executors : int
+        Number of executors.
+    width : int
+        Cores of one executor.
+
+    Examples
+    --------
+    >>> str(Layout.parse("8x4"))
+    '8x4'
+    """
+
+    executors: int
+    width: int
+
+    def __post_init__(self) -> None:
+        if self.executors < 1 or self.width < 1:
+            raise LayoutError(f"the layout {self} has no cores; the least is 1x1")
+
+    @classmethod
+    def parse(cls, layout: str | Layout | tuple[int, int]) -> Layout:
+        """Return the layout written `8x4`, or as a pair.
+
+        Raises
+        ------
+        LayoutError
+            If it is malformed.
+        """
+        if isinstance(layout, Layout):
+            return layout
+        if isinstance(layout, tuple):
+            return cls(*layout)
+        match = _LAYOUT.fullmatch(layout)
+        if match is None:
+            raise LayoutError(f"{layout!r} is not a layout; write executors x cores, as in 8x4")
+        return cls(int(match[1]), int(match[2]))
+
+    @property
+    def cores(self) -> int:
+        """Cores of all executors."""
+        return self.executors * self.width
+
+    def __str__(self) -> str:
+        return f"{self.executors}x{self.width}"

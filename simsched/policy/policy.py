@@ -1,0 +1,192 @@
+"""`Policy`: which ready task starts next, with what width, on which cores.
+
+Two kinds. A `RankPolicy` is static: it returns one number a task before the replay, and its executors are fixed; the
+engines run it without calling back. A `Policy` is dynamic: its `decide` sees a read-only view and returns `Start`s.
+Either is a frozen dataclass whose fields are its parameters, so that `str(policy)` is the spec that makes it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy.typing as npt
+
+from simsched.errors import LayoutError, SpecError
+from simsched.plugins import named
+from simsched.policy.layout import Layout
+from simsched.policy.placement import executor_cores
+from simsched.spec import Scalar, Spec, parse
+
+if TYPE_CHECKING:
+    from simsched.graph.adjacency import Csr
+    from simsched.machine import Machine
+    from simsched.policy.problem import Problem
+    from simsched.policy.view import View
+
+Queue = Literal["central", "shared"]
+Discipline = Literal["rank", "fifo", "lifo"]
+
+
+@dataclass(frozen=True)
+class Start:
+    """An action: start a ready task now.
+
+    Parameters
+    ----------
+    task : int
+        Index of the task.
+    width : int
+        Cores of its team; the engine takes idle ones, whole tiles first. Ignored where `cores` are given.
+    cores : tuple of int
+        The very cores.
+    """
+
+    task: int
+    width: int = 1
+    cores: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Base of all policies; subclass it and write `decide`.
+
+    Attributes
+    ----------
+    name : str
+        Name in tables and specs.
+    queue : {"central", "shared"}
+        Who decides (design, rule 3): a central scheduler that pays `dispatch_s` a start, or idle executors that
+        poll one shared queue and pay `pop_s`, growing with the number of pollers.
+
+    Examples
+    --------
+    >>> class WidestFirst(Policy):
+    ...     name = "widest-first"
+    ...
+    ...     def decide(self, view):
+    ...         if view.ready and view.idle_cores:
+    ...             yield Start(view.ready[0], width=len(view.idle_cores))
+    """
+
+    name: ClassVar[str] = ""
+    queue: ClassVar[Queue] = "central"
+
+    def decide(self, view: View) -> Iterable[Start]:
+        """Return the tasks to start now, in order; nothing to wait for the next completion.
+
+        Called after all completions of an instant, and again until it starts nothing more.
+        """
+        raise NotImplementedError(f"policy {self} has no decide(); write one, or subclass RankPolicy and write rank()")
+
+    def prepared(self, problem: Problem) -> Policy:
+        """Return the policy that decides for one replay: itself, or a fresh object that holds what it computed.
+
+        Raises
+        ------
+        LayoutError
+            If the layout makes no sense for this policy.
+        """
+        if problem.layout is not None:
+            raise LayoutError(f"policy {self} chooses its own widths and cores; give it no layout")
+        return self
+
+    def __str__(self) -> str:
+        name = self.name or type(self).__name__
+        if not is_dataclass(self):
+            return name
+        changed = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        return str(Spec(name, changed))
+
+
+@dataclass(frozen=True)
+class RankPolicy(Policy):
+    """A static policy: subclass it and write `rank`.
+
+    Parameters
+    ----------
+    placement : {"compact", "scatter"}
+        Which cores the executors get.
+
+    Examples
+    --------
+    >>> class ShortestFirst(RankPolicy):
+    ...     name = "shortest-first"
+    ...
+    ...     def rank(self, problem):
+    ...         return problem.seconds
+    """
+
+    placement: str = "compact"
+
+    def rank(self, problem: Problem) -> npt.ArrayLike:
+        """Return one number a task, shape (n,): the lowest ready one starts first, ties go to the lower index."""
+        raise NotImplementedError(f"policy {self} has no rank(); write one that returns a number for each task")
+
+    @property
+    def discipline(self) -> Discipline:
+        """How ready tasks are ordered: by `rank`, or first or last come, first served."""
+        return "rank"
+
+    def default_layout(self, machine: Machine) -> Layout:
+        """Return the layout used when none is given: one executor per tile."""
+        return Layout(machine.n_tiles, machine.cores_per_tile)
+
+    def checked_layout(self, machine: Machine, layout: Layout | None) -> Layout:
+        """Return the layout to use.
+
+        Raises
+        ------
+        LayoutError
+            If it needs more cores than the machine has.
+        """
+        if layout is None:
+            return self.default_layout(machine)
+        if layout.cores > machine.n_cores:
+            raise LayoutError(f"the layout {layout} needs {layout.cores} cores; {machine} has {machine.n_cores}")
+        return layout
+
+    def executors(self, machine: Machine, layout: Layout) -> Csr:
+        """Return the cores of each executor."""
+        return executor_cores(machine, layout, self.placement)
+
+
+def policy(source: str | Policy | type[Policy]) -> Policy:
+    """Return a policy.
+
+    Parameters
+    ----------
+    source : str, Policy or class of Policy
+        A spec (`critical-path`, `corun[candidates=3]`), a policy, or a class whose parameters all have defaults.
+
+    Raises
+    ------
+    SpecError
+        If no policy has that name, or it has no such parameter or value.
+
+    Examples
+    --------
+    >>> str(policy("corun[candidates=5]"))
+    'corun[candidates=5]'
+    """
+    if isinstance(source, Policy):
+        return source
+    if isinstance(source, type) and issubclass(source, Policy):
+        return source()
+    if not isinstance(source, str):
+        raise SpecError(f"{source!r} is not a policy; give a name, a Policy or a subclass of Policy")
+    spec = parse(source)
+    cls: type[Policy] = named("policies", spec.name)
+    known = {f.name: f for f in fields(cls)}
+    for key, value in spec.params.items():
+        if key not in known:
+            raise SpecError(f"policy {spec.name} has no parameter {key!r}; it has {', '.join(known) or 'none'}")
+        _check_type(spec.name, key, value, known[key].default)
+    return cls(**spec.params)
+
+
+def _check_type(name: str, key: str, value: Scalar, default: object) -> None:
+    expected = (int, float) if isinstance(default, float) else (type(default),)
+    if not isinstance(value, expected) or (isinstance(value, bool) and not isinstance(default, bool)):
+        raise SpecError(f"{name}[{key}={value}]: expected {expected[-1].__name__}, as in {key}={default}")

@@ -1,0 +1,53 @@
+"""What a policy is told before the replay starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from simsched.costs import TaskCosts
+    from simsched.graph import TaskGraph
+    from simsched.graph.taskgraph import Seconds
+    from simsched.machine import Machine
+    from simsched.policy.layout import Layout
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One replay to be: the graph, the machine, the estimates.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    machine : Machine
+    costs : TaskCosts
+        Estimated seconds of each task, by width; what really passes may differ through noise and sharing.
+    layout : Layout or None
+        Executors and their width, where there are fixed ones; for dynamic policies the caps asked for.
+    seed : int
+        Seed of every random draw.
+    """
+
+    graph: TaskGraph
+    machine: Machine
+    costs: TaskCosts
+    layout: Layout | None = None
+    seed: int = 0
+
+    @cached_property
+    def seconds(self) -> Seconds:
+        """Estimated seconds of each task on the layout's width (on one core without a layout), shape (n,)."""
+        return self.costs.seconds(self.layout.width if self.layout else 1)
+
+    @cached_property
+    def levels(self) -> Seconds:
+        """Longest accumulated `seconds` from each task to a sink, the task included, shape (n,)."""
+        return self.graph.levels(self.seconds)
+
+    def generator(self) -> np.random.Generator:
+        """Return a fresh generator of the replay's random numbers for the policy."""
+        return np.random.default_rng([self.seed, 1])
