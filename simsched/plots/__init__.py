@@ -1,0 +1,20 @@
+"""Pictures of schedules and of result tables: each a tidy frame or a schedule, and a drawing of it.
+
+Importing this package loads NumPy only; matplotlib is imported on use.
+"""
+
+from simsched.plots.corunning import corunning, corunning_frame
+from simsched.plots.gantt import gantt
+from simsched.plots.order import diagonal_score, start_order, start_order_frame
+from simsched.plots.scaling import comparison, scaling
+
+__all__ = [
+    "comparison",
+    "corunning",
+    "corunning_frame",
+    "diagonal_score",
+    "gantt",
+    "scaling",
+    "start_order",
+    "start_order_frame",
+]

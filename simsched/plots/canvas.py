@@ -1,0 +1,75 @@
+"""Axes to draw on, and the text that may stand on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simsched.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
+    from matplotlib.text import Text
+
+Size = tuple[float, float]
+
+LONGEST_LABEL = 40
+
+
+def require_matplotlib() -> None:
+    """Raise `MissingExtraError` if matplotlib is not installed."""
+    try:
+        import matplotlib  # noqa: F401, ICN001
+    except ImportError:
+        raise MissingExtraError("matplotlib", "viz", "drawing") from None
+
+
+def shown_axes(size: Size) -> Axes:
+    """Return axes of a new pyplot figure of `size` inches: a notebook shows it, a script saves it."""
+    require_matplotlib()
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def detached_axes(size: Size) -> Axes:
+    """Return axes of a figure that pyplot does not know, so that nothing is left behind."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained").add_subplot()
+
+
+def plain(text: str, longest: int = LONGEST_LABEL) -> str:
+    """Return `text` on one line, without characters that cannot be drawn or stored, cut to `longest`."""
+    if len(text) > longest:
+        text = text[: longest - 1] + "…"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def verbatim(*texts: Text) -> None:
+    """Draw `texts` as they are: a `$` in a name from a file starts no formula."""
+    for text in texts:
+        text.set_parse_math(False)
+        text.set_usetex(False)
+
+
+def set_title(ax: Axes, title: str) -> None:
+    """Set a title that is not a formula."""
+    verbatim(ax.set_title(title, fontsize="medium", loc="left"))
+
+
+def outside_legend(ax: Axes, handles: Sequence[Artist], labels: Sequence[str]) -> Legend:
+    """Put a legend to the right of the data; every label is shown, as it is."""
+    # Matplotlib leaves out labels that start with "_": the legend is made with others, then renamed.
+    legend = ax.legend(
+        handles, [f"label {i}" for i in range(len(labels))],
+        loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, fontsize="small", frameon=False,
+    )  # fmt: skip
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        verbatim(text)
+        text.set_text(plain(label))
+    return legend

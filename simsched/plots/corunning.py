@@ -1,0 +1,76 @@
+"""Tasks running and cores busy, over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.plots.canvas import plain, set_title, shown_axes
+from simsched.plots.gantt import gantt_title
+from simsched.plots.units import time_unit
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from simsched.schedule import Schedule
+
+
+def corunning_frame(schedule: Schedule) -> pd.DataFrame:
+    """Return what runs from each instant at which it changes until the next.
+
+    Returns
+    -------
+    DataFrame
+        time_s
+            Instants at which a task starts or finishes, ascending and distinct.
+        tasks_running
+            Tasks that run from then on; 0 in the last row.
+        cores_busy
+            Cores that they hold: the sum of their widths, so that a core that two tasks share counts twice.
+    """
+    import pandas as pd
+
+    widths = schedule.widths.astype(np.int64)
+    times, where = np.unique(np.concatenate([schedule.start_s, schedule.finish_s]), return_inverse=True)
+    ones = np.ones(len(widths), np.int64)
+    steps = [np.zeros(len(times), np.int64), np.zeros(len(times), np.int64)]
+    np.add.at(steps[0], where, np.concatenate([ones, -ones]))
+    np.add.at(steps[1], where, np.concatenate([widths, -widths]))
+    return pd.DataFrame(
+        {"time_s": times, "tasks_running": np.cumsum(steps[0]), "cores_busy": np.cumsum(steps[1])}
+    )
+
+
+def corunning(schedule: Schedule, ax: Axes | None = None) -> Axes:
+    """Draw how many tasks run and how many cores are busy, over time; see `corunning_frame`.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    ax : Axes, optional
+        Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    Axes
+    """
+    ax = shown_axes((10.0, 3.2)) if ax is None else ax
+    frame = corunning_frame(schedule)
+    unit = time_unit(schedule.makespan_s)
+    time = frame["time_s"].to_numpy() * unit.per_s
+    busy = frame["cores_busy"].to_numpy()
+    ax.fill_between(time, busy, step="post", color="#56B4E9", alpha=0.35, linewidth=0)
+    ax.plot(time, busy, drawstyle="steps-post", color="#56B4E9", linewidth=1, label="cores busy")
+    ax.plot(time, frame["tasks_running"], drawstyle="steps-post", color="#D55E00", linewidth=1, label="tasks running")
+    ax.axhline(schedule.n_cores, color="0.5", linestyle="--", linewidth=1, label=f"{schedule.n_cores} cores")
+    if len(time) and time[-1] > time[0]:
+        ax.set_xlim(time[0], time[-1])
+    ax.set_ylim(0, 1.05 * max(schedule.n_cores, int(busy.max(initial=0)), 1))
+    ax.set_xlabel(f"time ({unit.name})")
+    ax.set_ylabel("count")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, fontsize="small", frameon=False)
+    set_title(ax, plain(gantt_title(schedule), 200))
+    return ax

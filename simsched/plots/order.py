@@ -1,0 +1,121 @@
+"""Start order against a label of the tasks: does the schedule walk the diagonals of a network?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import SimschedError
+from simsched.plots.canvas import plain, set_title, shown_axes, verbatim
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from simsched.schedule import Schedule
+
+Floats = npt.NDArray[np.float64]
+
+
+def start_order_frame(schedule: Schedule, label: npt.ArrayLike) -> pd.DataFrame:
+    """Return the tasks in start order.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    label : array_like, shape (n,)
+        A number a task, for example layer + step; NaN for tasks without one.
+
+    Returns
+    -------
+    DataFrame
+        position (0 is the first to start), task, start_s, label.
+
+    Raises
+    ------
+    SimschedError
+        If `label` is not one number a task.
+    """
+    import pandas as pd
+
+    labels = _labels(label, schedule.graph.n_tasks)
+    order = schedule.start_order
+    return pd.DataFrame(
+        {
+            "position": np.arange(len(order), dtype=np.int32),
+            "task": order,
+            "start_s": schedule.start_s[order],
+            "label": labels[order],
+        }
+    )
+
+
+def diagonal_score(schedule: Schedule, label: npt.ArrayLike) -> float:
+    """Return how closely the start order follows the labels, from -1 to 1.
+
+    It is Spearman's rank correlation between the position in start order and the label, over the tasks that have
+    a label, ties sharing the mean of their ranks: 1 when tasks of a higher label always start after those of a
+    lower one and labels are distinct (slightly less with ties), 0 when the order has nothing to do with the
+    labels, negative when it runs against them. NaN with fewer than two labelled tasks, or one label only.
+
+    References
+    ----------
+    C. Spearman, "The proof and measurement of association between two things", American Journal of Psychology
+    15 (1904).
+    """
+    frame = start_order_frame(schedule, label)
+    labels = frame["label"].to_numpy()
+    labels = labels[~np.isnan(labels)]
+    ranks = _ranks(labels)
+    if len(labels) < 2 or np.ptp(ranks) == 0:
+        return float("nan")
+    return float(np.corrcoef(np.arange(len(ranks)), ranks)[0, 1])
+
+
+def start_order(schedule: Schedule, label: npt.ArrayLike, ax: Axes | None = None) -> Axes:
+    """Draw the label of each task over its position in start order; a wavefront is a rising diagonal.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    label : array_like, shape (n,)
+        See `start_order_frame`; the name of a pandas Series names the axis.
+    ax : Axes, optional
+        Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    Axes
+    """
+    frame = start_order_frame(schedule, label)
+    ax = shown_axes((7.0, 4.0)) if ax is None else ax
+    many = len(frame) > 2000
+    ax.plot(frame["position"], frame["label"], ".", markersize=2 if many else 4, alpha=0.6, color="#0072B2", rasterized=many)
+    ax.set_xlabel("position in start order")
+    verbatim(ax.set_ylabel(plain(str(getattr(label, "name", None) or "label"))))
+    ax.spines[["top", "right"]].set_visible(False)
+    set_title(ax, plain(f"start order of {schedule.policy or 'schedule'}: diagonal score {_score(schedule, label)}", 200))
+    return ax
+
+
+def _score(schedule: Schedule, label: npt.ArrayLike) -> str:
+    score = diagonal_score(schedule, label)
+    return "unknown" if np.isnan(score) else f"{score:.3f}"
+
+
+def _labels(label: npt.ArrayLike, n: int) -> Floats:
+    try:
+        labels = np.asarray(label, np.float64)
+    except (TypeError, ValueError):
+        raise SimschedError("label is an array of something else than numbers; give one number a task, or NaN") from None
+    if labels.shape != (n,):
+        raise SimschedError(f"label has shape {labels.shape}; expected one number a task, ({n},)")
+    return labels
+
+
+def _ranks(values: Floats) -> Floats:
+    _, where, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Floats = (np.cumsum(count) - (count - 1) / 2)[where]
+    return ranks

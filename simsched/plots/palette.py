@@ -1,0 +1,120 @@
+"""Colours of the tasks of a Gantt chart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import SimschedError
+from simsched.plots.rectangles import Floats, Ints
+
+if TYPE_CHECKING:
+    from matplotlib.cm import ScalarMappable
+
+    from simsched.schedule import Schedule
+
+RGB = tuple[float, float, float]
+
+# Okabe and Ito, "Color Universal Design" (2008): told apart by colour-blind readers. Black comes last.
+OKABE_ITO: tuple[RGB, ...] = tuple(
+    (int(code[0:2], 16) / 255, int(code[2:4], 16) / 255, int(code[4:6], 16) / 255)
+    for code in ("0072B2", "E69F00", "009E73", "D55E00", "56B4E9", "CC79A7", "F0E442", "000000")
+)
+GREY: RGB = (0.72, 0.72, 0.72)
+HIGHLIGHT: RGB = OKABE_ITO[3]
+
+RULES = ("kind", "executor", "critical", "depth")
+
+
+@dataclass(frozen=True, eq=False)
+class Colouring:
+    """Colour of every task, and what the colours mean.
+
+    Parameters
+    ----------
+    rgb : float64 array, shape (n, 3)
+        Colour of each task.
+    groups : tuple of (str, RGB)
+        The legend; empty where a colour bar stands for it.
+    bar : ScalarMappable or None
+        What the colour bar shows.
+    bar_label : str
+        Its label.
+    """
+
+    rgb: Floats
+    groups: tuple[tuple[str, RGB], ...] = ()
+    bar: ScalarMappable | None = None
+    bar_label: str = ""
+
+
+def colouring(schedule: Schedule, color: str | npt.ArrayLike) -> Colouring:
+    """Return the colours of the tasks by a rule's name or by an array of one number a task.
+
+    Raises
+    ------
+    SimschedError
+        On an unknown rule, or an array that is not one number a task.
+    """
+    if isinstance(color, str):
+        if color not in RULES:
+            raise SimschedError(f"color={color!r} is unknown; give one of {', '.join(RULES)}, or one number a task")
+        if color == "depth":
+            return _by_value(schedule.graph.depths, "depth")
+        rule = {"kind": _by_kind, "executor": _by_executor, "critical": _by_critical_path}[color]
+        return rule(schedule)
+    return _by_value(_numbers(color, schedule.graph.n_tasks), str(getattr(color, "name", None) or ""))
+
+
+def _numbers(values: npt.ArrayLike, n: int) -> Floats:
+    try:
+        array = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise SimschedError("color is an array of something else than numbers; give one number a task") from None
+    if array.shape != (n,):
+        raise SimschedError(f"color has shape {array.shape}; expected one number a task, ({n},)")
+    return array
+
+
+def _by_kind(schedule: Schedule) -> Colouring:
+    kinds = schedule.graph.kinds
+    time = np.bincount(kinds.codes, (schedule.finish_s - schedule.start_s) * schedule.widths, len(kinds.labels))
+    used = np.flatnonzero(np.bincount(kinds.codes, minlength=len(kinds.labels)))
+    ranked = used[np.argsort(-time[used], kind="stable")]
+    top = ranked[: len(OKABE_ITO)]
+    of_kind = np.tile(np.asarray(GREY), (len(kinds.labels), 1))
+    of_kind[top] = OKABE_ITO[: len(top)]
+    groups = [(kinds.labels[k] or "no kind", OKABE_ITO[i]) for i, k in enumerate(top.tolist())]
+    if len(ranked) > len(top):
+        groups.append((f"other ({len(ranked) - len(top)} kinds)", GREY))
+    return Colouring(of_kind[kinds.codes], tuple(groups))
+
+
+def _by_executor(schedule: Schedule) -> Colouring:
+    held, rank = np.unique(schedule.executor, return_inverse=True)
+    rgb = np.asarray(OKABE_ITO)[rank % len(OKABE_ITO)]
+    # With more executors than colours, the colours only tell neighbours apart.
+    if len(held) > len(OKABE_ITO):
+        return Colouring(rgb)
+    return Colouring(rgb, tuple((f"executor {e}", OKABE_ITO[i]) for i, e in enumerate(held.tolist())))
+
+
+def _by_critical_path(schedule: Schedule) -> Colouring:
+    rgb = np.tile(np.asarray(GREY), (schedule.graph.n_tasks, 1))
+    rgb[schedule.graph.critical_path(schedule.alone_s)] = HIGHLIGHT
+    return Colouring(rgb, (("critical path", HIGHLIGHT), ("other tasks", GREY)))
+
+
+def _by_value(values: Floats | Ints | npt.NDArray[np.int32], label: str) -> Colouring:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    known = np.isfinite(values)
+    low, high = (float(values[known].min()), float(values[known].max())) if known.any() else (0.0, 1.0)
+    bar = ScalarMappable(Normalize(low, high if high > low else low + 1), "viridis")
+    rgb = np.asarray(bar.to_rgba(np.where(known, values, low)), np.float64)[:, :3]
+    rgb[~known] = GREY
+    return Colouring(rgb, bar=bar, bar_label=label)

@@ -1,0 +1,52 @@
+"""A schedule's Gantt chart as a file: PNG, SVG or PDF, without a trace in pyplot."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
+
+from simsched.plots.canvas import Size, detached_axes, require_matplotlib
+from simsched.plots.gantt import BINS, MAX_RECTANGLES, draw, figure_size, shown_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from simsched.schedule import Schedule
+
+# Vector files hold every rectangle as text: more of them make a file that no viewer opens quickly.
+MAX_VECTOR_RECTANGLES = 20_000
+
+# Neither the date nor the tool, so that the same schedule gives the same bytes.
+METADATA: dict[str, dict[str, None]] = {
+    "png": {"Software": None},
+    "svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
+    "pdf": {"CreationDate": None},
+}
+
+
+def write_picture(schedule: Schedule, file: IO[bytes], kind: str) -> None:
+    """Write the Gantt chart to `file` as `kind`: "png", "svg" or "pdf"."""
+    rows = shown_rows(schedule)
+    with quiet_canvas(figure_size(rows)) as ax:
+        limit = MAX_RECTANGLES if kind == "png" else MAX_VECTOR_RECTANGLES
+        draw(schedule, ax, rows=rows, max_rectangles=limit, bins=BINS)
+        save(ax, file, kind)
+
+
+@contextmanager
+def quiet_canvas(size: Size) -> Iterator[Axes]:
+    """Give axes of a figure that pyplot does not know; text stays text, the same input gives the same bytes."""
+    require_matplotlib()
+    from matplotlib import rc_context
+
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "simsched"}), warnings.catch_warnings():
+        # A name in a script that the font lacks is drawn as boxes: no reason to bother the caller.
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        yield detached_axes(size)
+
+
+def save(ax: Axes, file: IO[bytes], kind: str, dpi: float = 150) -> None:
+    """Write the figure of `ax`."""
+    ax.figure.savefig(file, format=kind, dpi=dpi, metadata=METADATA[kind])

@@ -1,0 +1,60 @@
+"""A small SVG of a schedule, for the cards of notebooks and for pages."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from simsched.plots.canvas import plain
+from simsched.plots.gantt import draw, gantt_title, shown_rows
+from simsched.plots.picture import quiet_canvas, save
+
+if TYPE_CHECKING:
+    from simsched.schedule import Schedule
+
+# Above this an embedded image is lighter: a notebook keeps every card it ever showed.
+MAX_CARD_RECTANGLES = 2000
+
+
+def gantt_svg(schedule: Schedule, width: int = 640) -> str:
+    """Return the Gantt chart as one `<svg>` element that stands inside a page.
+
+    Every name in it is escaped. Charts of more than 2,000 rectangles hold an image instead.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    width : int
+        Width in CSS pixels; narrower screens scale it down.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    rows = shown_rows(schedule)
+    height = min(max(90 + 5 * rows, 150), width * 0.6)
+    file = BytesIO()
+    # The SVG canvas counts 72 dots an inch, so that its view box is in CSS pixels.
+    with quiet_canvas((width / 72, height / 72)) as ax:
+        draw(schedule, ax, rows=rows, max_rectangles=MAX_CARD_RECTANGLES, bins=width)
+        save(ax, file, "svg", dpi=144)
+    return _inline(file.getvalue().decode(), width, height, f"Gantt chart, {gantt_title(schedule)}")
+
+
+def _inline(document: str, width: float, height: float, description: str) -> str:
+    """Return the `<svg>` element of a document, without what only a file of its own needs.
+
+    Matplotlib's style sheet would apply to the whole page around the element, so it becomes an attribute.
+    """
+    _, _, body = document.partition("<svg")
+    _, _, body = body.partition(">")
+    body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
+        f'aria-label="{escape(plain(description, 300))}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
+        f'height="{height:g}" style="max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt">'
+        f"{body.strip()}"
+    )

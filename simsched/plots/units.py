@@ -1,0 +1,34 @@
+"""Units of time for people: a scale that keeps numbers short."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class TimeUnit(NamedTuple):
+    """A unit and how many of it make a second."""
+
+    name: str
+    per_s: float
+
+
+UNITS = (TimeUnit("s", 1.0), TimeUnit("ms", 1e3), TimeUnit("µs", 1e6), TimeUnit("ns", 1e9))
+
+
+def time_unit(span_s: float) -> TimeUnit:
+    """Return the largest unit in which `span_s` is at least 1; seconds where it is 0 or unknown."""
+    if not span_s > 0:
+        return UNITS[0]
+    return next((unit for unit in UNITS if span_s * unit.per_s >= 1), UNITS[-1])
+
+
+def format_time(seconds: float) -> str:
+    """Return a time with three digits and its unit.
+
+    Examples
+    --------
+    >>> format_time(0.0123), format_time(0.0)
+    ('12.3 ms', '0 s')
+    """
+    unit = time_unit(seconds)
+    return f"{seconds * unit.per_s:.4g} {unit.name}" if seconds >= 1000 else f"{seconds * unit.per_s:.3g} {unit.name}"
