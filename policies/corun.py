@@ -104,18 +104,18 @@ class _Prepared(CoRun):
 
     def _beside(self, view: View, idle: int) -> tuple[int, int] | None:
         """Return (task, width) of the fewest threads that fits and does not outlast the running tasks."""
-        left = max(running.finish_s for running in view.running) - view.now_s
+        last, now = max(running.finish_s for running in view.running), view.now_s
         best = min(
             ((width, task) for task in view.ready for width, seconds in zip(self.widths[task], self.seconds[task], strict=True)
-             if width <= idle and seconds <= left),
+             if width <= idle and now + seconds <= last),
             default=None,
         )  # fmt: skip
         return best and (best[1], best[0])
 
     def _longest(self, view: View, idle: int) -> tuple[int, int] | None:
         """Return (task, width) of the most time-consuming ready task that fits."""
-        for task in sorted(view.ready, key=lambda task: -self.seconds[task][0]):
-            for width in self.widths[task]:
-                if width <= idle:
-                    return task, width
-        return None
+        offers = ((self.seconds[task][0], task) for task in view.ready if min(self.widths[task]) <= idle)
+        _, task = max(offers, key=lambda offer: (offer[0], -offer[1]), default=(0.0, -1))
+        if task < 0:
+            return None
+        return task, next(width for width in self.widths[task] if width <= idle)

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+
+def plain_text(value: object) -> str:
+    """Return `value` as text that UTF-8 can hold.
+
+    None becomes "", bytes are decoded, and what UTF-8 cannot hold (half of a surrogate pair, a broken byte) is
+    kept as its escape.
+
+    Examples
+    --------
+    >>> plain_text("a\\ud800"), plain_text(b"ok"), plain_text(None), plain_text(3)
+    ('a\\\\ud800', 'ok', '', '3')
+    """
+    return _utf8(value).decode()
+
+
+def _utf8(value: object) -> bytes:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace").encode()
+    return b"" if value is None else str(value).encode("utf-8", "backslashreplace")
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,18 +44,23 @@ class TextColumn:
     data: npt.NDArray[np.uint8]
     offsets: npt.NDArray[np.int64]
 
+    def __post_init__(self) -> None:
+        self.data.setflags(write=False)
+        self.offsets.setflags(write=False)
+
     @classmethod
-    def from_strings(cls, strings: Iterable[str]) -> TextColumn:
-        """Store `strings`; a character that UTF-8 cannot hold is kept as its escape."""
-        encoded = [str(s).encode("utf-8", "backslashreplace") for s in strings]
+    def from_strings(cls, strings: Iterable[object]) -> TextColumn:
+        """Store `strings`, each as `plain_text` gives it."""
+        encoded = [_utf8(s) for s in strings]
         offsets = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(e) for e in encoded], out=offsets[1:])
+        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
         return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def __getitem__(self, i: int) -> str:
+        i = range(len(self))[i]
         return self.data[self.offsets[i] : self.offsets[i + 1]].tobytes().decode("utf-8", "replace")
 
     def to_list(self) -> list[str]:
@@ -59,17 +84,24 @@ class LabelColumn:
     codes: npt.NDArray[np.int32]
     labels: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        self.codes.setflags(write=False)
+
     @classmethod
     def constant(cls, label: str, n: int) -> LabelColumn:
         """Return a column of `n` times the same label."""
-        return cls(np.zeros(n, np.int32), (label,))
+        return cls(np.zeros(n, np.int32), (plain_text(label),))
 
     @classmethod
-    def from_strings(cls, strings: Sequence[str]) -> LabelColumn:
-        """Store `strings`, each distinct one once."""
+    def from_strings(cls, strings: Iterable[object]) -> LabelColumn:
+        """Store `strings`, each as `plain_text` gives it and each distinct one once."""
+        texts = [s if type(s) is str else plain_text(s) for s in strings]
         table: dict[str, int] = {}
-        codes = np.fromiter((table.setdefault(str(s), len(table)) for s in strings), np.int32, len(strings))
-        return cls(codes, tuple(table))
+        codes = np.fromiter((table.setdefault(t, len(table)) for t in texts), np.int32, len(texts))
+        plain = [plain_text(label) for label in table]
+        if plain == list(table):
+            return cls(codes, tuple(table))
+        return cls.from_strings([plain[code] for code in codes.tolist()])
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -27,21 +27,32 @@ def longest_path_to_sinks(graph: TaskGraph, seconds: npt.ArrayLike) -> Seconds:
     Raises
     ------
     GraphError
-        If `seconds` has another length, or holds NaN: the level of a task of unknown length is unknown.
+        If `seconds` has another length, or one is negative or NaN: the level of a task of unknown length is unknown.
     """
-    weights = np.ascontiguousarray(seconds, np.float64)
-    if weights.shape != (graph.n_tasks,):
-        raise GraphError(f"seconds have shape {weights.shape}; expected ({graph.n_tasks},)")
-    if np.isnan(weights).any():
-        task = int(np.isnan(weights).argmax())
-        raise GraphError(f"task {task} ({graph.task_name(task)!r}) has no duration; give the seconds of all tasks")
+    weights = _weights(graph, seconds)
     return longest_path(graph.successors, np.ascontiguousarray(graph.topological_order[::-1]), weights)
+
+
+def _weights(graph: TaskGraph, seconds: npt.ArrayLike) -> Seconds:
+    try:
+        weights = np.ascontiguousarray(seconds, np.float64)
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"seconds are not a list of numbers: {error}") from None
+    if weights.shape != (graph.n_tasks,):
+        raise GraphError(f"seconds have shape {weights.shape}; expected ({graph.n_tasks},), one a task")
+    if not np.all(weights >= 0):
+        task = int((~(weights >= 0)).argmax())
+        problem = "no duration" if np.isnan(weights[task]) else f"duration {weights[task]} seconds"
+        raise GraphError(f"task {task} ({graph.task_name(task)!r}) has {problem}; give the seconds of all tasks")
+    return weights
 
 
 def depths(graph: TaskGraph) -> npt.NDArray[np.int32]:
     """Return, for each task, the number of edges on the longest path from a source to it."""
-    hops = longest_path(graph.predecessors, graph.topological_order, np.ones(graph.n_tasks))
-    return hops.astype(np.int32) - 1
+    hops = longest_path(graph.predecessors, graph.topological_order, np.ones(graph.n_tasks)).astype(np.int32)
+    hops -= 1
+    hops.setflags(write=False)
+    return hops
 
 
 def longest_path(neighbours: Csr, order: Index, weights: Seconds) -> Seconds:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from simsched.errors import GraphError
 
 Shape = tuple[tuple[int, ...], ...]
+
+#: 18 digits fit an int64.
+_INPUT = re.compile(r"\(\)|[0-9]{1,18}(?:x[0-9]{1,18})*")
 
 
 def parse_shape(text: str) -> Shape:
@@ -22,12 +26,10 @@ def parse_shape(text: str) -> Shape:
     >>> parse_shape("64x512;512;()")
     ((64, 512), (512,), ())
     """
-    if not text:
-        return ()
-    try:
-        return tuple(() if part == "()" else tuple(int(d) for d in part.split("x")) for part in text.split(";"))
-    except ValueError:
-        raise GraphError(f"shape {text!r} is not written like 64x512;512x512") from None
+    parts = text.split(";") if text else []
+    if not all(map(_INPUT.fullmatch, parts)):
+        raise GraphError(f"shape {text!r} is not written like 64x512;512x512, a scalar as ()")
+    return tuple(() if part == "()" else tuple(map(int, part.split("x"))) for part in parts)
 
 
 def format_shape(shape: Iterable[Iterable[int]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,6 +65,10 @@ class Recording:
     lanes: npt.NDArray[np.int32]
     lane_names: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        for array in (self.start_s, self.finish_s, self.lanes):
+            array.setflags(write=False)
+
 
 @dataclass(frozen=True, eq=False)
 class TaskGraph:
@@ -121,16 +126,21 @@ class TaskGraph:
         for array in (self.durations_s, self.widths, self.flops, self.bytes_B):
             array.setflags(write=False)
 
+    def keep_order(self, order: Index) -> None:
+        """Keep a topological order that the checks have found already, so that it is not looked for again."""
+        order.setflags(write=False)
+        vars(self)["topological_order"] = order
+
     @classmethod
     def from_edges(
         cls,
         durations_s: npt.ArrayLike,
         edges: npt.ArrayLike | Iterable[Sequence[int]] = (),
         *,
-        kinds: Sequence[str] | str | None = None,
-        names: Sequence[str] | None = None,
-        shapes: Sequence[str | Shape] | None = None,
-        scopes: Sequence[str] | None = None,
+        kinds: Iterable[str] | str | None = None,
+        names: Iterable[str] | None = None,
+        shapes: Iterable[str | Shape] | str | None = None,
+        scopes: Iterable[str] | str | None = None,
         flops: npt.ArrayLike | None = None,
         bytes_B: npt.ArrayLike | None = None,
         widths: npt.ArrayLike = 1,
@@ -147,22 +157,31 @@ class TaskGraph:
             Recorded seconds of each task; NaN where unknown.
         edges : (m, 2) array or iterable of pairs
             Task indices (before, after). Duplicates are merged, and the report says so.
-        kinds : sequence of str or str, optional
-            Kind of each task, or one for all.
-        names, scopes : sequence of str, optional
-            See `TaskGraph`.
-        shapes : sequence, optional
-            Of each task the shapes of its inputs, as tuples of tuples or as text (`64x512;512x512`).
+        kinds, scopes : iterable of str or str, optional
+            Kind and scope of each task, or one for all.
+        names : iterable of str, optional
+            Name of each task.
+        shapes : iterable or str, optional
+            Of each task the shapes of its inputs, as tuples of tuples or as text (`64x512;512x512`); a string is
+            that of all tasks.
         flops, bytes_B : array_like of float, shape (n,), optional
             Work of each task; NaN where unknown.
         widths : array_like of int, shape (n,), or int
             Threads that ran each task when it was recorded.
+        name : str
+            Name of the graph.
+        recorded_on : RecordedOn, optional
+            The machine that recorded the durations.
+        report : ImportReport, optional
+            Continued: duplicate edges and counts are added to it.
+        recording : Recording, optional
+            When and where each task really ran.
 
         Raises
         ------
         GraphError
             On a cycle (one is named), a self-loop, an unknown endpoint, a negative or infinite number,
-            or columns of different lengths.
+            an impossible recording, or columns of different lengths.
 
         Examples
         --------
@@ -221,7 +240,7 @@ class TaskGraph:
 
     @cached_property
     def topological_order(self) -> Index:
-        """Task indices, every task before its successors."""
+        """Task indices, every task before its successors; 0 to n - 1 where these are such an order."""
         order = topological_order(self.successors)
         if order is None:
             raise GraphError(f"graph {self.name!r} has a cycle; build it with TaskGraph.from_edges to see which")
@@ -234,6 +253,11 @@ class TaskGraph:
         ----------
         seconds : array_like of float, shape (n,), optional
             Seconds of each task; the recorded durations when not given.
+
+        Raises
+        ------
+        GraphError
+            If the seconds of a task are unknown (NaN) or negative, or there are more or fewer than tasks.
         """
         from simsched.graph.longest_path import longest_path_to_sinks
 
@@ -281,8 +305,8 @@ class TaskGraph:
         """Return the shapes of a task's inputs; () where unknown."""
         return parse_shape(self.shapes[task])
 
-    def save(self, path: str) -> None:
-        """Write the graph to one file, documented in `simsched.graph.storage`."""
+    def save(self, path: str | Path) -> None:
+        """Write the graph to one file (`.simsched`), documented in `simsched.graph.storage`; `simsched.load` reads it."""
         from simsched.graph.storage import save
 
         save(self, path)

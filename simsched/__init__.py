@@ -1,0 +1,76 @@
+"""simsched: a discrete-event simulator of manycore schedulers.
+
+How long does a task graph take on a manycore chip under a scheduling policy, and why?
+
+>>> import simsched as ss
+>>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+>>> ss.simulate(graph, "generic[cores=2]", "critical-path").makespan_s
+4.0
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simsched.costs import CostModel as CostModel
+    from simsched.costs import Curve as Curve
+    from simsched.errors import SimschedError as SimschedError
+    from simsched.graph import RecordedOn as RecordedOn
+    from simsched.graph import TaskGraph as TaskGraph
+    from simsched.graph.loading import load as load
+    from simsched.machine import Machine as Machine
+    from simsched.machine import RuntimeProfile as RuntimeProfile
+    from simsched.machine import machine as machine
+    from simsched.policy import Layout as Layout
+    from simsched.policy import Policy as Policy
+    from simsched.policy import RankPolicy as RankPolicy
+    from simsched.policy import Start as Start
+    from simsched.policy import policy as policy
+    from simsched.replay import simulate as simulate
+    from simsched.schedule import Schedule as Schedule
+    from simsched.schedule import bounds as bounds
+    from simsched.sweep import compare as compare
+    from simsched.sweep import predict as predict
+
+#: What users type, and the module it lives in. Loaded on use, so that `import simsched` stays light.
+_HOMES = {
+    "CostModel": "simsched.costs",
+    "Curve": "simsched.costs",
+    "Layout": "simsched.policy",
+    "Machine": "simsched.machine",
+    "Policy": "simsched.policy",
+    "RankPolicy": "simsched.policy",
+    "RecordedOn": "simsched.graph",
+    "RuntimeProfile": "simsched.machine",
+    "Schedule": "simsched.schedule",
+    "SimschedError": "simsched.errors",
+    "Start": "simsched.policy",
+    "TaskGraph": "simsched.graph",
+    "bounds": "simsched.schedule",
+    "compare": "simsched.sweep",
+    "load": "simsched.graph.loading",
+    "machine": "simsched.machine",
+    "policy": "simsched.policy",
+    "predict": "simsched.sweep",
+    "simulate": "simsched.replay",
+}
+
+__all__ = list(_HOMES)  # noqa: PLE0605 - one list of names, not two
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("simsched")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'simsched' has no attribute {name!r}")
+    home = import_module(_HOMES[name])
+    # Importing the rooms `machine` and `policy` puts them here, and they are callable; everything else is put here now.
+    return globals().setdefault(name, getattr(home, name))
+
+
+def __dir__() -> list[str]:
+    return [*_HOMES, "__version__"]

@@ -1,0 +1,117 @@
+"""Checks of number columns: what is no number, negative, infinite or of another length is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import GraphError
+from simsched.graph.taskgraph import Recording, Seconds
+
+MAX_WIDTH = 2**31 - 1
+
+
+def numbers(values: npt.ArrayLike | Iterator[float], n: int | None, what: str, unit: str) -> Seconds:
+    """Return a copy of `values` as float64, NaN and None meaning unknown.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (n,)
+        Zero or more and finite, or NaN or None.
+    n : int or None
+        Number of tasks; None where this column is the one that tells it.
+    what, unit : str
+        What messages call the column and its numbers.
+
+    Raises
+    ------
+    GraphError
+        If a value is no number, negative or infinite, or the length is another.
+    """
+    try:
+        array = np.asarray(list(values) if isinstance(values, Iterator) else values)
+        if array.size and array.dtype.kind not in "iufO":
+            raise GraphError(f"the {what} column holds {array.dtype}; give {unit} as numbers")
+        array = np.array(array, np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise GraphError(f"the {what} column is not a list of numbers: {error}") from None
+    if array.ndim != 1 or (n is not None and len(array) != n):
+        expected = "one number a task" if n is None else f"({n},), one number a task"
+        raise GraphError(f"the {what} column has shape {array.shape}; expected {expected}")
+    _refuse_negative(array, what, unit)
+    return array
+
+
+def _refuse_negative(array: Seconds, what: str, unit: str) -> None:
+    bad = np.flatnonzero((array < 0) | np.isinf(array))
+    if len(bad):
+        more = f" ({len(bad)} such tasks)" if len(bad) > 1 else ""
+        raise GraphError(
+            f"task {bad[0]} has {what} {array[bad[0]]} {unit}; it must be zero or more and finite, or NaN where "
+            f"unknown{more}"
+        )
+
+
+def unknown(n: int) -> Seconds:
+    """Return `n` unknown numbers."""
+    return np.full(n, np.nan)
+
+
+def widths(values: npt.ArrayLike, n: int) -> npt.NDArray[np.int32]:
+    """Return the threads of each task as int32, shape (n,), from one number for all or one a task.
+
+    Raises
+    ------
+    GraphError
+        If a width is not a whole number from 1 to 2**31 - 1, or the length is another.
+    """
+    array = _array(values, "widths are whole numbers of threads")
+    if array.ndim == 1 and not len(array) and not n:
+        return np.empty(0, np.int32)
+    if array.dtype.kind not in "iu" or array.shape not in ((), (n,)):
+        raise GraphError(
+            f"widths are whole numbers of threads, one for all or one a task ({n}); "
+            f"got {array.dtype} of shape {array.shape}"
+        )
+    bad = np.flatnonzero((array < 1) | (array > MAX_WIDTH))
+    if len(bad):
+        found = array.reshape(-1)[bad[0]]
+        raise GraphError(f"task {bad[0]} was recorded with {found} threads; widths are 1 to {MAX_WIDTH}")
+    return np.broadcast_to(array, (n,)).astype(np.int32)
+
+
+def recording(values: Recording | None, n: int) -> Recording | None:
+    """Return a copy of a recording, checked: times finite and in order, every lane a named one.
+
+    Raises
+    ------
+    GraphError
+        If a column has another length, a time is unknown, negative or infinite, a task finishes before it starts,
+        or a lane has no name.
+    """
+    if values is None:
+        return None
+    start = numbers(values.start_s, n, "recorded start", "seconds")
+    finish = numbers(values.finish_s, n, "recorded finish", "seconds")
+    wrong = np.flatnonzero(~(finish >= start))
+    if len(wrong):
+        task = wrong[0]
+        raise GraphError(f"task {task} was recorded from {start[task]} to {finish[task]} seconds; that is impossible")
+    lanes = _array(values.lanes, "lanes are whole numbers")
+    if lanes.shape != (n,) or (n and lanes.dtype.kind not in "iu"):
+        raise GraphError(f"lanes are {n} whole numbers, one a task; got {lanes.dtype} of shape {lanes.shape}")
+    names = tuple(values.lane_names)
+    unnamed = np.flatnonzero((lanes < 0) | (lanes >= len(names)))
+    if len(unnamed):
+        task = unnamed[0]
+        raise GraphError(f"task {task} was recorded on lane {lanes[task]}; there are {len(names)}, from 0")
+    return Recording(start, finish, lanes.astype(np.int32), names)
+
+
+def _array(values: npt.ArrayLike, what: str) -> npt.NDArray[np.generic]:
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"{what}; {error}") from None

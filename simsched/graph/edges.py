@@ -1,0 +1,117 @@
+"""Edges as users give them, checked: pairs of task indices, no self-loop, no cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import GraphError
+from simsched.graph.adjacency import Csr, Index, find_cycle, from_edges, topological_order
+
+MAX_EDGES = 2**31 - 1
+
+#: What messages call a task: its index, and its name where it has one.
+Caller = Callable[[int], str]
+
+
+def adjacency(
+    n: int, edges: npt.ArrayLike | Iterable[Sequence[int]], called: Caller
+) -> tuple[Csr, Index, int]:
+    """Return the successors of `n` tasks, a topological order and how many duplicate edges were merged.
+
+    Parameters
+    ----------
+    n : int
+        Number of tasks.
+    edges : (m, 2) array or iterable of pairs
+        Task indices (before, after).
+    called : function of int to str
+        What messages call a task.
+
+    Raises
+    ------
+    GraphError
+        If an edge is no pair of whole numbers, has an endpoint outside 0 to n - 1 or two equal ones, or edges
+        form a cycle.
+    """
+    pairs = _pairs(edges)
+    if len(pairs) > MAX_EDGES:
+        raise GraphError(f"{len(pairs)} edges are more than {MAX_EDGES}, the most a graph can hold")
+    _refuse_outside(pairs, n)
+    sources, targets = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
+    loops = np.flatnonzero(sources == targets)
+    if len(loops):
+        raise GraphError(f"edge {loops[0]} is a self-loop on {called(int(sources[loops[0]]))}; leave it out")
+    successors, merged = from_edges(n, sources, targets)
+    return successors, acyclic_order(successors, called), merged
+
+
+def acyclic_order(successors: Csr, called: Caller) -> Index:
+    """Return a topological order.
+
+    Raises
+    ------
+    GraphError
+        If there is a cycle; the message names one.
+    """
+    order = topological_order(successors)
+    if order is None:
+        raise GraphError(f"the graph has a cycle: {_cycle_story(find_cycle(successors), called)}")
+    return order
+
+
+def _cycle_story(cycle: list[int], called: Caller, most: int = 8) -> str:
+    shown = [called(task) for task in cycle[:most]]
+    if len(cycle) > most:
+        shown.append(f"... {len(cycle) - most} more")
+    return " -> ".join([*shown, called(cycle[0])])
+
+
+def _refuse_outside(pairs: npt.NDArray[np.generic], n: int) -> None:
+    # Only a wrong graph pays for finding out which edge it is.
+    if not len(pairs) or (pairs.min() >= 0 and pairs.max() < n):
+        return
+    edge = np.flatnonzero(((pairs < 0) | (pairs >= n)).any(axis=1))[0]
+    before, after = pairs[edge].tolist()
+    tasks = f"whose tasks are 0 to {n - 1}" if n else "which has no tasks"
+    raise GraphError(f"edge {edge} ({before} -> {after}) leaves the graph, {tasks}")
+
+
+def _pairs(edges: npt.ArrayLike | Iterable[Sequence[int]]) -> npt.NDArray[Any]:
+    if not isinstance(edges, (list, tuple)) and not hasattr(edges, "__array__"):
+        if not isinstance(edges, Iterable):
+            raise GraphError(f"edges are pairs of task indices; got {edges!r}")
+        edges = list(edges)
+    try:
+        array = np.asarray(edges)
+    except (TypeError, ValueError, OverflowError):
+        array = np.empty(0, object)  # ragged: told row by row below
+        _refuse_rows(edges)
+    if array.ndim in (1, 2) and not len(array):
+        return np.empty((0, 2), np.int64)
+    if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iu":
+        return array
+    if isinstance(edges, (list, tuple)) or array.dtype.kind == "O":
+        return _refuse_rows(edges)
+    raise GraphError(
+        f"edges are an (m, 2) array of whole numbers, task indices; got {array.dtype} of shape {array.shape}"
+    )
+
+
+def _refuse_rows(edges: Any) -> npt.NDArray[Any]:
+    """Return pairs of Python integers that NumPy has no type for; refuse anything else, naming the row."""
+    for row, pair in enumerate(edges):
+        try:
+            ends = list(islice(pair, 3))
+        except TypeError:
+            ends = []
+        if len(ends) != 2 or isinstance(pair, (str, bytes)):
+            raise GraphError(f"edge {row} is {pair!r}; an edge is a pair of task indices")
+        for end in ends:
+            if isinstance(end, (bool, np.bool_)) or not isinstance(end, (int, np.integer)):
+                raise GraphError(f"edge {row} has endpoint {end!r}; endpoints are task indices, whole numbers")
+    return np.array([[int(end) for end in pair] for pair in edges], object)

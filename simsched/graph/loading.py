@@ -1,0 +1,154 @@
+"""`load`: any registered format, found by content, plain or gzipped."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
+
+from simsched.errors import FormatError
+from simsched.plugins import named, registered
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+HEAD_B = 64 * 1024
+#: Real traces shrink 10 to 40 times; a file that grows more than this is refused as a decompression bomb.
+MAX_EXPANSION = 500
+MIN_LIMIT_B = 64 * 1024 * 1024
+
+
+class Reader(Protocol):
+    """What a format registers under the entry-point group `simsched.formats`."""
+
+    #: One line for `simsched list formats`.
+    title: str
+    #: Keyword options of `read` with what each means: companions, the step, ...
+    options: dict[str, str]
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell from the first 64 KiB, decompressed, whether a file is of this format."""
+        ...
+
+    def read(self, path: Path, **options: Any) -> TaskGraph:
+        """Return the graph of a file, or raise `FormatError` or `GraphError`; never anything else."""
+        ...
+
+
+def load(path: str | Path, *, format: str | None = None, **options: Any) -> TaskGraph:  # noqa: A002 - the word users know
+    """Load a task graph from a file of any registered format.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; its format is found by its content, not by its name. The suffix `.gz` may be left out.
+    format : str, optional
+        Name of the format, to skip the search.
+    **options
+        Of the format: companion files, the step; see `simsched list formats`.
+
+    Returns
+    -------
+    TaskGraph
+        With `report` (what was kept, dropped, suspected) and, where the file holds one, the `recorded` schedule.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, no format recognises it, or the format has no such option.
+    GraphError
+        If the file describes an impossible graph.
+    """
+    file = find_file(path)
+    name = format or _recognised(file)
+    reader: Reader = named("formats", name)
+    for option in options:
+        if option not in reader.options:
+            known = ", ".join(reader.options) or "no options"
+            raise FormatError(f"{file}: format {name} has no option {option!r}; it has {known}")
+    return reader.read(file, **options)
+
+
+def _recognised(file: Path) -> str:
+    with open_plain(file) as stream:
+        head = read_bounded(stream, HEAD_B)
+    if not head:
+        raise FormatError(f"{file}: the file is empty; a recorder that dies before it finishes leaves such files")
+    for name in registered("formats"):
+        if named("formats", name).recognises(head):
+            return name
+    raise FormatError(
+        f"{file}: not a format that simsched reads ({', '.join(registered('formats'))}); it starts with {head[:40]!r}"
+    )
+
+
+def find_file(path: str | Path) -> Path:
+    """Return the path of an existing file, with or without its suffix `.gz`.
+
+    Raises
+    ------
+    FormatError
+        If there is no such file.
+    """
+    file = Path(path)
+    for candidate in (file, file.with_name(file.name + ".gz"), file.with_name(file.name.removesuffix(".gz"))):
+        if candidate.is_file():
+            return candidate
+    raise FormatError(f"{file}: {'this is a folder' if file.is_dir() else 'no such file'}")
+
+
+class _Bounded(io.RawIOBase):
+    """A decompressed stream that refuses to grow without measure."""
+
+    def __init__(self, stream: BinaryIO, limit_B: int, path: Path) -> None:
+        self._stream, self._left_B, self._path = stream, limit_B, path
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        self._left_B -= len(data)
+        if self._left_B < 0:
+            raise FormatError(f"{self._path}: decompresses to more than {MAX_EXPANSION} times its size; refused")
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@contextmanager
+def open_plain(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading bytes, decompressed where it is gzipped (by content).
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be opened, its compressed data is broken or cut off, or it expands without measure.
+    """
+    try:
+        with path.open("rb") as raw:
+            compressed = raw.read(2) == b"\x1f\x8b"
+            raw.seek(0)
+            if not compressed:
+                yield raw
+                return
+            limit_B = max(MIN_LIMIT_B, MAX_EXPANSION * path.stat().st_size)
+            with gzip.GzipFile(fileobj=raw) as unzipped:
+                yield io.BufferedReader(_Bounded(cast(BinaryIO, unzipped), limit_B, path), 1 << 16)
+    except EOFError:
+        raise FormatError(f"{path}: the compressed data is cut off; was the copy or the recording interrupted?") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise FormatError(f"{path}: broken gzip data: {error}") from None
+    except OSError as error:
+        raise FormatError(f"{path}: {error.strerror or error}") from None
+
+
+def read_bounded(stream: BinaryIO, most_B: int) -> bytes:
+    """Return up to `most_B` bytes of a stream, all of them where it holds as many."""
+    parts = bytearray()
+    while len(parts) < most_B and (part := stream.read(most_B - len(parts))):
+        parts += part
+    return bytes(parts)

@@ -1,0 +1,186 @@
+"""The referee behind dynamic policies: shows them the state, checks their actions, tells a task's story on errors."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.errors import PolicyError
+from simsched.graph.adjacency import Csr
+from simsched.policy import Running, Start
+from simsched.policy.placement import take_idle
+from simsched.replay.decision import Decision
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import Seconds
+    from simsched.policy import Problem
+    from simsched.replay.plan import DynamicPlan
+
+
+class Decider:
+    """Decides by asking a policy; see `Chooser`. It also is the policy's `View`."""
+
+    def __init__(self, plan: DynamicPlan) -> None:
+        self._plan = plan
+        self._now_s = 0.0
+        self._ready: list[int] = []
+        self._idle = list(range(plan.problem.machine.n_cores))
+        self._running: dict[int, Running] = {}
+        self._decided: deque[Start] = deque()
+        self._lane_of: dict[int, int] = {}
+        self._free_lanes: list[int] = []
+        self._teams: dict[tuple[int, ...], int] = {}
+        self._last_width = [0] * plan.problem.machine.n_cores
+        self._finished_at: dict[int, float] = {}
+        self._ready_at: dict[int, float] = {}
+
+    # --- the policy's view ---
+
+    @property
+    def now_s(self) -> float:
+        """Seconds since the start."""
+        return self._now_s
+
+    @property
+    def ready(self) -> Sequence[int]:
+        """Tasks that can start, ascending."""
+        return tuple(self._ready)
+
+    @property
+    def running(self) -> Sequence[Running]:
+        """Tasks dispatched or running."""
+        return tuple(self._running.values())
+
+    @property
+    def idle_cores(self) -> Sequence[int]:
+        """Cores that no task holds, ascending."""
+        return tuple(self._idle)
+
+    @property
+    def problem(self) -> Problem:
+        """The graph, the machine and the estimates."""
+        return self._plan.problem
+
+    @property
+    def levels(self) -> Seconds:
+        """Longest accumulated estimate from each task to a sink."""
+        return self.problem.levels
+
+    def seconds(self, task: int, width: int = 1) -> float:
+        """Return the estimated seconds of a task on `width` cores."""
+        return self.problem.costs.seconds_of(task, width)
+
+    # --- the engine's chooser ---
+
+    def released(self, tasks: list[int], now_s: float) -> None:
+        """Add ready tasks."""
+        for task in tasks:
+            insort(self._ready, task)
+            self._ready_at[task] = now_s
+
+    def finished(self, task: int) -> None:
+        """Free the task's cores and lane."""
+        running = self._running.pop(task)
+        for core in running.cores:
+            insort(self._idle, core)
+        heappush(self._free_lanes, self._lane_of.pop(task))
+        self._finished_at[task] = running.finish_s
+
+    def next(self, now_s: float) -> Decision | None:
+        """Return the next action of the policy, asking it again once it has no more."""
+        self._now_s = now_s
+        if not self._decided and self._ready and self._idle:
+            self._decided.extend(self._plan.policy.decide(self) or ())
+        if not self._decided:
+            return None
+        return self._carried_out(self._decided.popleft())
+
+    def stuck(self, now_s: float) -> Exception:
+        """Return the error that says which tasks the policy never started."""
+        return PolicyError(
+            f"policy {self._plan.spec} started nothing at {now_s:.9g} s, with {len(self._ready)} ready tasks, "
+            f"{len(self._idle)} idle cores and nothing running: {self._story(self._ready[0])}"
+        )
+
+    def teams(self) -> Csr:
+        """Return every distinct team, in order of first use."""
+        indptr = np.zeros(len(self._teams) + 1, np.int64)
+        np.cumsum([len(cores) for cores in self._teams], out=indptr[1:])
+        return Csr(indptr, np.fromiter(chain.from_iterable(self._teams), np.int32))
+
+    def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Seconds:
+        """Return each task's undisturbed seconds on its width."""
+        return self.problem.costs.seconds(widths)
+
+    # --- checking and carrying out ---
+
+    def _carried_out(self, start: Start) -> Decision:
+        task, cores = start.task, self._checked(start)
+        width, runtime = len(cores), self._plan.runtime
+        del self._ready[bisect_left(self._ready, task)]
+        held = set(cores)
+        self._idle = [core for core in self._idle if core not in held]
+        estimate = self.seconds(task, width) + self._resize_s(cores)
+        noise = self._plan.noise
+        really = estimate if noise is None else self.seconds(task, width) * float(noise[task]) + self._resize_s(cores)
+        for core in cores:
+            self._last_width[core] = width
+        delay = runtime.dispatch_s
+        if self._plan.policy.queue == "shared":
+            delay = runtime.pop_s + runtime.pop_per_poller_s * len(self._idle)
+        self._running[task] = Running(task, cores, self._now_s + delay + estimate)
+        lane = heappop(self._free_lanes) if self._free_lanes else len(self._lane_of)
+        self._lane_of[task] = lane
+        return Decision(task, self._teams.setdefault(cores, len(self._teams)), lane, really, delay)
+
+    def _resize_s(self, cores: tuple[int, ...]) -> float:
+        """Return what the team pays because one of its cores last ran in a team of another size."""
+        changed = any(self._last_width[core] not in (0, len(cores)) for core in cores)
+        return self._plan.runtime.resize_s if changed else 0.0
+
+    def _checked(self, start: Start) -> tuple[int, ...]:
+        """Return the cores of an action, or raise the error that says why it is impossible."""
+        if not isinstance(start, Start):
+            raise PolicyError(f"policy {self._plan.spec} returned {start!r}; decide() returns Start(task, width=...) actions")
+        task, n = start.task, self.problem.graph.n_tasks
+        place = bisect_left(self._ready, task)
+        if place == len(self._ready) or self._ready[place] != task:
+            story = self._story(task) if 0 <= task < n else f"tasks are 0 to {n - 1}"
+            raise self._impossible(start, f"it is not ready: {story}")
+        if not start.cores:
+            if not 1 <= start.width <= len(self._idle):
+                raise self._impossible(start, f"{start.width} cores were asked for, {len(self._idle)} are idle: {self._story(task)}")
+            return tuple(take_idle(self._idle, start.width, self.problem.machine.cores_per_tile))
+        cores = tuple(sorted(start.cores))
+        if len(set(cores)) < len(cores):
+            raise self._impossible(start, "a core stands twice in its team")
+        for core in cores:
+            if not 0 <= core < self.problem.machine.n_cores:
+                raise self._impossible(start, f"core {core} does not exist: {self.problem.machine} has {self.problem.machine.n_cores}")
+            holder = next((r for r in self._running.values() if core in r.cores), None)
+            if holder:
+                raise self._impossible(start, f"core {core} is held: {self._story(holder.task)}")
+        return cores
+
+    def _impossible(self, start: Start, why: str) -> PolicyError:
+        return PolicyError(f"policy {self._plan.spec} asked at {self._now_s:.9g} s for {start}: {why}")
+
+    def _story(self, task: int) -> str:
+        """Return what happened to a task so far."""
+        graph = self.problem.graph
+        story = f"task {task} ({graph.task_name(task)!r})"
+        if task in self._running:
+            running = self._running[task]
+            return f"{story} was started on cores {list(running.cores)}, to finish about {running.finish_s:.9g} s"
+        if task in self._finished_at:
+            return f"{story} has finished, about {self._finished_at[task]:.9g} s"
+        if task in self._ready_at:
+            return f"{story} is ready since {self._ready_at[task]:.9g} s"
+        left = [before for before in graph.predecessors.neighbours(task).tolist() if before not in self._finished_at]
+        return f"{story} waits for {len(left)} predecessors, the first of them: {self._story(left[0])}"

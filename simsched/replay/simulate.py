@@ -1,0 +1,107 @@
+"""`simulate()`: one replay, from graph, machine and policy to a `Schedule`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from simsched.costs import CostModel
+from simsched.errors import EngineError
+from simsched.graph import TaskGraph
+from simsched.machine import Machine, RuntimeProfile
+from simsched.machine import machine as machine_of
+from simsched.native import HOW_TO_GET, core
+from simsched.policy import Layout, Policy, Problem, RankPolicy
+from simsched.policy import policy as policy_of
+from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
+from simsched.schedule import Schedule
+
+Engine = Literal["auto", "simpy", "native"]
+
+
+def simulate(
+    graph: TaskGraph,
+    machine: str | Path | Machine,
+    policy: str | Policy | type[Policy],
+    layout: str | Layout | tuple[int, int] | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    seed: int = 0,
+    *,
+    progress: Callable[[int], object] | None = None,
+) -> Schedule:
+    """Replay a task graph on a machine under a policy.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        What runs.
+    machine : str, Path or Machine
+        The machine, as `simsched.machine` takes it.
+    policy : str, Policy or class of Policy
+        The policy, as `simsched.policy` takes it.
+    layout : str, Layout or pair of int, optional
+        Executors x cores, as in "8x8"; the policy's own default when not given.
+    costs : CostModel, optional
+        How recorded seconds become seconds on this machine and width.
+    runtime : RuntimeProfile, optional
+        The software's own costs; the machine's when not given. `RuntimeProfile()` has none.
+    engine : {"auto", "simpy", "native"}
+        Which engine replays; "auto" takes the fastest that is installed and can do what is asked.
+    seed : int
+        Seed of every random draw: noise, random order.
+    progress : callable, optional
+        Called now and then with the number of tasks finished since its last call.
+
+    Returns
+    -------
+    Schedule
+        The same bits for the same inputs.
+
+    Raises
+    ------
+    SimschedError
+        If the machine, policy, layout or costs are impossible, or the policy acts impossibly; the message says why.
+
+    Examples
+    --------
+    >>> graph = TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> simulate(graph, "generic[cores=2]", "critical-path").makespan_s
+    4.0
+    """
+    target, chosen = machine_of(machine), policy_of(policy)
+    task_costs = (costs or CostModel()).on(graph, target, runtime)
+    wanted = None if layout is None else Layout.parse(layout)
+    if isinstance(chosen, RankPolicy):
+        wanted = chosen.checked_layout(target, wanted)
+    problem = Problem(graph, target, task_costs, wanted, seed)
+    plan = _plan(problem, chosen, runtime or target.runtime, (costs or CostModel()).noise)
+    return _engine(engine)(plan, progress)
+
+
+def _plan(problem: Problem, chosen: Policy, runtime: RuntimeProfile, noise: float) -> Plan:
+    if isinstance(chosen, RankPolicy):
+        return StaticPlan.of(problem, chosen, runtime, _noise(problem, noise))
+    return DynamicPlan(problem, chosen.prepared(problem), runtime, _noise(problem, noise), str(chosen))
+
+
+def _noise(problem: Problem, sigma: float) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+    """Return the factor on each task's seconds, drawn per task index before the replay starts (design, rule 7)."""
+    if not sigma:
+        return None
+    return np.exp(sigma * np.random.default_rng([problem.seed, 0]).standard_normal(problem.graph.n_tasks))
+
+
+def _engine(name: str) -> Callable[[Plan, Callable[[int], object] | None], Schedule]:
+    if name == "native":
+        reason = "the compiled module is built, but does not replay yet" if core() else HOW_TO_GET
+        raise EngineError(f"engine 'native': {reason}; use engine='simpy' or 'auto'")
+    if name not in ("auto", "simpy"):
+        raise EngineError(f"there is no engine {name!r}; there are auto, simpy and native")
+    from simsched.replay.simpy_engine import replay
+
+    return replay

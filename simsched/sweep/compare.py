@@ -1,0 +1,102 @@
+"""`compare`: policies side by side on one graph and machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.machine import machine as machine_of
+from simsched.replay import simulate
+from simsched.schedule import Schedule, bounds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.costs import CostModel
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine, RuntimeProfile
+    from simsched.policy import Layout, Policy
+    from simsched.replay.simulate import Engine
+
+
+def compare(
+    graph: TaskGraph,
+    machine: str | Path | Machine,
+    policies: Sequence[str | Policy | type[Policy]],
+    layout: str | Layout | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    seed: int = 0,
+    *,
+    progress: Callable[[int], object] | None = None,
+) -> pd.DataFrame:
+    """Replay a graph under several policies.
+
+    Parameters
+    ----------
+    graph, machine, costs, runtime, engine, seed, progress
+        As in `simsched.simulate`.
+    policies : sequence of policies
+        As `simsched.policy` takes them.
+    layout : str or Layout, optional
+        For every policy but `sequential`, which always has one executor; each policy's own default when not given.
+
+    Returns
+    -------
+    DataFrame
+        One row a policy, as `comparison_frame` describes it.
+    """
+    target = machine_of(machine)
+    schedules = [
+        simulate(graph, target, policy, _layout_for(policy, layout), costs, runtime, engine, seed, progress=progress)
+        for policy in policies
+    ]
+    sequential = next((s for s in schedules if s.policy == "sequential"), None)
+    sequential = sequential or simulate(graph, target, "sequential", None, costs, runtime, engine, seed, progress=progress)
+    return comparison_frame(schedules, sequential, costs)
+
+
+def _layout_for(policy: str | Policy | type[Policy], layout: str | Layout | None) -> str | Layout | None:
+    from simsched.policy import policy as policy_of
+
+    return None if policy_of(policy).name == "sequential" else layout
+
+
+def comparison_frame(schedules: Sequence[Schedule], sequential: Schedule, costs: CostModel | None = None) -> pd.DataFrame:
+    """Return the table of some schedules of one graph on one machine.
+
+    Parameters
+    ----------
+    schedules : sequence of Schedule
+    sequential : Schedule
+        What `speedup` is measured against.
+    costs : CostModel, optional
+        The costs they were replayed with, for the bounds.
+
+    Returns
+    -------
+    DataFrame
+        policy, layout; makespan_s; speedup (over sequential); utilization; critical_path_s, area_s (lower bounds
+        for every policy); bound_s (the larger); gap (makespan over bound_s, minus 1); mean_corunning (tasks).
+    """
+    import pandas as pd
+
+    rows = []
+    for schedule in schedules:
+        limits = bounds(schedule.graph, schedule.require_machine(), costs)
+        makespan = schedule.makespan_s
+        rows.append({
+            "policy": schedule.policy,
+            "layout": schedule.layout,
+            "makespan_s": makespan,
+            "speedup": sequential.makespan_s / makespan if makespan else 1.0,
+            "utilization": schedule.utilization,
+            "critical_path_s": limits.critical_path_s,
+            "area_s": limits.area_s,
+            "bound_s": limits.bound_s,
+            "gap": makespan / limits.bound_s - 1 if limits.bound_s else 0.0,
+            "mean_corunning": schedule.metrics()["mean_corunning"],
+        })  # fmt: skip
+    return pd.DataFrame(rows)
