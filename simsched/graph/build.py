@@ -94,7 +94,7 @@ def _of_length(values: Iterable[str], n: int, what: str) -> Iterable[str]:
         raise GraphError(f"{what} are {values!r}; give a list with a string a task") from None
     if len(sized) != n:
         raise GraphError(f"{len(sized)} {what} for {n} tasks; give one a task")
-    return sized  # type: ignore[return-value]  # mypy forgets that what is Sized here is the Iterable above
+    return sized
 
 
 def _shape_texts(shapes: Iterable[str | Shape] | str | None) -> list[str] | str | None:

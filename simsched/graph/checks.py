@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
+from simsched.graph.columns import plain_text
 from simsched.graph.taskgraph import Recording, Seconds
 
 MAX_WIDTH = 2**31 - 1
@@ -49,8 +51,8 @@ def _refuse_negative(array: Seconds, what: str, unit: str) -> None:
     if len(bad):
         more = f" ({len(bad)} such tasks)" if len(bad) > 1 else ""
         raise GraphError(
-            f"task {bad[0]} has {what} {array[bad[0]]} {unit}; it must be zero or more and finite, or NaN where "
-            f"unknown{more}"
+            f"task {bad[0]} has {what} {array[bad[0]]} {unit}; it must be zero or more and finite, or NaN "
+            f"where unknown{more}"
         )
 
 
@@ -88,8 +90,8 @@ def recording(values: Recording | None, n: int) -> Recording | None:
     Raises
     ------
     GraphError
-        If a column has another length, a time is unknown, negative or infinite, a task finishes before it starts,
-        or a lane has no name.
+        If a column has another length, a time is unknown, negative or infinite, a task finishes before it
+        starts, or a lane has no name.
     """
     if values is None:
         return None
@@ -98,11 +100,13 @@ def recording(values: Recording | None, n: int) -> Recording | None:
     wrong = np.flatnonzero(~(finish >= start))
     if len(wrong):
         task = wrong[0]
-        raise GraphError(f"task {task} was recorded from {start[task]} to {finish[task]} seconds; that is impossible")
+        raise GraphError(
+            f"task {task} was recorded from {start[task]} to {finish[task]} seconds; check the times"
+        )
     lanes = _array(values.lanes, "lanes are whole numbers")
     if lanes.shape != (n,) or (n and lanes.dtype.kind not in "iu"):
         raise GraphError(f"lanes are {n} whole numbers, one a task; got {lanes.dtype} of shape {lanes.shape}")
-    names = tuple(values.lane_names)
+    names = tuple(map(plain_text, values.lane_names))
     unnamed = np.flatnonzero((lanes < 0) | (lanes >= len(names)))
     if len(unnamed):
         task = unnamed[0]
@@ -110,7 +114,7 @@ def recording(values: Recording | None, n: int) -> Recording | None:
     return Recording(start, finish, lanes.astype(np.int32), names)
 
 
-def _array(values: npt.ArrayLike, what: str) -> npt.NDArray[np.generic]:
+def _array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
     try:
         return np.asarray(values)
     except (TypeError, ValueError) as error:

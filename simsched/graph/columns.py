@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 
 def plain_text(value: object) -> str:
-    """Return `value` as text that UTF-8 can hold.
+    r"""Return `value` as text that UTF-8 can hold.
 
-    None becomes "", bytes are decoded, and what UTF-8 cannot hold (half of a surrogate pair, a broken byte) is
-    kept as its escape.
+    None becomes "", bytes are decoded, and what UTF-8 cannot hold (half of a surrogate pair, a broken byte)
+    is kept as its escape.
 
     Examples
     --------
-    >>> plain_text("a\\ud800"), plain_text(b"ok"), plain_text(None), plain_text(3)
-    ('a\\\\ud800', 'ok', '', '3')
+    >>> plain_text("a\ud800"), plain_text(b"ok"), plain_text(None), plain_text(3)
+    ('a\\ud800', 'ok', '', '3')
     """
     return _utf8(value).decode()
 
@@ -66,7 +67,7 @@ class TextColumn:
     def to_list(self) -> list[str]:
         """Return all strings."""
         raw, ends = self.data.tobytes(), self.offsets.tolist()
-        return [raw[a:b].decode("utf-8", "replace") for a, b in zip(ends, ends[1:], strict=False)]
+        return [raw[a:b].decode("utf-8", "replace") for a, b in pairwise(ends)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,7 @@ class LabelColumn:
         return len(self.codes)
 
     def __getitem__(self, i: int) -> str:
-        return self.labels[self.codes[i]]
+        return self.labels[int(self.codes[i])]
 
     def to_list(self) -> list[str]:
         """Return all strings."""

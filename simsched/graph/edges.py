@@ -71,7 +71,7 @@ def _cycle_story(cycle: list[int], called: Caller, most: int = 8) -> str:
     return " -> ".join([*shown, called(cycle[0])])
 
 
-def _refuse_outside(pairs: npt.NDArray[np.generic], n: int) -> None:
+def _refuse_outside(pairs: npt.NDArray[Any], n: int) -> None:
     # Only a wrong graph pays for finding out which edge it is.
     if not len(pairs) or (pairs.min() >= 0 and pairs.max() < n):
         return
@@ -82,28 +82,28 @@ def _refuse_outside(pairs: npt.NDArray[np.generic], n: int) -> None:
 
 
 def _pairs(edges: npt.ArrayLike | Iterable[Sequence[int]]) -> npt.NDArray[Any]:
+    pairs: Any = edges
     if not isinstance(edges, (list, tuple)) and not hasattr(edges, "__array__"):
         if not isinstance(edges, Iterable):
             raise GraphError(f"edges are pairs of task indices; got {edges!r}")
-        edges = list(edges)
+        pairs = list(edges)
     try:
-        array = np.asarray(edges)
+        array = np.asarray(pairs)
     except (TypeError, ValueError, OverflowError):
-        array = np.empty(0, object)  # ragged: told row by row below
-        _refuse_rows(edges)
+        return _object_pairs(pairs)  # ragged
     if array.ndim in (1, 2) and not len(array):
         return np.empty((0, 2), np.int64)
     if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iu":
         return array
-    if isinstance(edges, (list, tuple)) or array.dtype.kind == "O":
-        return _refuse_rows(edges)
+    if isinstance(pairs, (list, tuple)) or (array.dtype.kind == "O" and array.ndim):
+        return _object_pairs(pairs)
     raise GraphError(
         f"edges are an (m, 2) array of whole numbers, task indices; got {array.dtype} of shape {array.shape}"
     )
 
 
-def _refuse_rows(edges: Any) -> npt.NDArray[Any]:
-    """Return pairs of Python integers that NumPy has no type for; refuse anything else, naming the row."""
+def _object_pairs(edges: Any) -> npt.NDArray[Any]:
+    """Return pairs of whole numbers that NumPy has no type for; refuse anything else, naming the row."""
     for row, pair in enumerate(edges):
         try:
             ends = list(islice(pair, 3))
@@ -113,5 +113,5 @@ def _refuse_rows(edges: Any) -> npt.NDArray[Any]:
             raise GraphError(f"edge {row} is {pair!r}; an edge is a pair of task indices")
         for end in ends:
             if isinstance(end, (bool, np.bool_)) or not isinstance(end, (int, np.integer)):
-                raise GraphError(f"edge {row} has endpoint {end!r}; endpoints are task indices, whole numbers")
+                raise GraphError(f"edge {row} has endpoint {end!r}; give task indices, whole numbers")
     return np.array([[int(end) for end in pair] for pair in edges], object)

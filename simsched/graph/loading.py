@@ -39,7 +39,7 @@ class Reader(Protocol):
         ...
 
 
-def load(path: str | Path, *, format: str | None = None, **options: Any) -> TaskGraph:  # noqa: A002 - the word users know
+def load(path: str | Path, *, format: str | None = None, **options: Any) -> TaskGraph:
     """Load a task graph from a file of any registered format.
 
     Parameters
@@ -54,7 +54,7 @@ def load(path: str | Path, *, format: str | None = None, **options: Any) -> Task
     Returns
     -------
     TaskGraph
-        With `report` (what was kept, dropped, suspected) and, where the file holds one, the `recorded` schedule.
+        With `report` (what was kept, dropped, suspected) and, where the file holds a run, `recorded`.
 
     Raises
     ------
@@ -77,13 +77,12 @@ def _recognised(file: Path) -> str:
     with open_plain(file) as stream:
         head = read_bounded(stream, HEAD_B)
     if not head:
-        raise FormatError(f"{file}: the file is empty; a recorder that dies before it finishes leaves such files")
+        raise FormatError(f"{file}: the file is empty, as a recorder that dies before it finishes leaves it")
     for name in registered("formats"):
         if named("formats", name).recognises(head):
             return name
-    raise FormatError(
-        f"{file}: not a format that simsched reads ({', '.join(registered('formats'))}); it starts with {head[:40]!r}"
-    )
+    formats = ", ".join(registered("formats"))
+    raise FormatError(f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}")
 
 
 def find_file(path: str | Path) -> Path:
@@ -92,13 +91,16 @@ def find_file(path: str | Path) -> Path:
     Raises
     ------
     FormatError
-        If there is no such file.
+        If there is no such file, or it may not be looked at.
     """
     file = Path(path)
-    for candidate in (file, file.with_name(file.name + ".gz"), file.with_name(file.name.removesuffix(".gz"))):
-        if candidate.is_file():
-            return candidate
-    raise FormatError(f"{file}: {'this is a folder' if file.is_dir() else 'no such file'}")
+    try:
+        for candidate in (file, Path(f"{file}.gz"), Path(str(file).removesuffix(".gz"))):
+            if candidate.is_file():
+                return candidate
+        raise FormatError(f"{file}: {'this is a folder' if file.is_dir() else 'no such file'}")
+    except OSError as error:
+        raise FormatError(f"{file}: {error.strerror or error}") from None
 
 
 class _Bounded(io.RawIOBase):
@@ -114,7 +116,9 @@ class _Bounded(io.RawIOBase):
         data = self._stream.read(len(buffer))
         self._left_B -= len(data)
         if self._left_B < 0:
-            raise FormatError(f"{self._path}: decompresses to more than {MAX_EXPANSION} times its size; refused")
+            raise FormatError(
+                f"{self._path}: grows more than {MAX_EXPANSION} times when decompressed; refused"
+            )
         buffer[: len(data)] = data
         return len(data)
 
@@ -139,7 +143,7 @@ def open_plain(path: Path) -> Iterator[BinaryIO]:
             with gzip.GzipFile(fileobj=raw) as unzipped:
                 yield io.BufferedReader(_Bounded(cast(BinaryIO, unzipped), limit_B, path), 1 << 16)
     except EOFError:
-        raise FormatError(f"{path}: the compressed data is cut off; was the copy or the recording interrupted?") from None
+        raise FormatError(f"{path}: the compressed data is cut off; was it copied completely?") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise FormatError(f"{path}: broken gzip data: {error}") from None
     except OSError as error:

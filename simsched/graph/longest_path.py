@@ -27,7 +27,7 @@ def longest_path_to_sinks(graph: TaskGraph, seconds: npt.ArrayLike) -> Seconds:
     Raises
     ------
     GraphError
-        If `seconds` has another length, or one is negative or NaN: the level of a task of unknown length is unknown.
+        If `seconds` has another length, or one is negative or NaN: its level would be unknown.
     """
     weights = _weights(graph, seconds)
     return longest_path(graph.successors, np.ascontiguousarray(graph.topological_order[::-1]), weights)
@@ -43,7 +43,9 @@ def _weights(graph: TaskGraph, seconds: npt.ArrayLike) -> Seconds:
     if not np.all(weights >= 0):
         task = int((~(weights >= 0)).argmax())
         problem = "no duration" if np.isnan(weights[task]) else f"duration {weights[task]} seconds"
-        raise GraphError(f"task {task} ({graph.task_name(task)!r}) has {problem}; give the seconds of all tasks")
+        raise GraphError(
+            f"task {task} ({graph.task_name(task)!r}) has {problem}; give seconds= for all tasks"
+        )
     return weights
 
 
@@ -56,7 +58,9 @@ def depths(graph: TaskGraph) -> npt.NDArray[np.int32]:
 
 
 def longest_path(neighbours: Csr, order: Index, weights: Seconds) -> Seconds:
-    """Return `weights[i] + max(result of i's neighbours, 0 if none)`, every neighbour standing before i in `order`.
+    """Return `weights[i] + max(result of i's neighbours, 0 if none)` for every node i.
+
+    In `order` every neighbour of a node stands before it.
 
     The compiled twin and this loop do the same additions in the same order: the results are equal bit by bit.
     """

@@ -162,8 +162,8 @@ class TaskGraph:
         names : iterable of str, optional
             Name of each task.
         shapes : iterable or str, optional
-            Of each task the shapes of its inputs, as tuples of tuples or as text (`64x512;512x512`); a string is
-            that of all tasks.
+            Of each task the shapes of its inputs, as tuples of tuples or as text (`64x512;512x512`); a
+            string is that of all tasks.
         flops, bytes_B : array_like of float, shape (n,), optional
             Work of each task; NaN where unknown.
         widths : array_like of int, shape (n,), or int
@@ -243,7 +243,7 @@ class TaskGraph:
         """Task indices, every task before its successors; 0 to n - 1 where these are such an order."""
         order = topological_order(self.successors)
         if order is None:
-            raise GraphError(f"graph {self.name!r} has a cycle; build it with TaskGraph.from_edges to see which")
+            raise GraphError(f"graph {self.name!r} has a cycle; TaskGraph.from_edges tells which")
         return order
 
     def levels(self, seconds: npt.ArrayLike | None = None) -> Seconds:
@@ -306,7 +306,7 @@ class TaskGraph:
         return parse_shape(self.shapes[task])
 
     def save(self, path: str | Path) -> None:
-        """Write the graph to one file (`.simsched`), documented in `simsched.graph.storage`; `simsched.load` reads it."""
+        """Write the graph to one file (`*.simsched`, see `simsched.graph.storage`); `simsched.load` reads it."""
         from simsched.graph.storage import save
 
         save(self, path)

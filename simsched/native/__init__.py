@@ -4,30 +4,56 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 from simsched.errors import NativeMissingWarning
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
 HOW_TO_GET = (
-    "the compiled module is missing, so everything runs in Python, more slowly; "
-    "install a C++ compiler (Debian: apt install g++) and then reinstall simsched: pip install --force-reinstall --no-deps simsched"
+    "so everything runs in Python, more slowly; install a C++ compiler (Debian: apt install g++) and then "
+    "simsched again: pip install --force-reinstall --no-deps simsched"
 )
 
 
+class Core(Protocol):
+    """What the compiled module offers; its stub `_core.pyi` is checked against this."""
+
+    def longest_path(
+        self,
+        indptr: npt.NDArray[np.int64],
+        indices: npt.NDArray[np.int32],
+        order: npt.NDArray[np.int32],
+        weights: npt.NDArray[np.float64],
+    ) -> npt.NDArray[np.float64]:
+        """See `simsched.graph.longest_path.longest_path`."""
+        ...
+
+
 @cache
-def core() -> Any | None:
+def core() -> Core | None:
     """Return the compiled module, or None with one warning that says how to get it."""
-    module = find()
-    if module is None:
-        warnings.warn(HOW_TO_GET, NativeMissingWarning, stacklevel=3)
-    return module
+    try:
+        return _imported()
+    except ModuleNotFoundError:
+        problem = "the compiled module is missing"
+    except ImportError as error:
+        problem = f"the compiled module does not load ({error})"
+    warnings.warn(f"{problem}, {HOW_TO_GET}", NativeMissingWarning, stacklevel=3)
+    return None
 
 
-def find() -> ModuleType | None:
+def find() -> Core | None:
     """Return the compiled module, or None, silently."""
     try:
-        from simsched.native import _core
+        return _imported()
     except ImportError:
         return None
+
+
+def _imported() -> Core:
+    from simsched.native import _core
+
     return _core
