@@ -1,0 +1,229 @@
+"""Floating-point operations of ONNX operators, from the shapes of what they read and write.
+
+One multiply-add is two operations. Everything else is counted as one operation an element and pass, whatever its
+instruction costs (an exponential counts like an addition): matrix products and convolutions are exact, the rest
+tells "almost nothing" from "something".
+
+References
+----------
+ONNX operators: https://onnx.ai/onnx/operators/; those of `com.microsoft` and `com.microsoft.nchwc`: ONNX Runtime,
+docs/ContribOperators.md. A blocked (NCHWc) convolution keeps the weight's shape, with channels padded to whole
+blocks, and the padding is really computed: it is counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+Dims = Sequence[int]
+Attributes = Mapping[str, int | str | tuple[int, ...]]
+Count = Callable[[Sequence[Dims], Sequence[Dims], Attributes], float]
+
+#: Attributes that a count below depends on.
+ATTRIBUTES = frozenset({"K", "N", "activation", "equation", "kernel_shape", "size", "transBatchA"})
+
+MOVES = frozenset(
+    "Cast CastLike Compress Concat Constant ConstantOfShape CopyFromHost CopyToHost DepthToSpace Dropout Expand "
+    "EyeLike Flatten Gather GatherElements GatherND Identity MemcpyFromHost MemcpyToHost NonZero OneHot Pad "
+    "RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range ReorderInput ReorderOutput Reshape "
+    "ReverseSequence ScatterElements ScatterND SequenceAt SequenceConstruct SequenceEmpty SequenceInsert Shape Size "
+    "Slice SpaceToDepth Split SplitToSequence Squeeze Tile Transpose Trilu Unsqueeze Where".split()
+)
+
+#: Operations for each element of the output.
+PER_OUTPUT = {
+    **dict.fromkeys(
+        "Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil Celu "
+        "Clip Cos Cosh Div Elu Equal Erf Exp FastGelu Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish "
+        "IsInf IsNaN LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow QLinearAdd "
+        "QLinearLeakyRelu QLinearMul QLinearSigmoid QuickGelu Reciprocal Relu Round Selu Sigmoid Sign Sin Sinh "
+        "Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Xor".split(),
+        1.0,
+    ),
+    "BiasGelu": 2.0,  # add, activate
+    "BatchNormalization": 2.0,  # scale, shift
+    "DequantizeLinear": 2.0,
+    "QuantizeLinear": 2.0,
+    "Upsample": 1.0,
+    "Resize": 1.0,
+}
+
+#: Operations for each element of the first input.
+PER_INPUT = {
+    **dict.fromkeys(
+        "ArgMax ArgMin CumSum GlobalAveragePool GlobalMaxPool QLinearGlobalAveragePool ReduceMax ReduceMean "
+        "ReduceMin ReduceProd ReduceSum TopK".split(),
+        1.0,
+    ),
+    **dict.fromkeys("ReduceL1 ReduceL2 ReduceLogSum ReduceSumSquare".split(), 2.0),
+    "ReduceLogSumExp": 2.0,
+    "DynamicQuantizeLinear": 4.0,  # minimum, maximum, scale, shift
+    **dict.fromkeys(["Softmax", "LogSoftmax", "QLinearSoftmax"], 5.0),  # maximum, subtract, exp, sum, divide
+    **dict.fromkeys(["RMSNormalization", "SimplifiedLayerNormalization"], 4.0),  # square, sum, divide, scale
+    "SkipSimplifiedLayerNormalization": 5.0,
+    # sum, subtract, square, sum, divide, scale, shift; "Skip": and the residual
+    **dict.fromkeys(["LayerNormalization", "InstanceNormalization", "GroupNormalization", "GroupNorm"], 7.0),
+    "SkipLayerNormalization": 8.0,
+}
+
+
+def flops(op_type: str, inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    """Return the operations of one call of an operator.
+
+    Parameters
+    ----------
+    op_type : str
+        `MatMul`, `Conv`, ...
+    inputs, outputs : sequences of sequences of int
+        Shapes; of the outputs at least the first.
+    attributes : mapping
+        Those named in `ATTRIBUTES`, where the model tells them.
+
+    Returns
+    -------
+    float
+        Operations; NaN for an operator that is not known, or where the shapes do not tell.
+
+    Examples
+    --------
+    >>> flops("MatMul", [(2, 3), (3, 4)], [(2, 4)], {})
+    48.0
+    """
+    if op_type in MOVES:
+        return 0.0
+    try:
+        if op_type in PER_OUTPUT:
+            return PER_OUTPUT[op_type] * numel(outputs[0])
+        if op_type in PER_INPUT:
+            return PER_INPUT[op_type] * numel(inputs[0])
+        count = COUNTS.get(op_type)
+        return math.nan if count is None else count(inputs, outputs, attributes)
+    except (IndexError, ValueError, ZeroDivisionError):
+        # An operator called with fewer or other inputs than its definition has.
+        return math.nan
+
+
+def numel(dims: Dims) -> float:
+    """Return the number of elements of a shape; a float, so that absurd shapes are infinite and not slow."""
+    return math.prod(map(float, dims))
+
+
+def _gemm(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    """2 M N K and M N for the addend; K follows from A's size, so that the transposes do not matter."""
+    rows, columns = outputs[0]
+    if not rows:
+        return 0.0
+    inner = numel(inputs[0]) / rows
+    return 2.0 * rows * columns * inner + (float(rows) * columns if len(inputs) > 2 else 0.0)
+
+
+def _quantised_gemm(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    return _gemm(inputs[:1], outputs, attributes)
+
+
+def _matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    return 2.0 * numel(outputs[0]) * inputs[0][-1]
+
+
+def _fused_matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    """2 M N K a batch, K again from A's last two dimensions, which either transpose only swaps."""
+    if attributes.get("transBatchA"):
+        return math.nan
+    rows, result = outputs[0][-2], numel(outputs[0])
+    return 2.0 * result * numel(inputs[0][-2:]) / rows if result else 0.0
+
+
+def _matmul_nbits(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    inner = attributes.get("K", inputs[0][-1])
+    return 2.0 * numel(outputs[0]) * float(inner) if isinstance(inner, int) else math.nan
+
+
+def _conv(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    """Twice the output times the weight of one output channel; bias, addend and activation once an output."""
+    extras = max(len(inputs) - 2, 0) + ("activation" in attributes)
+    return _convolved(inputs[0], inputs[1], outputs[0]) + extras * numel(outputs[0])
+
+
+def _convolved(image: Dims, weight: Dims, output: Dims) -> float:
+    # A shorter shape in the weight's place is the bias: the profile leaves out weights packed at load time.
+    return 2.0 * numel(output) * numel(weight[1:]) if len(weight) == len(image) else math.nan
+
+
+def _quantised_conv(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    return _convolved(inputs[0], inputs[3], outputs[0])
+
+
+def _integer_conv(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    return _convolved(inputs[0], inputs[1], outputs[0])
+
+
+def _conv_transpose(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    """Every input element meets the weight of its channel; the bias once an output."""
+    bias = numel(outputs[0]) if len(inputs) > 2 else 0.0
+    return _convolved(inputs[0], inputs[1], inputs[0]) + bias
+
+
+def _recurrent(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    """Both matrix products of every step, and one operation for each gate's element.
+
+    X is (steps, batch, inputs), W (directions, gates x hidden, inputs), R (directions, gates x hidden, hidden).
+    """
+    (steps, batch, _), weight, recurrence = inputs[:3]
+    if len(weight) != 3 or len(recurrence) != 3:
+        return math.nan
+    gates = numel(recurrence) / max(min(recurrence[1:]), 1)
+    return float(steps) * batch * (2.0 * (numel(weight) + numel(recurrence)) + gates)
+
+
+def _pool(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    kernel = attributes.get("kernel_shape")
+    return numel(outputs[0]) * numel(kernel) if isinstance(kernel, tuple) else math.nan
+
+
+def _local_response(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    size = attributes.get("size")
+    return 2.0 * numel(outputs[0]) * size if isinstance(size, int) else math.nan
+
+
+def _attention(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    """Projection where the second input is its weight, scores and weighted sum; masks are not looked at."""
+    query, second = inputs[0], inputs[1]
+    if len(second) == 2:
+        batch, steps, _ = query
+        return 2.0 * batch * steps * numel(second) + 4.0 * batch * steps * steps * outputs[0][-1]
+    keys = second[-2]
+    return 2.0 * keys * (numel(query) + numel(outputs[0]))
+
+
+def _einsum(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    """One multiplication an operand and one addition, for every value of all labels."""
+    equation = str(attributes.get("equation", "...")).replace(" ", "")
+    terms = equation.split("->")[0].split(",")
+    if "." in equation or [len(t) for t in terms] != [len(d) for d in inputs]:
+        return math.nan
+    extents = {
+        label: d
+        for term, dims in zip(terms, inputs, strict=True)
+        for label, d in zip(term, dims, strict=True)
+    }
+    return len(terms) * numel(list(extents.values()))
+
+
+COUNTS: dict[str, Count] = {
+    **dict.fromkeys(["Gemm", "FusedGemm"], _gemm),
+    "QGemm": _quantised_gemm,
+    **dict.fromkeys(["MatMul", "MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul"], _matmul),
+    **dict.fromkeys(["MatMulIntegerToFloat"], _matmul),
+    **dict.fromkeys(["FusedMatMul", "TransposeMatMul"], _fused_matmul),
+    **dict.fromkeys(["MatMulNBits", "MatMulBnb4"], _matmul_nbits),
+    **dict.fromkeys(["Conv", "FusedConv", "NhwcFusedConv"], _conv),
+    "QLinearConv": _quantised_conv,
+    "ConvInteger": _integer_conv,
+    "ConvTranspose": _conv_transpose,
+    **dict.fromkeys(["LSTM", "GRU", "RNN", "DynamicQuantizeLSTM"], _recurrent),
+    **dict.fromkeys(["MaxPool", "AveragePool", "LpPool", "QLinearAveragePool", "NhwcMaxPool"], _pool),
+    "LRN": _local_response,
+    **dict.fromkeys(["Attention", "MultiHeadAttention"], _attention),
+    "Einsum": _einsum,
+}

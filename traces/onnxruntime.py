@@ -1,0 +1,314 @@
+"""ONNX Runtime: a session's profile, with the optimized model of the same session for its dependences.
+
+Record both from one session::
+
+    options = onnxruntime.SessionOptions()
+    options.enable_profiling = True
+    options.optimized_model_filepath = "run.optimized.onnx"
+    session = onnxruntime.InferenceSession("model.onnx", options)
+    for _ in range(3):
+        session.run(None, inputs)
+    profile = session.end_profiling()
+
+The profile alone tells times and shapes and no dependences; the model as exported is not enough either, since the
+session fuses, splits and renames its nodes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simsched.errors import FormatError
+from simsched.graph import ImportReport, Recording, TaskGraph
+from simsched.graph.loading import find_file
+from simsched.graph.shapes import format_shape
+from simsched.traces import onnxruntime_join as join
+from simsched.traces.onnx_flops import Attributes, flops
+from simsched.traces.onnx_model import Model, Tensor, read_model
+from simsched.traces.onnxruntime_profile import SHOWN, Event, Run, read_events, read_runs, shown
+
+FIRST_CATEGORY = re.compile(rb'"cat"\s*:\s*"([^"]*)"')
+#: Spans of more runs than this are not listed in the report.
+LISTED_RUNS = 20
+
+
+@dataclass(frozen=True)
+class Row:
+    """One task of the graph: an execution and what is known of its node."""
+
+    event: Event
+    kind: str
+    inputs: tuple[Tensor, ...]
+    flops: float
+    bytes_B: float
+    scope: str = ""
+
+
+class OnnxRuntimeReader:
+    """Reads ONNX Runtime profiles."""
+
+    title = "ONNX Runtime profile, with the optimized model of the same session (model=) for its dependences"
+    options = {  # noqa: RUF012 - the protocol's attribute
+        "model": "the .onnx that optimized_model_filepath of the same session named; without it a chain a thread",
+        "run": "which model_run, from 0 in time order; the last complete one if not given",
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell whether a file starts as a JSON list whose first event is a session's or a node's."""
+        first = FIRST_CATEGORY.search(head)
+        text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+        return text.startswith(b"[") and first is not None and first[1] in (b"Session", b"Node")
+
+    def read(self, path: Path, **options: Any) -> TaskGraph:
+        """Return the graph of one run.
+
+        Parameters
+        ----------
+        path : Path
+            The profile, plain or gzipped.
+        model : str or Path, optional
+            The optimized model of the same session, plain or gzipped.
+        run : int, optional
+            Index of the run in time order; the last complete one if not given, since the first ones warm up.
+
+        Raises
+        ------
+        FormatError
+            If a file is malformed, there is no such run, or the model is of another session.
+        GraphError
+            If a number is impossible.
+        """
+        unknown = sorted(options.keys() - self.options.keys())
+        if unknown:
+            raise FormatError(f"{path}: no option {unknown[0]!r}; there are {', '.join(self.options)}")
+        model = _model(path, options.get("model"))
+        runs = read_runs(path)
+        chosen = _choose(path, runs, options.get("run"))
+        report = ImportReport(path.name, "onnxruntime")
+        events = _events(path, runs, chosen, report)
+        return _graph(path, runs[chosen], events, model, report)
+
+
+def _model(path: Path, model: object) -> Model | None:
+    if model is None:
+        return None
+    if not isinstance(model, str | Path):
+        raise FormatError(f"{path}: model is {shown(model)}; expected the path of the optimized model")
+    return read_model(find_file(model))
+
+
+def _choose(path: Path, runs: Sequence[Run], wanted: object) -> int:
+    """Return the index of the run asked for, or of the last one in which as many nodes ran as in any."""
+    if wanted is None:
+        most = max(len(run.nodes) for run in runs)
+        return max(i for i, run in enumerate(runs) if len(run.nodes) == most)
+    index = int(wanted) if isinstance(wanted, str) and re.fullmatch(r"[0-9]{1,9}", wanted) else wanted
+    if type(index) is not int or not 0 <= index < len(runs):
+        raise FormatError(f"{path}: run is {shown(wanted)}; the profile has runs 0 to {len(runs) - 1}")
+    return index
+
+
+def _events(path: Path, runs: Sequence[Run], chosen: int, report: ImportReport) -> list[Event]:
+    """Return the events of a run; of runs that overlap only what ran on the caller's own thread can be told."""
+    run = runs[chosen]
+    events = read_events(path, run)
+    others = [i for i, other in enumerate(runs) if i != chosen and run.overlaps(other)]
+    if others:
+        callers = {run.thread, *(runs[i].thread for i in others)}
+        if len(callers) <= len(others) or any(event.thread not in callers for event in events):
+            raise FormatError(
+                f"{path}: runs {chosen} and {others[0]} overlap and share threads, so that their nodes cannot be told "
+                "apart; choose another run=, or record one run at a time"
+            )
+        events = [event for event in events if event.thread == run.thread]
+        report.note(
+            f"{len(others)} other runs overlap this one on other threads and slowed it; they are left out."
+        )
+    if not events:
+        raise FormatError(f"{path}: no node ran in run {chosen}; choose another run= of 0 to {len(runs) - 1}")
+    report.facts.update(_run_facts(runs, chosen))
+    return events
+
+
+def _run_facts(runs: Sequence[Run], chosen: int) -> dict[str, Any]:
+    spans = [f"{run.span_us / 1e6:.6f}" for run in runs[:LISTED_RUNS]]
+    return {
+        "runs": len(runs),
+        "run": chosen,
+        "run_spans_s": ", ".join(spans + ["..."] * (len(runs) > LISTED_RUNS)),
+        "span_s": runs[chosen].span_us / 1e6,
+    }
+
+
+def _graph(path: Path, run: Run, events: list[Event], model: Model | None, report: ImportReport) -> TaskGraph:
+    kept = join.outermost(events, model)
+    if len(kept) < len(events):
+        report.facts["nodes_in_bodies"] = len(events) - len(kept)
+        report.note(
+            f"{len(events) - len(kept)} executions of nodes inside bodies (If, Loop, Scan) are part of the node that "
+            "owns the body and are no tasks of their own."
+        )
+    rows, edges = _chains(kept, report) if model is None else _joined(path, kept, model, report)
+    start_us = np.array([row.event.start_us for row in rows], np.int64)
+    finish_us = np.array([row.event.finish_us for row in rows], np.int64)
+    recording = _recording(rows, run, start_us, finish_us)
+    _describe(report, run, rows, recording)
+    graph = TaskGraph.from_edges(
+        (finish_us - start_us) * 1000 / 1e9,
+        edges,
+        kinds=[row.kind for row in rows],
+        names=[row.event.name for row in rows],
+        shapes=[_shape(row.inputs) for row in rows],
+        scopes=[row.scope for row in rows],
+        flops=[row.flops for row in rows],
+        bytes_B=[row.bytes_B for row in rows],
+        widths=[row.event.width for row in rows],
+        name=path.name.split(".")[0],
+        report=report,
+        recording=recording,
+    )
+    if graph.critical_path_s:
+        report.facts["average_parallelism"] = graph.work_s / graph.critical_path_s
+    return graph
+
+
+def _chains(events: list[Event], report: ImportReport) -> tuple[list[Row], list[tuple[int, int]]]:
+    """Return the events of a profile alone as tasks, those of one thread in a chain."""
+    last: dict[str, int] = {}
+    edges = []
+    for i, event in enumerate(events):
+        if event.thread in last:
+            edges.append((last[event.thread], i))
+        last[event.thread] = i
+    report.note(
+        "The profile alone tells no dependences: the tasks of each thread are chained in the order they ran, so that "
+        "no policy can run them in parallel. Give the optimized model of the same session as model=."
+    )
+    return [_row(e, e.op_type, e.inputs or (), e.outputs or (), {}) for e in events], edges
+
+
+def _joined(
+    path: Path, events: list[Event], model: Model, report: ImportReport
+) -> tuple[list[Row], list[tuple[int, int]]]:
+    """Return the nodes of the model that ran, in its order, and its edges between them."""
+    tasks = join.match(path, events, model)
+    sizes = join.sizes(path, model, tasks)
+    found = join.edges(model, tasks)
+    report.facts["early_starts"] = join.check_order(path, model, tasks, found)
+    if report.facts["early_starts"]:
+        report.note(
+            "Some tasks start up to 1 us before a dependence finishes: the clock tells no more than that."
+        )
+    rows, index = [], {}
+    for i, (task, size) in enumerate(zip(tasks, sizes, strict=True)):
+        if task is not None and size is not None:
+            index[i] = len(rows)
+            node = task.node
+            rows.append(
+                _row(
+                    task.event,
+                    node.op_type,
+                    size.inputs,
+                    size.outputs,
+                    node.attributes,
+                    size.packed_B,
+                    node.scope,
+                )
+            )
+    _note_dropped(model, tasks, report)
+    return rows, [(index[a], index[b]) for a, b in found]
+
+
+def _note_dropped(model: Model, tasks: Sequence[join.Task | None], report: ImportReport) -> None:
+    report.facts["model"] = model.file.name
+    dropped = [node for node, task in zip(model.nodes, tasks, strict=True) if task is None]
+    report.facts["nodes_not_run"] = len(dropped)
+    if dropped:
+        example = dropped[0].name or f"a {dropped[0].op_type}"
+        report.note(
+            f"{len(dropped)} nodes of the model did not run in this run and are left out ({example[:SHOWN]!r} first); "
+            "dependences go through them."
+        )
+
+
+def _row(
+    event: Event,
+    kind: str,
+    inputs: tuple[Tensor, ...],
+    outputs: tuple[Tensor, ...],
+    attributes: Attributes,
+    packed_B: float = 0.0,
+    scope: str = "",
+) -> Row:
+    told = event.inputs is not None or event.outputs is not None
+    size_B = float(event.size_B) + packed_B if event.size_B is not None else join.bytes_B((*inputs, *outputs))
+    shapes = [[d or 0 for d in t.dims] for t in inputs], [[d or 0 for d in t.dims] for t in outputs]
+    return Row(
+        event=event,
+        kind=kind,
+        inputs=inputs,
+        flops=flops(kind, *shapes, attributes) if told else np.nan,
+        bytes_B=size_B if told or event.size_B is not None else np.nan,
+        scope=scope,
+    )
+
+
+def _shape(inputs: tuple[Tensor, ...]) -> str:
+    return format_shape([[d or 0 for d in tensor.dims] for tensor in inputs])
+
+
+def _recording(rows: Sequence[Row], run: Run, start_us: Any, finish_us: Any) -> Recording:
+    """Return when and where the tasks ran; lanes in the order of their first task, the caller's first."""
+    by_start = sorted(
+        rows, key=lambda row: (row.event.thread != run.thread, row.event.start_us, row.event.place)
+    )
+    lanes = {thread: i for i, thread in enumerate(dict.fromkeys(row.event.thread for row in by_start))}
+    first_us = start_us.min()
+    return Recording(
+        start_s=(start_us - first_us) * 1000 / 1e9,
+        finish_s=(finish_us - first_us) * 1000 / 1e9,
+        lanes=np.array([lanes[row.event.thread] for row in rows], np.int32),
+        lane_names=tuple(lanes),
+    )
+
+
+def _describe(report: ImportReport, run: Run, rows: Sequence[Row], recording: Recording) -> None:
+    covered_us = _covered_us([row.event for row in rows])
+    widths = [row.event.width for row in rows]
+    report.facts["covered_s"] = covered_us / 1e6
+    report.facts["covered_share"] = covered_us / run.span_us if run.span_us else np.nan
+    report.facts["lanes"] = len(recording.lane_names)
+    report.facts["max_width"] = max(widths)
+    report.facts["zero_length_tasks"] = sum(row.event.finish_us == row.event.start_us for row in rows)
+    report.facts["tasks_without_flops"] = sum(bool(np.isnan(row.flops)) for row in rows)
+    if report.facts["run"] != report.facts["runs"] - 1:
+        report.note("This is not the last run of the profile; early runs are slower, since they warm up.")
+    if report.facts["zero_length_tasks"]:
+        report.note("Some tasks took less than the clock's 1 us and have a duration of 0.")
+    others = Counter(row.event.provider for row in rows) - Counter(
+        {"CPUExecutionProvider": len(rows), "": len(rows)}
+    )
+    if others:
+        names = ", ".join(f"{n} by {name[:SHOWN]}" for name, n in sorted(others.items()))
+        report.note(
+            f"Not all nodes ran on the processor ({names}): of those the profile may time the launch alone."
+        )
+
+
+def _covered_us(events: Sequence[Event]) -> int:
+    """Return the microseconds in which at least one task ran."""
+    covered = until = 0
+    for start, finish in sorted((event.start_us, event.finish_us) for event in events):
+        covered += max(finish - max(start, until), 0)
+        until = max(until, finish)
+    return covered
+
+
+ONNXRUNTIME = OnnxRuntimeReader()
