@@ -1,0 +1,155 @@
+"""What ATen operators cost: floating-point operations from the shapes of their tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Dims = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The shapes of one call of an operator.
+
+    Parameters
+    ----------
+    inputs : sequence of (tuple of int or None)
+        Shape of each positional argument; None for what is no tensor.
+    tensors : sequence of tuple of int
+        Shapes of all input tensors, those in lists included.
+    outputs : sequence of tuple of int
+        Shapes of all output tensors; empty where they were not recorded.
+    values : sequence
+        The arguments that are no tensors, by position; empty where they were not recorded.
+    """
+
+    inputs: Sequence[Dims | None]
+    tensors: Sequence[Dims]
+    outputs: Sequence[Dims] = ()
+    values: Sequence[Any] = ()
+
+
+def short(name: str) -> str:
+    """Return an operator's kind: its name without `aten::`; other namespaces keep theirs.
+
+    Examples
+    --------
+    >>> short("aten::addmm"), short("mylib::op")
+    ('addmm', 'mylib::op')
+    """
+    return name.removeprefix("aten::")
+
+
+def flops(name: str, call: Call) -> float:
+    """Return the floating-point operations of a call; NaN where they are not known.
+
+    A multiply-add is two. Elementwise operators and reductions count one an element of their largest tensor,
+    views and allocations none.
+
+    Parameters
+    ----------
+    name : str
+        The operator: `aten::addmm`.
+    call : Call
+        Its shapes.
+
+    Examples
+    --------
+    >>> flops("aten::addmm", Call([(64,), (32, 128), (128, 64)], [(64,), (32, 128), (128, 64)]))
+    524288.0
+    """
+    base = name.rpartition("::")[2].split(".")[0]
+    if base in _NO_WORK:
+        return 0.0
+    try:
+        if base in _PRODUCTS:
+            return _PRODUCTS[base](call)
+    except (IndexError, TypeError):
+        return math.nan
+    if base.rstrip("_").removesuffix("_backward").strip("_") in _PER_ELEMENT:
+        return max(map(_numel, [*call.tensors, *call.outputs]), default=math.nan)
+    return math.nan
+
+
+def _numel(dims: Sequence[int] | None) -> float:
+    # Floats: a hostile file may hold shapes whose product is astronomical.
+    if dims is None:
+        raise TypeError("not a tensor")
+    return math.prod(map(float, dims))
+
+
+def _product(a: int, b: int) -> Callable[[Call], float]:
+    """2 m n k for the arguments `a` (..., m, k) and `b` (..., k, n)."""
+
+    def count(call: Call) -> float:
+        left, right = call.inputs[a], call.inputs[b]
+        if left is None or right is None:
+            return math.nan
+        columns = right[-1] if len(right) > 1 else 1
+        batch = _numel(right[:-2]) if len(right) > len(left) else 1.0
+        return 2.0 * _numel(left) * columns * batch
+
+    return count
+
+
+def _linear(call: Call) -> float:
+    weight = call.inputs[1]
+    return math.nan if weight is None else 2.0 * _numel(call.inputs[0]) * (weight[0] if len(weight) > 1 else 1)
+
+
+def _convolution(call: Call) -> float:
+    weight = call.inputs[1]
+    if weight is None:
+        return math.nan
+    transposed = len(call.values) > 6 and call.values[6] is True
+    return 2.0 * _numel(call.inputs[0] if transposed else call.outputs[0]) * _numel(weight[1:])
+
+
+def _convolution_backward(call: Call) -> float:
+    gradient, data, weight = call.inputs[0], call.inputs[1], call.inputs[2]
+    if weight is None:
+        return math.nan
+    transposed = len(call.values) > 7 and call.values[7] is True
+    once = 2.0 * _numel(data if transposed else gradient) * _numel(weight[1:])
+    mask = call.values[-1] if call.values else None
+    if not (isinstance(mask, list) and len(mask) == 3):
+        return 2.0 * once
+    return (bool(mask[0]) + bool(mask[1])) * once + (_numel(gradient) if mask[2] else 0.0)
+
+
+_PRODUCTS: dict[str, Callable[[Call], float]] = {
+    "mm": _product(0, 1), "bmm": _product(0, 1), "mv": _product(0, 1), "dot": _product(0, 1),
+    "matmul": _product(0, 1), "addmm": _product(1, 2), "addmm_": _product(1, 2), "addmv": _product(1, 2),
+    "baddbmm": _product(1, 2), "baddbmm_": _product(1, 2), "addbmm": _product(1, 2), "linear": _linear,
+    "mkldnn_linear": _linear, "_linear_pointwise": _linear,
+    "conv1d": _convolution, "conv2d": _convolution, "conv3d": _convolution, "convolution": _convolution,
+    "_convolution": _convolution, "mkldnn_convolution": _convolution, "thnn_conv2d": _convolution,
+    "_slow_conv2d_forward": _convolution, "_convolution_pointwise": _convolution,
+    "convolution_overrideable": _convolution, "convolution_backward": _convolution_backward,
+}  # fmt: skip
+
+#: Views, allocations and questions about a tensor.
+_NO_WORK = frozenset(
+    """alias as_strided broadcast_to chunk detach detach_ diagonal empty empty_like empty_strided expand
+    expand_as is_nonzero item _local_scalar_dense lift_fresh movedim narrow new_empty new_empty_strided permute
+    _reshape_alias resize_ resolve_conj resolve_neg result_type select set_ slice split split_with_sizes
+    squeeze squeeze_ swapaxes t t_ tensor_split transpose transpose_ T mT unbind unflatten unfold unsafe_chunk
+    unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_ view view_as _unsafe_view
+    _has_compatible_shallow_copy_type record_stream""".split()
+)
+
+#: Elementwise operators and reductions, also in place (`add_`) and backward (`tanh_backward`, `_softmax_backward_data`).
+_PER_ELEMENT = frozenset(
+    """abs adaptive_avg_pool2d add addcdiv addcmul all amax amin any argmax argmin avg_pool2d batch_norm bernoulli
+    bitwise_and bitwise_not bitwise_or cat ceil clamp clamp_min clone constant_pad_nd copy cos cumsum div dropout
+    elu eq erf exp fill floor fused_dropout ge gelu gt hardswish hardtanh index_select layer_norm le leaky_relu lerp
+    log log1p log_softmax log_softmax_backward_data logical_and logical_not logical_or logsumexp lt masked_fill max
+    max_pool2d max_pool2d_with_indices maximum mean min minimum mish mse_loss mul nan_to_num native_batch_norm
+    native_dropout native_layer_norm ne neg new_ones new_zeros nll_loss nll_loss_forward normal ones ones_like pad pow
+    prod rand randn reciprocal relu remainder repeat round rsqrt rsub sigmoid sign silu sin smooth_l1_loss softmax
+    softmax_backward_data softplus sqrt square stack std sub sum tanh threshold to_copy to tril triu uniform
+    upsample_nearest2d var var_mean where zero zeros zeros_like""".split()
+)

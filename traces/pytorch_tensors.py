@@ -1,0 +1,177 @@
+"""Dependences through tensors: who wrote what a task reads.
+
+An edge runs from the last writer of a storage to every task that reads it (read after write), and from a view to the
+tasks that use the tensor it made, because that tensor does not exist before. Storages carry versions:
+
+- a task whose output lies in a storage that is not among its inputs starts a fresh one: storage ids are pointers,
+  and a freed one comes back with other contents, on which nothing depends;
+- a task that writes in place, by its own schema or by that of an operator within it (`Tensor(a!)`), reads the version
+  it changes and leaves a new one;
+- an output in the storage of an input that is not written is a view: it makes a tensor and no version.
+
+What operators within a task make is the task's: backward tasks read storages that only the inner calls show.
+Write-after-read order is counted, not drawn: memory that a runtime allocates anew carries none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from simsched.traces.pytorch_execution_trace import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a task does to storages.
+
+    Parameters
+    ----------
+    reads : tuple of (int, int)
+        (tensor, storage) of every input.
+    makes : tuple of (int, int)
+        (tensor, storage) of every output.
+    creates : frozenset of int
+        Storages that hold nothing but what the task wrote.
+    updates : frozenset of int
+        Storages that were there before and that it writes.
+    """
+
+    reads: tuple[tuple[int, int], ...] = ()
+    makes: tuple[tuple[int, int], ...] = ()
+    creates: frozenset[int] = frozenset()
+    updates: frozenset[int] = frozenset()
+
+    @property
+    def writes_nothing(self) -> bool:
+        """Whether the task only looks at tensors or makes views."""
+        return not self.creates and not self.updates
+
+
+def access(node: Node, inner: dict[int, list[Node]]) -> Access:
+    """Return what a call and all calls within it do to storages."""
+    created: set[int] = set()
+    updated: set[int] = set()
+    stack, seen = [node], {node.id}
+    while stack:
+        top = stack.pop()
+        created.update(top.creates)
+        updated.update(top.updates)
+        within = [child for child in inner.get(top.id, ()) if child.id not in seen]
+        seen.update(child.id for child in within)
+        stack += within
+    inputs, outputs = (node.io.inputs, node.io.outputs) if node.io else ((), ())
+    before = {t.storage for t in inputs}
+    return Access(
+        reads=tuple(dict.fromkeys((t.id, t.storage) for t in inputs)),
+        makes=tuple(dict.fromkeys((t.id, t.storage) for t in outputs)),
+        creates=frozenset(created - before - {0}),
+        updates=frozenset((updated - created | created & before) - {0}),
+    )
+
+
+@dataclass
+class Dependences:
+    """Edges between tasks, and what makes some of them doubtful.
+
+    Parameters
+    ----------
+    edges : list of (int, int)
+        Task indices, the writer first; each pair once.
+    reused_ids : int
+        Storage ids that came back with other contents.
+    through_reused : int
+        Edges through a storage id that had come back: the candidates for false ones.
+    in_place : int
+        Writes to storages that were there before.
+    anti : int
+        Pairs of a reader and a later in-place writer of what it read, which are no edges.
+    """
+
+    edges: list[tuple[int, int]] = field(default_factory=list)
+    reused_ids: int = 0
+    through_reused: int = 0
+    in_place: int = 0
+    anti: int = 0
+
+
+@dataclass(slots=True)
+class _Version:
+    """The present contents of a storage.
+
+    `born` is the task that started the storage afresh (None: it was there before the first task), `reused` whether
+    its id had been used before.
+    """
+
+    writer: int | None = None
+    born: int | None = None
+    reused: bool = False
+    readers: list[int] = field(default_factory=list)
+
+
+class _Storages:
+    """What lies in each storage at one moment of the replay of a recording, and which task made each view."""
+
+    def __init__(self) -> None:
+        self.found = Dependences()
+        self._versions: dict[int, _Version] = {}
+        self._views: dict[tuple[int, int], tuple[int, int | None]] = {}
+        self._reused: set[int] = set()
+
+    def run(self, task: int, it: Access) -> None:
+        """Add the edges into a task, then what it writes and which views it makes."""
+        before = self._read(task, it)
+        self.found.edges += [(writer, task) for writer in sorted(before)]
+        self.found.through_reused += sum(before.values())
+        for storage in it.creates:
+            self._create(task, storage)
+        for storage in it.updates:
+            self._update(task, storage)
+        for tensor in it.makes:
+            storage = tensor[1]
+            if storage not in it.creates and tensor not in it.reads:
+                self._views[tensor] = (task, self._at(storage).born)
+        self.found.reused_ids = len(self._reused)
+
+    def _at(self, storage: int) -> _Version:
+        return self._versions.setdefault(storage, _Version())
+
+    def _read(self, task: int, it: Access) -> dict[int, bool]:
+        before: dict[int, bool] = {}
+        for storage in it.updates.union(storage for _, storage in it.reads):
+            version = self._at(storage)
+            version.readers.append(task)
+            if version.writer is not None:
+                before[version.writer] = version.reused
+        for tensor in it.reads:
+            version = self._at(tensor[1])
+            maker, born = self._views.get(tensor, (task, None))
+            if maker != task and born == version.born:
+                before.setdefault(maker, version.reused)
+        return before
+
+    def _create(self, task: int, storage: int) -> None:
+        reused = storage in self._versions
+        self._versions[storage] = _Version(task, task, reused)
+        if reused:
+            self._reused.add(storage)
+
+    def _update(self, task: int, storage: int) -> None:
+        old = self._at(storage)
+        self.found.in_place += 1
+        self.found.anti += sum(reader not in (task, old.writer) for reader in old.readers)
+        self._versions[storage] = _Version(task, old.born, old.reused)
+
+
+def dependences(accesses: Sequence[Access]) -> Dependences:
+    """Return the read-after-write edges between tasks in their recorded order.
+
+    Parameters
+    ----------
+    accesses : sequence of Access
+        Of every task, in the order in which they started.
+    """
+    storages = _Storages()
+    for task, it in enumerate(accesses):
+        storages.run(task, it)
+    return storages.found
