@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.legend import Legend
     from matplotlib.text import Text
 
@@ -22,7 +23,7 @@ LONGEST_LABEL = 40
 def require_matplotlib() -> None:
     """Raise `MissingExtraError` if matplotlib is not installed."""
     try:
-        import matplotlib  # noqa: F401, ICN001
+        import matplotlib  # noqa: F401
     except ImportError:
         raise MissingExtraError("matplotlib", "viz", "drawing") from None
 
@@ -35,12 +36,12 @@ def shown_axes(size: Size) -> Axes:
     return plt.subplots(figsize=size, layout="constrained")[1]
 
 
-def detached_axes(size: Size) -> Axes:
-    """Return axes of a figure that pyplot does not know, so that nothing is left behind."""
+def detached_figure(size: Size) -> Figure:
+    """Return a figure of `size` inches that pyplot does not know, so that nothing is left behind."""
     require_matplotlib()
     from matplotlib.figure import Figure
 
-    return Figure(figsize=size, layout="constrained").add_subplot()
+    return Figure(figsize=size, layout="constrained")
 
 
 def plain(text: str, longest: int = LONGEST_LABEL) -> str:

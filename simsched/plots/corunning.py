@@ -63,7 +63,14 @@ def corunning(schedule: Schedule, ax: Axes | None = None) -> Axes:
     busy = frame["cores_busy"].to_numpy()
     ax.fill_between(time, busy, step="post", color="#56B4E9", alpha=0.35, linewidth=0)
     ax.plot(time, busy, drawstyle="steps-post", color="#56B4E9", linewidth=1, label="cores busy")
-    ax.plot(time, frame["tasks_running"], drawstyle="steps-post", color="#D55E00", linewidth=1, label="tasks running")
+    ax.plot(
+        time,
+        frame["tasks_running"],
+        drawstyle="steps-post",
+        color="#D55E00",
+        linewidth=1,
+        label="tasks running",
+    )
     ax.axhline(schedule.n_cores, color="0.5", linestyle="--", linewidth=1, label=f"{schedule.n_cores} cores")
     if len(time) and time[-1] > time[0]:
         ax.set_xlim(time[0], time[-1])
@@ -71,6 +78,8 @@ def corunning(schedule: Schedule, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(f"time ({unit.name})")
     ax.set_ylabel("count")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, fontsize="small", frameon=False)
+    ax.legend(
+        loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, fontsize="small", frameon=False
+    )
     set_title(ax, plain(gantt_title(schedule), 200))
     return ax

@@ -16,7 +16,13 @@ CHUNK = 1_000_000
 
 
 def density(
-    schedule: Schedule, runs: TeamRuns, rows: int, bins: int, weights: Floats, span_s: tuple[float, float]
+    schedule: Schedule,
+    runs: TeamRuns,
+    weights: Floats,
+    *,
+    rows: int,
+    bins: int,
+    span_s: tuple[float, float],
 ) -> Floats:
     """Return, for every core and bin of time, the integral of the weights of the tasks there, over the bin.
 
@@ -25,10 +31,10 @@ def density(
     schedule : Schedule
     runs : TeamRuns
         Runs of each team, below `rows`.
-    rows, bins : int
-        Size of the result.
     weights : float64 array, shape (n, k)
         k numbers a task; 1 gives the share of the bin in which the core is busy.
+    rows, bins : int
+        Size of the result.
     span_s : pair of float
         Start of the first bin and end of the last.
 
@@ -52,8 +58,8 @@ def density(
 class _Ramps:
     """Sum of functions `w * max(0, t - x)`, one a rectangle edge at x: their slope is what runs at t.
 
-    Kept as the sums of `w` and of `w * x` in the cell of each x, differentiated over rows, so that a rectangle
-    costs four additions however tall and long it is.
+    Kept as the sums of `w` and of `w * x` in the cell of each x, differentiated over rows, so that a
+    rectangle costs four additions however tall and long it is.
     """
 
     def __init__(self, rows: int, bins: int, k: int) -> None:
@@ -69,7 +75,9 @@ class _Ramps:
         for i in range(k):
             w = np.concatenate([weight[:, i], -weight[:, i]])
             self.weight[:, :, i] += np.bincount(cells, w, rows * bins).reshape(rows, bins)
-            self.moment[:, :, i] += np.bincount(cells, w * np.concatenate([x, x]), rows * bins).reshape(rows, bins)
+            self.moment[:, :, i] += np.bincount(cells, w * np.concatenate([x, x]), rows * bins).reshape(
+                rows, bins
+            )
 
     def by_bin(self) -> Floats:
         """Return the rise of the sum over each bin, shape (rows, bins, k)."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 # Above this many rectangles each is far below a pixel, and an image says the same.
 MAX_RECTANGLES = 100_000
 BINS = 1500
+# Below this a thin white outline tells neighbours of one colour apart.
+MAX_OUTLINED = 3000
 
 
 def gantt(
@@ -44,9 +48,9 @@ def gantt(
     ax : Axes, optional
         Where to draw; a new figure when not given.
     color : str or array_like of float, shape (n,)
-        "kind" (the 8 kinds that hold most core-seconds, and the others grey), "executor" (colours repeat after
-        8), "critical" (the tasks of a longest path through the graph, each task alone on its width), "depth",
-        or one number a task, shown by a colour bar; NaN is grey.
+        "kind" (the 8 kinds that hold most core-seconds, and the others grey), "executor" (colours repeat
+        after 8), "critical" (the tasks of a longest path through the graph, each task alone on its width),
+        "depth", or one number a task, shown by a colour bar; NaN is grey.
     max_rows : int, optional
         Draw the first `max_rows` cores only.
     title : str, optional
@@ -95,18 +99,17 @@ def draw(
     bins: int = BINS,
 ) -> None:
     """Draw on `ax`; see `gantt`. Above `max_rectangles` an image of `bins` columns stands for them."""
-    colours = colouring(schedule, color)
-    runs = team_runs(schedule.teams, rows)
-    span = _span(schedule)
-    unit = time_unit(span[1] - span[0])
-    if count_rectangles(schedule, runs) > max_rectangles:
-        _draw_image(schedule, ax, runs, colours, rows, bins, span, unit)
+    chart = _Chart(schedule, ax, colouring(schedule, color), team_runs(schedule.teams, rows), rows)
+    note = ""
+    if count_rectangles(schedule, chart.runs) > max_rectangles:
+        chart.image(bins)
+        note = f"; one column: {format_time(schedule.makespan_s / bins)}, colours blended"
     else:
-        _draw_rectangles(schedule, ax, runs, colours, rows, unit)
-    _frame(ax, schedule, rows, span, unit)
+        chart.rectangles()
+    chart.frame(note)
     set_title(ax, plain(gantt_title(schedule) if title is None else title, 200))
     if legend:
-        _explain_colours(ax, colours)
+        chart.explain_colours()
 
 
 def gantt_title(schedule: Schedule) -> str:
@@ -116,66 +119,92 @@ def gantt_title(schedule: Schedule) -> str:
         made += f" on {schedule.machine.spec}"
     if schedule.layout:
         made += f", {schedule.layout}"
-    return f"{made}: makespan {format_time(schedule.makespan_s)}, utilization {100 * schedule.utilization:.0f} %"
+    return (
+        f"{made}: makespan {format_time(schedule.makespan_s)}, utilization {100 * schedule.utilization:.0f} %"
+    )
 
 
-def _span(schedule: Schedule) -> tuple[float, float]:
-    if not schedule.graph.n_tasks:
-        return 0.0, 0.0
-    return float(schedule.start_s.min()), float(schedule.finish_s.max())
+@dataclass(frozen=True, eq=False)
+class _Chart:
+    """What is drawn, and where."""
 
+    schedule: Schedule
+    ax: Axes
+    colours: Colouring
+    runs: TeamRuns
+    rows: int
 
-def _draw_rectangles(
-    schedule: Schedule, ax: Axes, runs: TeamRuns, colours: Colouring, rows: int, unit: TimeUnit
-) -> None:
-    from matplotlib.collections import PolyCollection
+    @cached_property
+    def span_s(self) -> tuple[float, float]:
+        """First start and last finish."""
+        if not self.schedule.graph.n_tasks:
+            return 0.0, 0.0
+        return float(self.schedule.start_s.min()), float(self.schedule.finish_s.max())
 
-    boxes = rectangles(schedule, runs)
-    # A gap between rows tells teams apart, as long as a row is a few pixels high.
-    gap = 0.06 if rows <= 128 else 0.0
-    left, right = schedule.start_s[boxes.task] * unit.per_s, schedule.finish_s[boxes.task] * unit.per_s
-    top, bottom = boxes.first - 0.5 + gap, boxes.first + boxes.length - 0.5 - gap
-    corners = np.stack([left, top, left, bottom, right, bottom, right, top], axis=1).reshape(-1, 4, 2)
-    few = len(boxes) <= 3000
-    edges = {"edgecolors": "white", "linewidths": 0.3} if few else {"edgecolors": "none"}
-    ax.add_collection(PolyCollection(corners, facecolors=colours.rgb[boxes.task], **edges), autolim=False)
+    @cached_property
+    def unit(self) -> TimeUnit:
+        """Unit of the time axis."""
+        return time_unit(self.span_s[1] - self.span_s[0])
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Ends of the time axis; one unit long where no time passes."""
+        left, right = (seconds * self.unit.per_s for seconds in self.span_s)
+        return left, right if right > left else left + 1
 
-def _draw_image(
-    schedule: Schedule, ax: Axes, runs: TeamRuns, colours: Colouring, rows: int, bins: int,
-    span: tuple[float, float], unit: TimeUnit,
-) -> None:  # fmt: skip
-    # Each task takes away from white what its colour lacks, for the share of the bin it fills.
-    image = 1.0 + density(schedule, runs, rows, bins, colours.rgb - 1.0, span)
-    left, right = span[0] * unit.per_s, span[1] * unit.per_s
-    if right <= left:
-        right = left + 1
-    ax.imshow(
-        np.clip(image, 0.0, 1.0), extent=(left, right, rows - 0.5, -0.5), aspect="auto",
-        interpolation="antialiased",
-    )  # fmt: skip
+    def rectangles(self) -> None:
+        """Draw every rectangle."""
+        from matplotlib.collections import PolyCollection
 
+        boxes = rectangles(self.schedule, self.runs)
+        # A gap between rows tells teams apart, as long as a row is a few pixels high.
+        gap = 0.06 if self.rows <= 128 else 0.0
+        left = self.schedule.start_s[boxes.task] * self.unit.per_s
+        right = self.schedule.finish_s[boxes.task] * self.unit.per_s
+        top, bottom = boxes.first - 0.5 + gap, boxes.first + boxes.length - 0.5 - gap
+        corners = np.stack([left, top, left, bottom, right, bottom, right, top], axis=1).reshape(-1, 4, 2)
+        edges: dict[str, Any] = {"edgecolors": "none"}
+        if len(boxes) <= MAX_OUTLINED:
+            edges = {"edgecolors": "white", "linewidths": 0.3}
+        drawn = PolyCollection(corners, facecolors=self.colours.rgb[boxes.task], **edges)  # type: ignore[arg-type]
+        self.ax.add_collection(drawn, autolim=False)
 
-def _frame(ax: Axes, schedule: Schedule, rows: int, span: tuple[float, float], unit: TimeUnit) -> None:
-    from matplotlib.ticker import MaxNLocator
+    def image(self, bins: int) -> None:
+        """Draw the mean colour of each core and bin of time."""
+        # Each task takes away from white what its colour lacks, for the share of the bin it fills.
+        image = 1.0 + density(
+            self.schedule,
+            self.runs,
+            self.colours.rgb - 1.0,
+            rows=self.rows,
+            bins=bins,
+            span_s=self.span_s,
+        )
+        extent = (*self.limits, self.rows - 0.5, -0.5)
+        self.ax.imshow(np.clip(image, 0.0, 1.0), extent=extent, aspect="auto", interpolation="antialiased")
 
-    left, right = span[0] * unit.per_s, span[1] * unit.per_s
-    ax.set_xlim(left, right if right > left else left + 1)
-    ax.set_ylim(rows - 0.5, -0.5)
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set_xlabel(f"time ({unit.name})")
-    ax.set_ylabel("core" if rows >= schedule.n_cores else f"core (first {rows} of {schedule.n_cores})")
-    ax.spines[["top", "right"]].set_visible(False)
-    if not schedule.graph.n_tasks:
-        ax.text(0.5, 0.5, "no tasks", transform=ax.transAxes, ha="center", va="center")
+    def frame(self, note: str) -> None:
+        """Draw the axes, with a note beside the unit of time."""
+        from matplotlib.ticker import MaxNLocator
 
+        ax, n_cores = self.ax, self.schedule.n_cores
+        ax.set_xlim(*self.limits)
+        ax.set_ylim(self.rows - 0.5, -0.5)
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        ax.set_xlabel(f"time ({self.unit.name}){note}")
+        ax.set_ylabel("core" if self.rows >= n_cores else f"core (first {self.rows} of {n_cores})")
+        ax.spines[["top", "right"]].set_visible(False)
+        if not self.schedule.graph.n_tasks:
+            ax.text(0.5, 0.5, "no tasks", transform=ax.transAxes, ha="center", va="center")
 
-def _explain_colours(ax: Axes, colours: Colouring) -> None:
-    from matplotlib.patches import Patch
+    def explain_colours(self) -> None:
+        """Draw the legend or the colour bar."""
+        from matplotlib.patches import Patch
 
-    if colours.bar is not None:
-        bar = ax.figure.colorbar(colours.bar, ax=ax, pad=0.01)
-        bar.set_label(plain(colours.bar_label))
-        verbatim(bar.ax.yaxis.label)
-    elif colours.groups:
-        outside_legend(ax, [Patch(color=rgb) for _, rgb in colours.groups], [name for name, _ in colours.groups])
+        groups = self.colours.groups
+        if self.colours.bar is not None:
+            bar = self.ax.figure.colorbar(self.colours.bar, ax=self.ax, pad=0.01)
+            bar.set_label(plain(self.colours.bar_label))
+            verbatim(bar.ax.yaxis.label)
+        elif groups:
+            outside_legend(self.ax, [Patch(color=rgb) for _, rgb in groups], [name for name, _ in groups])

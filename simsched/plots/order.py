@@ -1,4 +1,4 @@
-"""Start order against a label of the tasks: does the schedule walk the diagonals of a network?"""
+"""Start order against a label of the tasks: whether a schedule walks the diagonals of a network."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def start_order_frame(schedule: Schedule, label: npt.ArrayLike) -> pd.DataFrame:
 def diagonal_score(schedule: Schedule, label: npt.ArrayLike) -> float:
     """Return how closely the start order follows the labels, from -1 to 1.
 
-    It is Spearman's rank correlation between the position in start order and the label, over the tasks that have
-    a label, ties sharing the mean of their ranks: 1 when tasks of a higher label always start after those of a
-    lower one and labels are distinct (slightly less with ties), 0 when the order has nothing to do with the
-    labels, negative when it runs against them. NaN with fewer than two labelled tasks, or one label only.
+    It is Spearman's rank correlation between the position in start order and the label, over the tasks that
+    have a label, ties sharing the mean of their ranks: 1 when tasks of a higher label always start after
+    those of a lower one and labels are distinct (slightly less with ties), 0 when the order has nothing to do with
+    the labels, negative when it runs against them. NaN with fewer than two labelled tasks, or one label only.
 
     References
     ----------
@@ -92,11 +92,24 @@ def start_order(schedule: Schedule, label: npt.ArrayLike, ax: Axes | None = None
     frame = start_order_frame(schedule, label)
     ax = shown_axes((7.0, 4.0)) if ax is None else ax
     many = len(frame) > 2000
-    ax.plot(frame["position"], frame["label"], ".", markersize=2 if many else 4, alpha=0.6, color="#0072B2", rasterized=many)
+    ax.plot(
+        frame["position"],
+        frame["label"],
+        ".",
+        markersize=2 if many else 4,
+        alpha=0.6,
+        color="#0072B2",
+        rasterized=many,
+    )
     ax.set_xlabel("position in start order")
     verbatim(ax.set_ylabel(plain(str(getattr(label, "name", None) or "label"))))
     ax.spines[["top", "right"]].set_visible(False)
-    set_title(ax, plain(f"start order of {schedule.policy or 'schedule'}: diagonal score {_score(schedule, label)}", 200))
+    set_title(
+        ax,
+        plain(
+            f"start order of {schedule.policy or 'schedule'}: diagonal score {_score(schedule, label)}", 200
+        ),
+    )
     return ax
 
 
@@ -109,7 +122,9 @@ def _labels(label: npt.ArrayLike, n: int) -> Floats:
     try:
         labels = np.asarray(label, np.float64)
     except (TypeError, ValueError):
-        raise SimschedError("label is an array of something else than numbers; give one number a task, or NaN") from None
+        raise SimschedError(
+            "label is an array of something else than numbers; give one number a task, or NaN"
+        ) from None
     if labels.shape != (n,):
         raise SimschedError(f"label has shape {labels.shape}; expected one number a task, ({n},)")
     return labels

@@ -61,7 +61,9 @@ def colouring(schedule: Schedule, color: str | npt.ArrayLike) -> Colouring:
     """
     if isinstance(color, str):
         if color not in RULES:
-            raise SimschedError(f"color={color!r} is unknown; give one of {', '.join(RULES)}, or one number a task")
+            raise SimschedError(
+                f"color={color!r} is unknown; give one of {', '.join(RULES)}, or one number a task"
+            )
         if color == "depth":
             return _by_value(schedule.graph.depths, "depth")
         rule = {"kind": _by_kind, "executor": _by_executor, "critical": _by_critical_path}[color]
@@ -73,7 +75,9 @@ def _numbers(values: npt.ArrayLike, n: int) -> Floats:
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError):
-        raise SimschedError("color is an array of something else than numbers; give one number a task") from None
+        raise SimschedError(
+            "color is an array of something else than numbers; give one number a task"
+        ) from None
     if array.shape != (n,):
         raise SimschedError(f"color has shape {array.shape}; expected one number a task, ({n},)")
     return array
@@ -81,7 +85,9 @@ def _numbers(values: npt.ArrayLike, n: int) -> Floats:
 
 def _by_kind(schedule: Schedule) -> Colouring:
     kinds = schedule.graph.kinds
-    time = np.bincount(kinds.codes, (schedule.finish_s - schedule.start_s) * schedule.widths, len(kinds.labels))
+    time = np.bincount(
+        kinds.codes, (schedule.finish_s - schedule.start_s) * schedule.widths, len(kinds.labels)
+    )
     used = np.flatnonzero(np.bincount(kinds.codes, minlength=len(kinds.labels)))
     ranked = used[np.argsort(-time[used], kind="stable")]
     top = ranked[: len(OKABE_ITO)]

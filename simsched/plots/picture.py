@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
-from simsched.plots.canvas import Size, detached_axes, require_matplotlib
+from simsched.plots.canvas import Size, detached_figure, require_matplotlib
 from simsched.plots.gantt import BINS, MAX_RECTANGLES, draw, figure_size, shown_rows
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from simsched.schedule import Schedule
 
@@ -29,24 +29,24 @@ METADATA: dict[str, dict[str, None]] = {
 def write_picture(schedule: Schedule, file: IO[bytes], kind: str) -> None:
     """Write the Gantt chart to `file` as `kind`: "png", "svg" or "pdf"."""
     rows = shown_rows(schedule)
-    with quiet_canvas(figure_size(rows)) as ax:
+    with quiet_canvas(figure_size(rows)) as figure:
         limit = MAX_RECTANGLES if kind == "png" else MAX_VECTOR_RECTANGLES
-        draw(schedule, ax, rows=rows, max_rectangles=limit, bins=BINS)
-        save(ax, file, kind)
+        draw(schedule, figure.add_subplot(), rows=rows, max_rectangles=limit, bins=BINS)
+        save(figure, file, kind)
 
 
 @contextmanager
-def quiet_canvas(size: Size) -> Iterator[Axes]:
-    """Give axes of a figure that pyplot does not know; text stays text, the same input gives the same bytes."""
+def quiet_canvas(size: Size) -> Iterator[Figure]:
+    """Give a figure that pyplot does not know; text stays text, same input gives same bytes."""
     require_matplotlib()
     from matplotlib import rc_context
 
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "simsched"}), warnings.catch_warnings():
         # A name in a script that the font lacks is drawn as boxes: no reason to bother the caller.
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
-        yield detached_axes(size)
+        yield detached_figure(size)
 
 
-def save(ax: Axes, file: IO[bytes], kind: str, dpi: float = 150) -> None:
-    """Write the figure of `ax`."""
-    ax.figure.savefig(file, format=kind, dpi=dpi, metadata=METADATA[kind])
+def save(figure: Figure, file: IO[bytes], kind: str, dpi: float = 150) -> None:
+    """Write a figure."""
+    figure.savefig(file, format=kind, dpi=dpi, metadata=METADATA[kind])

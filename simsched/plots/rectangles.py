@@ -73,7 +73,9 @@ def count_rectangles(schedule: Schedule, runs: TeamRuns) -> int:
     return int(runs.count()[schedule.team].sum())
 
 
-def rectangles(schedule: Schedule, runs: TeamRuns, first_task: int = 0, last_task: int | None = None) -> Rectangles:
+def rectangles(
+    schedule: Schedule, runs: TeamRuns, first_task: int = 0, last_task: int | None = None
+) -> Rectangles:
     """Return the rectangles of the tasks `first_task` to `last_task` (not included), by task."""
     team = schedule.team[first_task:last_task]
     count = runs.count()[team]

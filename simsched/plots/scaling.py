@@ -22,13 +22,15 @@ BOUNDS = (
 
 
 def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw makespan and its lower bounds by number of cores (both logarithmic), and efficiency on a second axis.
+    """Draw makespan and its lower bounds by number of cores, and efficiency on a second axis.
+
+    Cores and makespan have logarithmic axes: perfect scaling is a straight line.
 
     Parameters
     ----------
     frame : DataFrame
-        What `simsched.predict` returns: cores, makespan_s, critical_path_s, area_s, bound_s, efficiency; other
-        columns are not drawn.
+        What `simsched.predict` returns: cores, makespan_s, critical_path_s, area_s, bound_s, efficiency;
+        other columns are not drawn.
     ax : Axes, optional
         Where to draw; a new figure when not given.
 
@@ -53,9 +55,13 @@ def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         style = ":" if column == "bound_s" else "--"
         lines += ax.plot(cores, frame[column] * unit.per_s, style, color=colour, linewidth=width, label=label)
     twin = ax.twinx()
-    lines += twin.plot(cores, 100 * frame["efficiency"], "s-", color="0.6", markersize=4, linewidth=1, label="efficiency")
+    lines += twin.plot(
+        cores, 100 * frame["efficiency"], "s-", color="0.6", markersize=4, linewidth=1, label="efficiency"
+    )
     _label_axes(ax, twin, frame, unit)
-    ax.figure.legend(handles=lines, loc="outside right upper", fontsize="small", frameon=False)
+    ax.legend(
+        handles=lines, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, fontsize="small", frameon=False
+    )
     return ax
 
 
@@ -69,7 +75,7 @@ def _label_axes(ax: Axes, twin: Axes, frame: pd.DataFrame, unit: TimeUnit) -> No
     if (frame["makespan_s"] > 0).any():
         _log_ticks(ax)
     ax.set_xlabel("cores")
-    ax.set_ylabel(f"seconds of makespan ({unit.name})" if unit.name == "s" else f"makespan ({unit.name})")
+    ax.set_ylabel(f"makespan ({unit.name})")
     twin.set_ylabel("efficiency (%)", color="0.4")
     twin.set_ylim(0, max(105.0, 105 * float(frame["efficiency"].max())) if len(frame) else 105.0)
     twin.tick_params(colors="0.4")
@@ -113,8 +119,14 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     unit = time_unit(longest)
     ax.barh(rows, np.nan_to_num(makespan * unit.per_s), color="#56B4E9", height=0.7)
     ax.vlines(bound * unit.per_s, rows - 0.5, rows + 0.5, color="#D55E00", linewidth=2, label="lower bound")
-    for row, seconds, speedup in zip(rows, makespan, frame["speedup"], strict=True):
-        ax.text(seconds * unit.per_s if np.isfinite(seconds) else 0.0, row, _bar_text(seconds, speedup), va="center", fontsize="small")
+    for row, seconds, speedup in zip(rows.tolist(), makespan, frame["speedup"], strict=True):
+        ax.text(
+            seconds * unit.per_s if np.isfinite(seconds) else 0.0,
+            row,
+            _bar_text(seconds, speedup),
+            va="center",
+            fontsize="small",
+        )
     ax.set_yticks(rows, _row_names(frame), parse_math=False, usetex=False)
     ax.set_ylim(max(len(frame), 1) - 0.5, -0.5)
     ax.set_xlim(0, 1.25 * longest * unit.per_s or 1.0)
@@ -131,11 +143,15 @@ def _bar_text(seconds: float, speedup: float) -> str:
 
 
 def _row_names(frame: pd.DataFrame) -> list[str]:
-    layouts = ["" if layout is None or layout != layout else str(layout) for layout in frame["layout"]]
-    return [plain(f"{policy} {layout}".strip()) for policy, layout in zip(frame["policy"], layouts, strict=True)]
+    layouts = frame["layout"].fillna("").astype(str)
+    return [
+        plain(f"{policy} {layout}".strip()) for policy, layout in zip(frame["policy"], layouts, strict=True)
+    ]
 
 
 def _require(frame: pd.DataFrame, columns: list[str], what: str) -> None:
     missing = [column for column in columns if column not in frame.columns]
     if missing:
-        raise SimschedError(f"{what} draws a table with {', '.join(columns)}; this one lacks {', '.join(missing)}")
+        raise SimschedError(
+            f"{what} draws a table with {', '.join(columns)}; this one lacks {', '.join(missing)}"
+        )

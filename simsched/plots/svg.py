@@ -14,14 +14,14 @@ from simsched.plots.picture import quiet_canvas, save
 if TYPE_CHECKING:
     from simsched.schedule import Schedule
 
-# Above this an embedded image is lighter: a notebook keeps every card it ever showed.
-MAX_CARD_RECTANGLES = 2000
+# Above this an embedded image is lighter (about 130 kB): a notebook keeps every card it ever showed.
+MAX_CARD_RECTANGLES = 1000
 
 
 def gantt_svg(schedule: Schedule, width: int = 640) -> str:
     """Return the Gantt chart as one `<svg>` element that stands inside a page.
 
-    Every name in it is escaped. Charts of more than 2,000 rectangles hold an image instead.
+    Every name in it is escaped. Charts of more than 1,000 rectangles hold an image instead.
 
     Parameters
     ----------
@@ -38,9 +38,13 @@ def gantt_svg(schedule: Schedule, width: int = 640) -> str:
     height = min(max(90 + 5 * rows, 150), width * 0.6)
     file = BytesIO()
     # The SVG canvas counts 72 dots an inch, so that its view box is in CSS pixels.
-    with quiet_canvas((width / 72, height / 72)) as ax:
+    with quiet_canvas((width / 72, height / 72)) as figure:
+        ax = figure.add_subplot()
         draw(schedule, ax, rows=rows, max_rectangles=MAX_CARD_RECTANGLES, bins=width)
-        save(ax, file, "svg", dpi=144)
+        for image in ax.images:
+            # A few flat colours compress to a third of what smooth transitions do.
+            image.set_interpolation("nearest")
+        save(figure, file, "svg", dpi=144)
     return _inline(file.getvalue().decode(), width, height, f"Gantt chart, {gantt_title(schedule)}")
 
 
@@ -53,8 +57,9 @@ def _inline(document: str, width: float, height: float, description: str) -> str
     _, _, body = body.partition(">")
     body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
-        f'aria-label="{escape(plain(description, 300))}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
-        f'height="{height:g}" style="max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt">'
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
+        f'aria-label="{escape(plain(description, 300))}" '
+        f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
+        'style="max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt">'
         f"{body.strip()}"
     )

@@ -23,7 +23,7 @@ def time_unit(span_s: float) -> TimeUnit:
 
 
 def format_time(seconds: float) -> str:
-    """Return a time with three digits and its unit.
+    """Return a time with its unit, to three digits, or to whole units above a thousand.
 
     Examples
     --------
@@ -31,4 +31,5 @@ def format_time(seconds: float) -> str:
     ('12.3 ms', '0 s')
     """
     unit = time_unit(seconds)
-    return f"{seconds * unit.per_s:.4g} {unit.name}" if seconds >= 1000 else f"{seconds * unit.per_s:.3g} {unit.name}"
+    value = seconds * unit.per_s
+    return f"{value:.3g} {unit.name}" if value < 999.5 else f"{value:.0f} {unit.name}"

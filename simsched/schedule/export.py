@@ -1,0 +1,150 @@
+"""Files of a schedule, chosen by suffix: tables, Chrome traces, pictures, pages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from simsched.errors import MissingExtraError, SimschedError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.schedule.schedule import Schedule
+
+Writer = Callable[["Schedule", Path], None]
+
+
+def export(schedule: Schedule, path: Path) -> None:
+    """Write a schedule by the suffix of `path`.
+
+    =====================  ==========================================================
+    .parquet, .csv         one row a task; Parquet keeps `description` in its metadata
+    .json, .json.gz        Chrome trace, see `simsched.traces.chrome`
+    .png, .svg, .pdf       Gantt chart
+    .html                  one page that needs nothing else: numbers, Gantt chart, notes
+    =====================  ==========================================================
+
+    The file appears when it is complete; one that was there is then replaced.
+
+    Raises
+    ------
+    SimschedError
+        If the suffix is none of these, or the file cannot be written.
+    MissingExtraError
+        If the suffix needs a library that is not installed.
+    """
+    name = path.name.lower()
+    for suffix, write in WRITERS.items():
+        if name.endswith(suffix):
+            write(schedule, path)
+            return
+    raise SimschedError(f"{path}: what to write is chosen by suffix, one of {', '.join(WRITERS)}")
+
+
+def description(schedule: Schedule) -> dict[str, Any]:
+    """Return what made a schedule, for the metadata of a file: plain JSON values."""
+    return {
+        "graph": schedule.graph.name,
+        "machine": schedule.machine.spec if schedule.machine else None,
+        "policy": schedule.policy,
+        "layout": schedule.layout,
+        "engine": schedule.engine,
+        "seed": int(schedule.seed),
+        "makespan_s": schedule.makespan_s,
+        "notes": list(schedule.notes),
+        "simsched": _version(),
+    }
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Give a file to write; it takes the name `path` once complete, and vanishes if anything fails.
+
+    Raises
+    ------
+    SimschedError
+        If the folder does not exist, or the file cannot be written there.
+    """
+    if not path.parent.is_dir():
+        raise SimschedError(f"{path}: there is no folder {path.parent}; create it first")
+    if path.is_dir():
+        raise SimschedError(f"{path} is a folder; give the name of a file")
+    # Beside the target, because a rename is only atomic within one file system.
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(path)
+    except OSError as error:
+        raise SimschedError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _version() -> str:
+    try:
+        return version("simsched")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _table(schedule: Schedule) -> pd.DataFrame:
+    """Return the table of tasks, its texts such that UTF-8 can hold them."""
+    frame = schedule.tasks.copy(deep=False)
+    kinds = [label.encode("utf-8", "backslashreplace").decode() for label in frame["kind"].cat.categories]
+    if kinds != list(frame["kind"].cat.categories):
+        frame["kind"] = [kinds[code] for code in frame["kind"].cat.codes]
+    frame.attrs = {"simsched": description(schedule)}
+    return frame
+
+
+def _write_parquet(schedule: Schedule, path: Path) -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("pyarrow", "formats", "writing Parquet") from None
+    with replacing(path) as file:
+        _table(schedule).to_parquet(file, engine="pyarrow", index=False)
+
+
+def _write_csv(schedule: Schedule, path: Path) -> None:
+    with replacing(path) as file:
+        _table(schedule).to_csv(file, index=False, lineterminator="\n")
+
+
+def _write_chrome_trace(schedule: Schedule, path: Path) -> None:
+    from simsched.traces.chrome import write_chrome_trace
+
+    write_chrome_trace(schedule, path)
+
+
+def _write_picture(schedule: Schedule, path: Path) -> None:
+    from simsched.plots.picture import write_picture
+
+    with replacing(path) as file:
+        write_picture(schedule, file, path.suffix[1:].lower())
+
+
+def _write_page(schedule: Schedule, path: Path) -> None:
+    from simsched.plots.page import page
+
+    text = page(schedule)
+    with replacing(path) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
+
+
+WRITERS: dict[str, Writer] = {
+    ".parquet": _write_parquet,
+    ".csv": _write_csv,
+    ".json": _write_chrome_trace,
+    ".json.gz": _write_chrome_trace,
+    ".png": _write_picture,
+    ".svg": _write_picture,
+    ".pdf": _write_picture,
+    ".html": _write_page,
+}
