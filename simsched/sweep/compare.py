@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simsched.machine import machine as machine_of
+from simsched.policy import policy as policy_of
 from simsched.replay import simulate
 from simsched.schedule import Schedule, bounds
 
@@ -48,19 +49,33 @@ def compare(
     DataFrame
         One row a policy, as `comparison_frame` describes it.
     """
-    target = machine_of(machine)
-    schedules = [
-        simulate(graph, target, policy, _layout_for(policy, layout), costs, runtime, engine, seed, progress=progress)
-        for policy in policies
-    ]
+    schedules = replay_each(graph, machine, policies, layout, costs, runtime, engine, seed, progress=progress)
     sequential = next((s for s in schedules if s.policy == "sequential"), None)
-    sequential = sequential or simulate(graph, target, "sequential", None, costs, runtime, engine, seed, progress=progress)
+    sequential = sequential or simulate(graph, machine, "sequential", None, costs, runtime, engine, seed, progress=progress)
     return comparison_frame(schedules, sequential, costs)
 
 
-def _layout_for(policy: str | Policy | type[Policy], layout: str | Layout | None) -> str | Layout | None:
-    from simsched.policy import policy as policy_of
+def replay_each(
+    graph: TaskGraph,
+    machine: str | Path | Machine,
+    policies: Sequence[str | Policy | type[Policy]],
+    layout: str | Layout | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    seed: int = 0,
+    *,
+    progress: Callable[[int], object] | None = None,
+) -> list[Schedule]:
+    """Return the schedules that `compare` compares, one a policy; its parameters are the same."""
+    target = machine_of(machine)
+    return [
+        simulate(graph, target, policy, _layout_for(policy, layout), costs, runtime, engine, seed, progress=progress)
+        for policy in policies
+    ]
 
+
+def _layout_for(policy: str | Policy | type[Policy], layout: str | Layout | None) -> str | Layout | None:
     return None if policy_of(policy).name == "sequential" else layout
 
 
@@ -84,8 +99,8 @@ def comparison_frame(schedules: Sequence[Schedule], sequential: Schedule, costs:
     import pandas as pd
 
     rows = []
+    limits = bounds(sequential.graph, sequential.require_machine(), costs)
     for schedule in schedules:
-        limits = bounds(schedule.graph, schedule.require_machine(), costs)
         makespan = schedule.makespan_s
         rows.append({
             "policy": schedule.policy,

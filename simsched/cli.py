@@ -1,0 +1,226 @@
+"""The command line: a thin layer over the library."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from simsched.errors import FormatError, MissingExtraError, SimschedError, SpecError
+
+try:
+    import click
+    import typer
+    from tqdm.auto import tqdm
+except ImportError:  # said by main(), once there is somebody to read it
+    MISSING: MissingExtraError | None = MissingExtraError("typer", "cli", "the command line")
+    raise MISSING from None
+
+if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
+
+app = typer.Typer(add_completion=True, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
+                  help="Replay task graphs on manycore machines under scheduling policies.")  # fmt: skip
+
+READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
+READER_HELP = """
+
+Further options go to the reader of GRAPH's format, as in --execution-trace FILE, --model FILE or --step 3;
+`simsched list formats` shows them all."""
+
+GraphArgument = Annotated[str, typer.Argument(metavar="GRAPH", help="A trace, model or graph file.")]
+MachineOption = Annotated[str, typer.Option("--machine", "-m", help="A machine: name, name[cores=N] or TOML file.")]
+LayoutOption = Annotated[str | None, typer.Option("--layout", "-l", help="Executors x cores, as in 8x8.")]
+EngineOption = Annotated[str, typer.Option("--engine", help="auto, simpy or native.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of every random draw.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+DEFAULT_MACHINE = "knl-7250"
+ALL_POLICIES = ["sequential", "fifo", "critical-path", "corun", "wavefront"]
+
+
+def _load(graph: str, context: typer.Context) -> TaskGraph:
+    from simsched.graph.loading import load
+
+    return load(graph, **_reader_options(context.args))
+
+
+def _reader_options(arguments: list[str]) -> dict[str, Any]:
+    """Return the options for the reader among arguments that are not the command's own."""
+    from simsched.spec import parse_scalar
+
+    options: dict[str, Any] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        if not name.startswith("--"):
+            raise FormatError(f"unexpected argument {argument!r}; one graph at a time, and options start with --")
+        if not equals and (value := next(rest, "")) == "":
+            raise FormatError(f"option {name} needs a value")
+        options[name[2:].replace("-", "_")] = parse_scalar(value)
+    return options
+
+
+@contextmanager
+def _progress(total: int, what: str) -> Iterator[Callable[[int], object]]:
+    """Show a bar on standard error once the work has taken a second."""
+    with tqdm(total=total, desc=what, unit=" tasks", delay=1.0, leave=False, disable=not sys.stderr.isatty()) as bar:
+        yield bar.update
+
+
+@app.command("list")
+def list_(what: Annotated[str, typer.Argument(help="machines, policies or formats.")]) -> None:
+    """List what there is: machines, policies, formats; yours too, once your package registers them."""
+    from simsched.listing import lines
+
+    for line in lines(what):
+        typer.echo(line)
+
+
+@app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)
+def run(
+    context: typer.Context,
+    graph: GraphArgument,
+    machine: MachineOption = DEFAULT_MACHINE,
+    policy: Annotated[str, typer.Option("--policy", "-p", help="A policy, as in corun[candidates=3].")] = "critical-path",
+    layout: LayoutOption = None,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    json_: JsonOption = False,
+    out: Annotated[list[Path] | None, typer.Option("--out", "-o", help="Write by suffix: .png .svg .html .json .parquet .csv; repeat for more.")] = None,
+) -> None:
+    """Replay GRAPH on a machine under a policy."""
+    from simsched.listing import run_facts
+    from simsched.replay import simulate
+
+    tasks = _load(graph, context)
+    with _progress(tasks.n_tasks, policy) as progress:
+        schedule = simulate(tasks, machine, policy, layout, engine=engine, seed=seed, progress=progress)  # type: ignore[arg-type] # checked there
+    for path in out or []:
+        schedule.save(path)
+    facts = run_facts(schedule)
+    if json_:
+        typer.echo(json.dumps(facts))
+        return
+    for key, value in facts.items():
+        typer.echo(f"{key:<18} {value if not isinstance(value, float) else format(value, '.6g')}")
+    for note in [*tasks.report.notes, *schedule.notes]:
+        typer.echo(f"note: {note}")
+
+
+@app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)
+def compare(
+    context: typer.Context,
+    graph: GraphArgument,
+    machine: MachineOption = DEFAULT_MACHINE,
+    policy: Annotated[list[str] | None, typer.Option("--policy", "-p", help="A policy; repeat for more. All when not given.")] = None,
+    layout: LayoutOption = None,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    json_: JsonOption = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="A folder for the table, a Gantt chart and a Chrome trace of each policy.")] = None,
+) -> None:
+    """Replay GRAPH under several policies and compare them."""
+    from simsched.replay import simulate
+    from simsched.sweep.compare import comparison_frame, replay_each
+    from simsched.tables import table_text
+
+    tasks = _load(graph, context)
+    policies = policy or ALL_POLICIES
+    with _progress(tasks.n_tasks * len(policies), "replaying") as progress:
+        schedules = replay_each(tasks, machine, policies, layout, engine=engine, seed=seed, progress=progress)  # type: ignore[arg-type] # checked there
+    sequential = next((s for s in schedules if s.policy == "sequential"), None) or simulate(tasks, machine, "sequential")
+    frame = comparison_frame(schedules, sequential)
+    if json_:
+        typer.echo(frame.to_json(orient="records", double_precision=15))
+    else:
+        typer.echo(f"{tasks.name}: {tasks.n_tasks} tasks, {tasks.n_edges} edges, on {schedules[0].require_machine()}\n")
+        typer.echo(table_text(frame))
+        for note in [*tasks.report.notes, *schedules[0].notes]:
+            typer.echo(f"note: {note}")
+    if out is not None:
+        from simsched.schedule.gallery import write_gallery
+
+        for path in write_gallery(out, schedules, frame):
+            typer.echo(f"wrote {path}", err=json_)
+
+
+@app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)
+def predict(
+    context: typer.Context,
+    graph: GraphArgument,
+    cores: Annotated[str, typer.Option("--cores", "-c", help="Core counts, as in 17,34,68,136.")],
+    machine: MachineOption = DEFAULT_MACHINE,
+    policy: Annotated[str, typer.Option("--policy", "-p", help="A policy.")] = "critical-path",
+    width: Annotated[int | None, typer.Option("--width", "-w", min=1, help="Cores of one executor.")] = None,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    json_: JsonOption = False,
+    out: Annotated[list[Path] | None, typer.Option("--out", "-o", help="Write by suffix: .png .svg .csv .parquet; repeat for more.")] = None,
+) -> None:
+    """Predict the makespan of GRAPH for hypothetical core counts."""
+    from simsched.sweep import predict as predict_
+    from simsched.sweep.export import export_prediction
+    from simsched.tables import table_text
+
+    counts = _core_counts(cores)
+    tasks = _load(graph, context)
+    with _progress(tasks.n_tasks * len(counts), "replaying") as progress:
+        frame = predict_(tasks, machine, policy, counts, engine=engine, seed=seed, width=width, progress=progress)  # type: ignore[arg-type] # checked there
+    typer.echo(frame.to_json(orient="records", double_precision=15) if json_ else table_text(frame))
+    for path in out or []:
+        export_prediction(frame, path)
+
+
+def _core_counts(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise SpecError(f"--cores {text!r}: expected core counts, as in 17,34,68,136") from None
+
+
+@app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)
+def convert(
+    context: typer.Context,
+    graph: Annotated[str, typer.Argument(metavar="IN", help="A trace, model or graph file.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="A graph file (.simsched), or the recorded schedule by suffix: .json .csv .parquet .png .svg .html.")],
+) -> None:
+    """Convert a trace to a graph file, or its recorded schedule to a table, a Chrome trace or a picture."""
+    tasks = _load(graph, context)
+    if target.suffix == ".simsched":
+        tasks.save(str(target))
+    elif tasks.recorded is None:
+        raise FormatError(f"{graph} holds no recorded run, so only a graph file (.simsched) can be written, not {target.name}")
+    else:
+        tasks.recorded.save(target)
+    typer.echo(str(tasks.report))
+
+
+def main() -> None:
+    """Run the command line: exit status 0 when done, 2 on bad input or usage with one clear line."""
+    try:
+        status = app(standalone_mode=False)
+    except SimschedError as error:
+        status = _fail(str(error))
+    except click.exceptions.Abort:
+        status = 130
+    except click.ClickException as error:
+        status = _fail(error.format_message())
+    except BrokenPipeError:
+        # The reader of our output went away, as `| head` does: nothing is wrong and nobody is listening.
+        sys.stderr.close()
+        status = 0
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _fail(message: str) -> int:
+    line = " ".join(message.split())
+    print(f"simsched: error: {line}", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""A folder of results: the table, and a Gantt chart and a Chrome trace of each schedule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.errors import SimschedError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.schedule.schedule import Schedule
+
+
+def write_gallery(folder: Path, schedules: Sequence[Schedule], frame: pd.DataFrame) -> Iterator[Path]:
+    """Write the comparison of some schedules to a folder, made where it is missing; yield each path written.
+
+    Parameters
+    ----------
+    folder : Path
+    schedules : sequence of Schedule
+    frame : DataFrame
+        Their table, as `simsched.compare` returns it.
+
+    Raises
+    ------
+    SimschedError
+        If the folder cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SimschedError(f"{folder}: {error.strerror or error}") from None
+    table = folder / "comparison.csv"
+    frame.to_csv(table, index=False)
+    yield table
+    yield _bars(folder / "comparison.png", frame)
+    for schedule in schedules:
+        stem = re.sub(r"[^A-Za-z0-9=.,-]+", "_", schedule.policy).strip("_")
+        for path in (folder / f"{stem}.png", folder / f"{stem}.trace.json.gz"):
+            schedule.save(path)
+            yield path
+
+
+def _bars(path: Path, frame: pd.DataFrame) -> Path:
+    from simsched.plots.figure import save_figure
+    from simsched.plots.scaling import comparison
+
+    save_figure(path, lambda ax: comparison(frame, ax=ax))
+    return path

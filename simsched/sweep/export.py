@@ -1,0 +1,44 @@
+"""Writing tables and pictures of predictions, by suffix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.errors import MissingExtraError, SimschedError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUFFIXES = (".csv", ".parquet", ".png", ".svg")
+
+
+def export_prediction(frame: pd.DataFrame, path: Path) -> None:
+    """Write a frame of `predict` as a table (.csv, .parquet) or a picture (.png, .svg).
+
+    Raises
+    ------
+    SimschedError
+        If the suffix is none of these, or the file cannot be written.
+    """
+    if path.suffix not in SUFFIXES:
+        raise SimschedError(f"{path}: a prediction is written as one of {', '.join(SUFFIXES)}")
+    try:
+        _write(frame, path)
+    except OSError as error:
+        raise SimschedError(f"{path}: {error.strerror or error}") from None
+
+
+def _write(frame: pd.DataFrame, path: Path) -> None:
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    elif path.suffix == ".parquet":
+        try:
+            frame.to_parquet(path, index=False)
+        except ImportError:
+            raise MissingExtraError("pyarrow", "formats", "writing Parquet") from None
+    else:
+        from simsched.plots.figure import save_figure
+        from simsched.plots.scaling import scaling
+
+        save_figure(path, lambda ax: scaling(frame, ax=ax))

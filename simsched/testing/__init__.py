@@ -1,0 +1,25 @@
+"""Test equipment for simsched and for policies of your own: random graphs and machines, invariants, a suite.
+
+>>> from simsched.testing import check_policy
+>>> check_policy("critical-path", work_conserving=True, examples=5)
+"""
+
+from simsched.testing.conformance import check_policy
+from simsched.testing.invariants import (
+    check_bounds,
+    check_cores,
+    check_graham,
+    check_precedence,
+    check_schedule,
+    check_work_conserving,
+)
+
+__all__ = [
+    "check_bounds",
+    "check_cores",
+    "check_graham",
+    "check_policy",
+    "check_precedence",
+    "check_schedule",
+    "check_work_conserving",
+]

@@ -1,0 +1,93 @@
+"""A suite that any policy can be run through: ours in the tests, and yours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simsched.costs import CostModel
+from simsched.machine import RuntimeProfile
+from simsched.policy import RankPolicy
+from simsched.policy import policy as policy_of
+from simsched.replay import simulate
+from simsched.testing import strategies as ours
+from simsched.testing.invariants import (
+    check_cores,
+    check_graham,
+    check_precedence,
+    check_schedule,
+    check_work_conserving,
+)
+
+if TYPE_CHECKING:
+    from simsched.policy import Policy
+    from simsched.schedule import Schedule
+
+Engine = Literal["auto", "simpy", "native"]
+
+
+def check_policy(
+    policy: str | Policy | type[Policy], *, work_conserving: bool = False, examples: int = 100, engine: Engine = "auto"
+) -> None:
+    """Run a policy on random graphs, machines, layouts, software costs and noise, and check every invariant.
+
+    Parameters
+    ----------
+    policy : str, Policy or class of Policy
+        The policy to check.
+    work_conserving : bool
+        Check also that no executor idles beside a ready task, and Graham's bound; for static policies.
+    examples : int
+        Random cases.
+    engine : {"auto", "simpy", "native"}
+        Which engine replays.
+
+    Raises
+    ------
+    AssertionError
+        If an invariant breaks; Hypothesis prints the smallest case it found.
+    SimschedError
+        If the policy acts impossibly.
+    """
+    chosen = policy_of(policy)
+
+    @settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(st.data())
+    def suite(data: st.DataObject) -> None:
+        graph = data.draw(ours.graphs(widths=4), label="graph")
+        machine = data.draw(ours.machines(), label="machine")
+        runtime = data.draw(st.one_of(st.just(RuntimeProfile()), ours.runtimes()), label="runtime")
+        costs = CostModel(noise=data.draw(st.sampled_from([0.0, 0.0, 0.3]), label="noise"))
+        layout = data.draw(ours.layouts(machine), label="layout") if _has_layout(chosen) else None
+        if chosen.name == "sequential" and layout is not None:
+            layout = (1, layout.width)  # type: ignore[assignment] # a pair is a layout, too
+        seed = data.draw(st.integers(0, 3), label="seed")
+
+        def run() -> Schedule:
+            return simulate(graph, machine, chosen, layout, costs, runtime, engine, seed)
+
+        schedule = run()
+        check_repeated(schedule, run())
+        if costs.noise:
+            check_precedence(schedule)
+            check_cores(schedule)
+            return
+        check_schedule(schedule)
+        if work_conserving and runtime == RuntimeProfile():
+            check_work_conserving(schedule)
+            check_graham(schedule)
+
+    suite()
+
+
+def _has_layout(policy: Policy) -> bool:
+    return isinstance(policy, RankPolicy)
+
+
+def check_repeated(one: Schedule, other: Schedule) -> None:
+    """The same inputs give the same bits."""
+    for column in ("ready_s", "start_s", "finish_s", "team", "executor", "start_order"):
+        if getattr(one, column).tobytes() != getattr(other, column).tobytes():
+            raise AssertionError(f"two replays of the same inputs differ in {column}")

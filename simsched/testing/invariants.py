@@ -1,0 +1,109 @@
+"""What every simulated schedule must satisfy; each check raises `AssertionError` with the tasks and times concerned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.policy import Layout
+
+if TYPE_CHECKING:
+    from simsched.schedule import Schedule
+
+#: Rounding of sums of floats in different orders.
+RELATIVE = 1e-9
+
+
+def check_schedule(schedule: Schedule) -> None:
+    """Check precedence, exclusive cores and lower bounds."""
+    check_precedence(schedule)
+    check_cores(schedule)
+    check_bounds(schedule)
+
+
+def check_precedence(schedule: Schedule) -> None:
+    """Every task runs once, is ready when its last predecessor finishes, and starts then or later."""
+    graph = schedule.graph
+    ready = np.zeros(graph.n_tasks)
+    np.maximum.at(ready, graph.successors.indices, schedule.finish_s[graph.successors.sources()])
+    _hold(schedule.ready_s == ready, schedule, "is not ready when its last predecessor finishes")
+    _hold(schedule.start_s >= schedule.ready_s, schedule, "starts before it is ready")
+    _hold(schedule.finish_s >= schedule.start_s, schedule, "finishes before it starts")
+    order = np.sort(schedule.start_order)
+    if len(order) != graph.n_tasks or (order != np.arange(graph.n_tasks)).any():
+        raise AssertionError("a task was started twice or never")
+    started = schedule.start_s[schedule.start_order]
+    if (np.diff(started) < 0).any():
+        raise AssertionError("the start order is not in order of time")
+
+
+def check_cores(schedule: Schedule) -> None:
+    """No core runs two tasks at once, and every team has cores of the machine."""
+    widths = schedule.widths
+    _hold(widths >= 1, schedule, "has no cores")
+    cores = np.concatenate([schedule.cores(t) for t in range(schedule.graph.n_tasks)] or [np.empty(0, np.int32)])
+    if len(cores) and (cores.min() < 0 or cores.max() >= schedule.n_cores):
+        raise AssertionError(f"core {cores.max()} is not one of {schedule.n_cores}")
+    task = np.repeat(np.arange(schedule.graph.n_tasks), widths)
+    # Tasks of no length hold no core; at one instant a core changes hands.
+    lasting = schedule.finish_s[task] > schedule.start_s[task]
+    task, cores = task[lasting], cores[lasting]
+    order = np.lexsort((schedule.start_s[task], cores))
+    task, cores = task[order], cores[order]
+    clash = np.flatnonzero((cores[1:] == cores[:-1]) & (schedule.start_s[task[1:]] < schedule.finish_s[task[:-1]]))
+    if len(clash):
+        one, other = task[clash[0]], task[clash[0] + 1]
+        raise AssertionError(f"core {cores[clash[0]]} runs tasks {one} and {other} at once")
+
+
+def check_bounds(schedule: Schedule) -> None:
+    """The makespan is at least the critical path and the area."""
+    numbers = schedule.metrics()
+    bound = max(numbers["critical_path_s"], numbers["area_s"])
+    if schedule.makespan_s < bound * (1 - RELATIVE):
+        raise AssertionError(f"the makespan {schedule.makespan_s} is below the bound {bound}")
+
+
+def check_work_conserving(schedule: Schedule) -> None:
+    """No executor of a fixed layout idles while a task is ready; for schedules without software costs."""
+    executors = Layout.parse(schedule.layout).executors
+    waits = schedule.start_s > schedule.ready_s
+    for task in np.flatnonzero(waits):
+        busy = _busy_executors(schedule, schedule.ready_s[task], schedule.start_s[task])
+        if busy < executors:
+            raise AssertionError(f"task {task} waits from {schedule.ready_s[task]} to {schedule.start_s[task]} s beside idle executors")
+
+
+def _busy_executors(schedule: Schedule, begin_s: float, end_s: float) -> int:
+    """Return the least number of executors that are busy at any time within an interval."""
+    inside = (schedule.start_s < end_s) & (schedule.finish_s > begin_s) & (schedule.finish_s > schedule.start_s)
+    times = np.unique(np.clip(np.r_[schedule.start_s[inside], schedule.finish_s[inside], begin_s, end_s], begin_s, end_s))
+    middles = (times[1:] + times[:-1]) / 2
+    # Between neighbouring floats there is no middle to look at.
+    middles = middles[(middles > times[:-1]) & (middles < times[1:])]
+    running = (schedule.start_s[inside, None] <= middles) & (schedule.finish_s[inside, None] > middles)
+    return int(running.sum(axis=0).min(initial=np.iinfo(np.int64).max))
+
+
+def check_graham(schedule: Schedule) -> None:
+    """List scheduling on m executors takes at most work / m + (1 - 1/m) critical path.
+
+    For fixed layouts without software costs.
+
+    References
+    ----------
+    R. L. Graham: Bounds on multiprocessing timing anomalies. SIAM J. Applied Mathematics 17(2), 1969.
+    """
+    executors = Layout.parse(schedule.layout).executors
+    bound = schedule.alone_s.sum() / executors + (1 - 1 / executors) * schedule.metrics()["critical_path_s"]
+    if schedule.makespan_s > bound * (1 + RELATIVE):
+        raise AssertionError(f"the makespan {schedule.makespan_s} is above Graham's bound {bound}")
+
+
+def _hold(holds: npt.NDArray[np.bool_], schedule: Schedule, failure: str) -> None:
+    if not holds.all():
+        task = int(np.argmin(holds))
+        times = f"ready {schedule.ready_s[task]!r}, start {schedule.start_s[task]!r}, finish {schedule.finish_s[task]!r} s"
+        raise AssertionError(f"task {task} {failure}: {times}")
