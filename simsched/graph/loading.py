@@ -78,11 +78,20 @@ def _recognised(file: Path) -> str:
         head = read_bounded(stream, HEAD_B)
     if not head:
         raise FormatError(f"{file}: the file is empty, as a recorder that dies before it finishes leaves it")
+    untried = []
     for name in registered("formats"):
-        if named("formats", name).recognises(head):
+        try:
+            reader: Reader = named("formats", name)
+        except ImportError as error:
+            # One reader's missing library must not keep another's files from being read.
+            untried.append(f"; {name} could not be tried: {error}")
+            continue
+        if reader.recognises(head):
             return name
     formats = ", ".join(registered("formats"))
-    raise FormatError(f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}")
+    raise FormatError(
+        f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}{''.join(untried)}"
+    )
 
 
 def find_file(path: str | Path) -> Path:

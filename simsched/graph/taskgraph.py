@@ -65,10 +65,6 @@ class Recording:
     lanes: npt.NDArray[np.int32]
     lane_names: tuple[str, ...]
 
-    def __post_init__(self) -> None:
-        for array in (self.start_s, self.finish_s, self.lanes):
-            array.setflags(write=False)
-
 
 @dataclass(frozen=True, eq=False)
 class TaskGraph:
@@ -123,7 +119,9 @@ class TaskGraph:
 
     def __post_init__(self) -> None:
         # Graphs are shared between replays: a change in place would change results already handed out.
-        for array in (self.durations_s, self.widths, self.flops, self.bytes_B):
+        run = self.recording
+        recorded = (run.start_s, run.finish_s, run.lanes) if run is not None else ()
+        for array in (self.durations_s, self.widths, self.flops, self.bytes_B, *recorded):
             array.setflags(write=False)
 
     def keep_order(self, order: Index) -> None:
@@ -306,7 +304,7 @@ class TaskGraph:
         return parse_shape(self.shapes[task])
 
     def save(self, path: str | Path) -> None:
-        """Write the graph to one file (`*.simsched`, see `simsched.graph.storage`); `simsched.load` reads it."""
+        """Write the graph to one file, `.simsched`, for `simsched.load`; see `simsched.graph.storage`."""
         from simsched.graph.storage import save
 
         save(self, path)

@@ -1,0 +1,199 @@
+"""One file for a task graph: everything it holds, bit by bit, without pickle.
+
+The file is an uncompressed zip archive, by custom called `*.simsched`; `numpy.load` opens it as well. n is
+the number of tasks, m of edges; all arrays are one-dimensional and little-endian, in NumPy's format 1.0.
+
+======================= ======= ======== ==================================================================
+member                  type    length   meaning
+======================= ======= ======== ==================================================================
+simsched-taskgraph.json UTF-8            the header, first in the file; see below
+durations_s.npy         float64 n        recorded seconds; zero or more, NaN where unknown
+widths.npy              int32   n        threads that ran the task when it was recorded; 1 or more
+flops.npy               float64 n        floating-point operations; NaN where unknown
+bytes_B.npy             float64 n        bytes read and written; NaN where unknown
+indptr.npy              int64   n + 1    successors of task i: `indices[indptr[i]:indptr[i + 1]]`
+indices.npy             int32   m        successors, ascending in each row, without i itself; no cycles
+kinds.npy               int32   n        index into the header's `labels.kinds`
+shapes.npy              int32   n        index into `labels.shapes`, texts like `64x512;512x512`
+scopes.npy              int32   n        index into `labels.scopes`
+names_data.npy          uint8   any      all names end to end, in UTF-8; only where tasks have names
+names_offsets.npy       int64   n + 1    name i: bytes `offsets[i]` to `offsets[i + 1]`; with `names_data`
+start_s.npy             float64 n        seconds from the first start; only where there is a recording
+finish_s.npy            float64 n        not before `start_s`; with `start_s`
+lanes.npy               int32   n        index into the header's `lane_names`; with `start_s`
+======================= ======= ======== ==================================================================
+
+The header is one JSON object (NaN and infinity are spelled as in JavaScript):
+
+=================== ==========================================================================================
+`format`, `version` "simsched-taskgraph" and 1; readers refuse versions they do not know
+`simsched`          version of simsched that wrote the file
+`name`              name of the graph
+`tasks`, `edges`    n and m
+`labels`            lists of distinct strings: `kinds`, `shapes`, `scopes`
+`names`             true where tasks have names
+`lane_names`        list of strings, or null where there is no recording
+`recorded_on`       null, or an object of `name`, `core_flops`, `core_bandwidth_Bps` (numbers or null)
+`report`            an object of `source`, `format`, `facts` (an object) and `notes` (strings)
+=================== ==========================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from simsched.errors import FormatError, GraphError
+from simsched.graph import checks, stored
+from simsched.graph.archive import DAMAGED, Archive, Array, write
+from simsched.graph.loading import find_file
+from simsched.graph.taskgraph import RecordedOn, TaskGraph
+
+FORMAT = "simsched-taskgraph"
+HEADER = f"{FORMAT}.json"
+VERSION = 1
+
+LABELS = ("kinds", "shapes", "scopes")
+
+
+def save(graph: TaskGraph, path: str | Path) -> None:
+    """Write a graph to one file; an existing one is replaced only once the new one is complete.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    path : str or Path
+        By custom `*.simsched`.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written.
+    """
+    write(Path(path), HEADER, _header(graph), _arrays(graph))
+
+
+def _header(graph: TaskGraph) -> dict[str, Any]:
+    try:
+        written_by = version("simsched")
+    except PackageNotFoundError:
+        written_by = ""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "simsched": written_by,
+        "name": graph.name,
+        "tasks": graph.n_tasks,
+        "edges": graph.n_edges,
+        "labels": {column: list(getattr(graph, column).labels) for column in LABELS},
+        "names": graph.names is not None,
+        "lane_names": None if graph.recording is None else list(graph.recording.lane_names),
+        "recorded_on": None if graph.recorded_on is None else asdict(graph.recorded_on),
+        "report": asdict(graph.report),
+    }
+
+
+def _arrays(graph: TaskGraph) -> dict[str, Array]:
+    arrays: dict[str, Array] = {
+        "durations_s": graph.durations_s,
+        "widths": graph.widths,
+        "flops": graph.flops,
+        "bytes_B": graph.bytes_B,
+        "indptr": graph.successors.indptr,
+        "indices": graph.successors.indices,
+    }
+    arrays |= {column: getattr(graph, column).codes for column in LABELS}
+    if graph.names is not None:
+        arrays |= {"names_data": graph.names.data, "names_offsets": graph.names.offsets}
+    if graph.recording is not None:
+        recording = graph.recording
+        arrays |= {"start_s": recording.start_s, "finish_s": recording.finish_s, "lanes": recording.lanes}
+    return arrays
+
+
+def read(path: str | Path) -> TaskGraph:
+    """Return the graph of a file that `save` wrote, checked as if it came from a stranger.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, plain or gzipped.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, is damaged, describes no possible graph, or is of a newer version.
+    """
+    file = find_file(path)
+    archive = Archive(file)
+    header = archive.header(HEADER)
+    _refuse_other_versions(archive, header)
+    try:
+        return _graph(archive, header)
+    except (stored.MisfitError, GraphError) as error:
+        raise FormatError(f"{file}: {error}; {DAMAGED}") from None
+
+
+def _refuse_other_versions(archive: Archive, header: dict[str, Any]) -> None:
+    if header.get("format") != FORMAT:
+        raise archive.error(HEADER, f"format is {header.get('format')!r}, expected {FORMAT!r}")
+    found = header.get("version")
+    if type(found) is not int or found < 1:
+        raise archive.error(HEADER, f"version is {found!r}, expected {VERSION}; {DAMAGED}")
+    if found > VERSION:
+        raise archive.error(
+            HEADER,
+            f"version {found} was written by a newer simsched ({header.get('simsched')}); this one reads "
+            f"version {VERSION}: pip install --upgrade simsched",
+        )
+
+
+def _graph(archive: Archive, header: dict[str, Any]) -> TaskGraph:
+    fields = stored.Fields(header, HEADER)
+    n, m = fields.count("tasks"), fields.count("edges")
+    named, lane_names = fields.flag("names"), fields.strings_or_none("lane_names")
+    _refuse_unknown_members(archive, named, lane_names is not None)
+    names = stored.names(archive, n) if named else None
+    labels = fields.object("labels")
+    successors, order = stored.successors(archive, n, m, names)
+    graph = TaskGraph(
+        successors=successors,
+        durations_s=checks.numbers(archive.array("durations_s", "<f8", n), n, "duration", "seconds"),
+        widths=checks.widths(archive.array("widths", "<i4", n), n),
+        flops=checks.numbers(archive.array("flops", "<f8", n), n, "FLOPs", "operations"),
+        bytes_B=checks.numbers(archive.array("bytes_B", "<f8", n), n, "bytes_B", "bytes"),
+        kinds=stored.labels(archive, "kinds", labels, n),
+        shapes=stored.labels(archive, "shapes", labels, n),
+        scopes=stored.labels(archive, "scopes", labels, n),
+        names=names,
+        name=fields.string("name"),
+        recorded_on=_recorded_on(fields),
+        report=stored.report(fields.object("report")),
+        recording=None if lane_names is None else stored.recording(archive, lane_names, n),
+    )
+    graph.keep_order(order)
+    return graph
+
+
+def _refuse_unknown_members(archive: Archive, named: bool, recorded: bool) -> None:
+    known = {"durations_s", "widths", "flops", "bytes_B", "indptr", "indices", *LABELS}
+    known |= {"names_data", "names_offsets"} if named else set()
+    known |= {"start_s", "finish_s", "lanes"} if recorded else set()
+    unknown = set(archive.names) - {f"{name}.npy" for name in known} - {HEADER}
+    if unknown:
+        raise archive.error(
+            min(unknown), f"is no member of version {VERSION}, or the header denies it; {DAMAGED}"
+        )
+
+
+def _recorded_on(fields: stored.Fields) -> RecordedOn | None:
+    machine = fields.object_or_none("recorded_on")
+    if machine is None:
+        return None
+    return RecordedOn(
+        machine.string("name"),
+        machine.number_or_none("core_flops"),
+        machine.number_or_none("core_bandwidth_Bps"),
+    )

@@ -1,0 +1,32 @@
+"""simsched's own file of a task graph, as `TaskGraph.save` writes it; see `simsched.graph.storage`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.graph.storage import HEADER, read
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+#: A zip member's name stands at byte 30 of its local header.
+_NAME_AT = 30
+
+
+class TaskGraphFile:
+    """Reader of files that `TaskGraph.save` wrote."""
+
+    title = "simsched's own file of a task graph (.simsched)"
+    options: dict[str, str] = {}  # noqa: RUF012 - the protocol's type; nothing changes it
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell by the zip magic and the name of the first member."""
+        return head.startswith(b"PK\x03\x04") and head[_NAME_AT:].startswith(HEADER.encode())
+
+    def read(self, path: Path) -> TaskGraph:
+        """Return the graph of a file, plain or gzipped; raise `FormatError` if it holds none."""
+        return read(path)
+
+
+TASKGRAPH = TaskGraphFile()
