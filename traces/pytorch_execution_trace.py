@@ -41,6 +41,12 @@ class Io:
     outputs: tuple[Tensor, ...]
     shapes: str
 
+    @property
+    def size_B(self) -> float:
+        """Bytes read and written: of the distinct inputs and of the distinct outputs."""
+        sides = ({t.id: t.size_B for t in side} for side in (self.inputs, self.outputs))
+        return float(sum(sum(side.values()) for side in sides))
+
 
 @dataclass(frozen=True, slots=True)
 class Node:

@@ -1,0 +1,256 @@
+"""PyTorch: a Kineto trace, joined with the execution trace of the same run.
+
+Tasks are the top-level operators of one training step: those that no other operator contains. Annotations
+(`record_function`) and autograd's wrappers are no operators: the topmost operators under them are the tasks. A task's
+seconds include everything within it. The rest of the step is Python, autograd and the cost of tracing, and is
+reported as lost.
+
+Kineto knows the times and no dependences; the execution trace knows which tensors every call read and wrote and no
+times. The record function id joins them, and `simsched.traces.pytorch_tensors` draws the edges. A Kineto trace alone
+gives the recorded order of every thread as a chain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simsched.errors import FormatError
+from simsched.graph import ImportReport, RecordedOn, Recording, TaskGraph
+from simsched.graph.loading import find_file
+from simsched.graph.shapes import format_shape
+from simsched.traces.aten import Call, Dims, flops, short
+from simsched.traces.pytorch_execution_trace import (
+    ExecutionTrace,
+    composite_flops,
+    dims_of,
+    read_execution_trace,
+)
+from simsched.traces.pytorch_json import Place, shown
+from simsched.traces.pytorch_kineto import Step, Survey, Window, collect, survey
+from simsched.traces.pytorch_nesting import Nesting, Task, chain, nest
+from simsched.traces.pytorch_report import Edges, fill_report
+from simsched.traces.pytorch_tensors import Access, access, dependences
+
+LEAST_JOINED = 0.9
+_MARKS = (b'"cpu_op"', b'"Operator"', b'"baseTimeNanoseconds"', b'"deviceProperties"', b"ProfilerStep#", b"PyTorch Profiler")
+_EXECUTION_TRACE_MARKS = (b'"rf_id"', b"[pytorch|profiler|execution_")
+
+
+@dataclass
+class _Columns:
+    """What only one of the two sources knows of the tasks."""
+
+    edges: list[tuple[int, int]]
+    shapes: list[str]
+    flops: list[float]
+    bytes_B: list[float]
+    found: Edges = field(default_factory=Edges)
+
+
+class PyTorch:
+    """Reader of Kineto traces with their execution traces."""
+
+    title = "PyTorch: Kineto trace, joined with the execution trace of the same run"
+    options = {  # noqa: RUF012 - the protocol's attribute, never changed
+        "execution_trace": "file of ExecutionTraceObserver from the same run; without it the graph is a chain per thread",
+        "step": "number of the ProfilerStep to take; the last complete one when not given",
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell whether a file is a Kineto trace, or an execution trace given in its place."""
+        if not head.lstrip().startswith(b"{"):
+            return False
+        if _is_execution_trace(head):
+            return True
+        events = b'"traceEvents"' in head or b'"schemaVersion"' in head
+        return events and any(mark in head for mark in _MARKS)
+
+    def read(
+        self, path: Path, *, execution_trace: str | Path | None = None, step: int | None = None, **unknown: Any
+    ) -> TaskGraph:
+        """Return the graph of one step.
+
+        Parameters
+        ----------
+        path : Path
+            The Kineto trace, plain or gzipped.
+        execution_trace : str or Path, optional
+            The execution trace of the same run, plain or gzipped.
+        step : int, optional
+            Number of the ProfilerStep; the last complete one when not given.
+
+        Raises
+        ------
+        FormatError
+            If a file is damaged, there is no such step, or the two files are of different runs.
+        """
+        if unknown:
+            raise FormatError(f"{path}: format pytorch has no option {sorted(unknown)[0]!r}")
+        held = _survey(path)
+        chosen = _chosen(path, held, step)
+        events = collect(path, chosen)
+        nesting = nest(events.events)
+        if not nesting.tasks:
+            raise FormatError(f"{path}: no operator in the step; its events are wrappers and annotations only")
+        if execution_trace is None:
+            columns = _alone(path, nesting.tasks)
+        else:
+            columns = _joined(path, find_file(execution_trace), nesting)
+        return _graph(path, held, events, nesting, columns)
+
+
+PYTORCH = PyTorch()
+
+
+def _is_execution_trace(head: bytes) -> bool:
+    return b'"nodes"' in head and b'"traceEvents"' not in head and any(m in head for m in _EXECUTION_TRACE_MARKS)
+
+
+def _survey(path: Path) -> Survey:
+    from simsched.graph.loading import HEAD_B, open_plain, read_bounded
+
+    with open_plain(path) as file:
+        head = read_bounded(file, HEAD_B)
+    if _is_execution_trace(head):
+        raise FormatError(
+            f"{path}: this is an execution trace, which holds no times; load the Kineto trace of the same run and "
+            f"pass this file as execution_trace={path.name!r}"
+        )
+    return survey(path)
+
+
+def _chosen(path: Path, held: Survey, step: int | None) -> Window | None:
+    complete = held.complete_steps()
+    if step is None:
+        return held.windows[complete[-1]] if complete else None
+    if type(step) is not int:
+        raise FormatError(f"{path}: step is {shown(step)}, expected the number of a ProfilerStep")
+    if step not in complete:
+        there = ", ".join(map(str, complete[:20])) or "none; leave step= out to take the whole file"
+        raise FormatError(f"{path}: no complete ProfilerStep#{step}; complete steps: {there}")
+    return held.windows[step]
+
+
+def _alone(path: Path, tasks: list[Task]) -> _Columns:
+    calls = []
+    for task in tasks:
+        place = Place(path, f"operator {shown(task.event.name)} (event index {task.event.order})")
+        calls.append(_recorded_dims(task.event.dims, place))
+    return _Columns(
+        edges=chain(tasks),
+        shapes=[format_shape(dims for dims in call if dims) for call in calls],
+        flops=[flops(t.event.name, Call(call, [d for d in call if d])) for t, call in zip(tasks, calls, strict=True)],
+        bytes_B=[float("nan")] * len(tasks),
+    )
+
+
+def _recorded_dims(dims: Any, place: Place) -> list[Dims | None]:
+    """Return the shape of each argument; a list of tensors, a number and an absent one alike are None."""
+    if dims is None:
+        return []
+    arguments = place.array(dims, "Input Dims")
+    many = [isinstance(a, list) and bool(a) and isinstance(a[0], list) for a in arguments]
+    return [None if inner else dims_of(a, place) or None for a, inner in zip(arguments, many, strict=True)]
+
+
+def _joined(path: Path, et_path: Path, nesting: Nesting) -> _Columns:
+    wanted = {task.event.rf_id for task in nesting.tasks if task.event.rf_id is not None}
+    if not wanted:
+        raise FormatError(
+            f"{path}: its operators hold no record function ids, so that no execution trace can be joined; record "
+            "again with PyTorch 2.1 or later, or load it without execution_trace="
+        )
+    trace = read_execution_trace(et_path, wanted)
+    tasks, inner = nesting.tasks, trace.children()
+    nodes = [trace.by_rf_id.get(task.event.rf_id or 0) for task in tasks]
+    _require_same_run(path, trace, tasks)
+    accesses = [Access() if node is None else access(node, inner) for node in nodes]
+    found = dependences(accesses)
+    forward = [(a, b) for a, b in found.edges if tasks[a].event.finish_ns <= tasks[b].event.start_ns]
+    nan = float("nan")
+    columns = _Columns(
+        edges=forward,
+        shapes=["" if node is None or node.io is None else node.io.shapes for node in nodes],
+        flops=[nan if n is None else 0.0 if a.writes_nothing else composite_flops(n, inner)
+               for n, a in zip(nodes, accesses, strict=True)],
+        bytes_B=[nan if n is None or n.io is None else 0.0 if a.writes_nothing else n.io.size_B
+                 for n, a in zip(nodes, accesses, strict=True)],
+    )  # fmt: skip
+    columns.found = Edges(found, len(found.edges) - len(forward), sum(n is not None for n in nodes), et_path.name)
+    return columns
+
+
+def _require_same_run(path: Path, trace: ExecutionTrace, tasks: list[Task]) -> None:
+    joined = 0
+    for task in tasks:
+        node = trace.by_rf_id.get(task.event.rf_id or 0)
+        if node is None:
+            continue
+        joined += 1
+        if node.name != task.event.name:
+            raise FormatError(
+                f"{trace.path}: record function id {node.rf_id} is {shown(node.name)} here and "
+                f"{shown(task.event.name)} in {path}: the two files are of different runs; pass the execution trace "
+                "that was recorded together with this Kineto trace"
+            )
+    if joined < LEAST_JOINED * len(tasks):
+        raise FormatError(
+            f"{trace.path}: joins {joined} of the {len(tasks)} operators of {path} ({joined / len(tasks):.0%}; "
+            f"{LEAST_JOINED:.0%} are needed): the two files are of different runs, or the observer did not run during "
+            "this step; pass the execution trace that was recorded together with it, or choose its step="
+        )
+
+
+def _graph(path: Path, held: Survey, events: Step, nesting: Nesting, columns: _Columns) -> TaskGraph:
+    tasks = nesting.tasks
+    start_ns = np.array([t.event.start_ns for t in tasks], np.int64)
+    finish_ns = np.array([t.event.finish_ns for t in tasks], np.int64)
+    lanes, lane = np.unique([t.event.lane for t in tasks], return_inverse=True)
+    first_ns = start_ns.min()
+    place = Place(path, "simsched")
+    report = ImportReport(path.name, "pytorch")
+    graph = TaskGraph.from_edges(
+        (finish_ns - start_ns) / 1e9,
+        columns.edges,
+        kinds=[short(t.event.name) for t in tasks],
+        names=_names(tasks),
+        shapes=columns.shapes,
+        scopes=[t.scope for t in tasks],
+        flops=columns.flops,
+        bytes_B=columns.bytes_B,
+        widths=place.integer(held.metadata.get("threads", 1), "threads"),
+        name=path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".kineto"),
+        recorded_on=_recorded_on(held.metadata, place),
+        report=report,
+        recording=Recording(
+            (start_ns - first_ns) / 1e9,
+            (finish_ns - first_ns) / 1e9,
+            lane.astype(np.int32),
+            tuple(events.lanes[i] for i in lanes),
+        ),
+    )
+    fill_report(graph, path, held, events, nesting, columns.found)
+    return graph
+
+
+def _names(tasks: list[Task]) -> list[str]:
+    """Kind and record function id, by which a task is found in both files; or the event's index, after an `@`."""
+    return [
+        f"{short(t.event.name)}@{t.event.order}" if t.event.rf_id is None else f"{short(t.event.name)}#{t.event.rf_id}"
+        for t in tasks
+    ]
+
+
+def _recorded_on(metadata: dict[str, Any], place: Place) -> RecordedOn | None:
+    if "cpu_model" not in metadata:
+        return None
+    speeds = {
+        theirs: place.positive(metadata[ours], ours)
+        for ours, theirs in (("core_flops", "core_flops"), ("core_bandwidth_Bps", "core_bandwidth_Bps"))
+        if ours in metadata
+    }
+    return RecordedOn(place.text(metadata["cpu_model"], "cpu_model"), **speeds)
