@@ -1,14 +1,12 @@
 """Floating-point operations of ONNX operators, from the shapes of what they read and write.
 
-One multiply-add is two operations. Everything else is counted as one operation an element and pass, whatever its
-instruction costs (an exponential counts like an addition): matrix products and convolutions are exact, the rest
-tells "almost nothing" from "something".
+One multiply-add is two operations. Everything else is counted as one operation an element and pass, whatever
+its instruction costs (an exponential counts like an addition): matrix products and convolutions are exact,
+the rest tells "almost nothing" from "something".
 
-References
-----------
-ONNX operators: https://onnx.ai/onnx/operators/; those of `com.microsoft` and `com.microsoft.nchwc`: ONNX Runtime,
-docs/ContribOperators.md. A blocked (NCHWc) convolution keeps the weight's shape, with channels padded to whole
-blocks, and the padding is really computed: it is counted.
+References ---------- ONNX operators: https://onnx.ai/onnx/operators/. Those of `com.microsoft` and
+`com.microsoft.nchwc`: ONNX Runtime, docs/ContribOperators.md. A blocked (NCHWc) convolution keeps the
+weight's shape, with channels padded to whole blocks; the padding is really computed, so it is counted.
 """
 
 from __future__ import annotations
@@ -23,48 +21,52 @@ Count = Callable[[Sequence[Dims], Sequence[Dims], Attributes], float]
 #: Attributes that a count below depends on.
 ATTRIBUTES = frozenset({"K", "N", "activation", "equation", "kernel_shape", "size", "transBatchA"})
 
+
+def _operators(names: str) -> list[str]:
+    return names.split()
+
+
 MOVES = frozenset(
-    "Cast CastLike Compress Concat Constant ConstantOfShape CopyFromHost CopyToHost DepthToSpace Dropout Expand "
-    "EyeLike Flatten Gather GatherElements GatherND Identity MemcpyFromHost MemcpyToHost NonZero OneHot Pad "
-    "RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range ReorderInput ReorderOutput Reshape "
-    "ReverseSequence ScatterElements ScatterND SequenceAt SequenceConstruct SequenceEmpty SequenceInsert Shape Size "
-    "Slice SpaceToDepth Split SplitToSequence Squeeze Tile Transpose Trilu Unsqueeze Where".split()
+    _operators(""" Cast CastLike Compress Concat Constant ConstantOfShape DepthToSpace Dropout Expand EyeLike
+    Flatten Gather GatherElements GatherND Identity MemcpyFromHost MemcpyToHost NonZero OneHot Pad
+    RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range ReorderInput ReorderOutput Reshape
+    ReverseSequence ScatterElements ScatterND SequenceAt SequenceConstruct SequenceEmpty SequenceInsert Shape
+    Size Slice SpaceToDepth Split SplitToSequence Squeeze Tile Transpose Trilu Unsqueeze Where
+    """)
 )
+
+_ELEMENTWISE = _operators("""
+    Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil Celu
+    Clip Cos Cosh Div Elu Equal Erf Exp FastGelu Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish IsInf
+    IsNaN LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow QLinearAdd
+    QLinearLeakyRelu QLinearMul QLinearSigmoid QuickGelu Reciprocal Relu Resize Round Selu Sigmoid Sign Sin
+    Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Upsample Xor
+    """)
+_REDUCTIONS = _operators("""
+    ArgMax ArgMin CumSum GlobalAveragePool GlobalMaxPool QLinearGlobalAveragePool ReduceMax ReduceMean
+    ReduceMin ReduceProd ReduceSum TopK
+    """)
 
 #: Operations for each element of the output.
 PER_OUTPUT = {
-    **dict.fromkeys(
-        "Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil Celu "
-        "Clip Cos Cosh Div Elu Equal Erf Exp FastGelu Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish "
-        "IsInf IsNaN LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow QLinearAdd "
-        "QLinearLeakyRelu QLinearMul QLinearSigmoid QuickGelu Reciprocal Relu Round Selu Sigmoid Sign Sin Sinh "
-        "Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Xor".split(),
-        1.0,
-    ),
+    **dict.fromkeys(_ELEMENTWISE, 1.0),
     "BiasGelu": 2.0,  # add, activate
     "BatchNormalization": 2.0,  # scale, shift
     "DequantizeLinear": 2.0,
     "QuantizeLinear": 2.0,
-    "Upsample": 1.0,
-    "Resize": 1.0,
 }
 
 #: Operations for each element of the first input.
 PER_INPUT = {
-    **dict.fromkeys(
-        "ArgMax ArgMin CumSum GlobalAveragePool GlobalMaxPool QLinearGlobalAveragePool ReduceMax ReduceMean "
-        "ReduceMin ReduceProd ReduceSum TopK".split(),
-        1.0,
-    ),
-    **dict.fromkeys("ReduceL1 ReduceL2 ReduceLogSum ReduceSumSquare".split(), 2.0),
-    "ReduceLogSumExp": 2.0,
+    **dict.fromkeys(_REDUCTIONS, 1.0),
+    **dict.fromkeys(["ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"], 2.0),
     "DynamicQuantizeLinear": 4.0,  # minimum, maximum, scale, shift
     **dict.fromkeys(["Softmax", "LogSoftmax", "QLinearSoftmax"], 5.0),  # maximum, subtract, exp, sum, divide
     **dict.fromkeys(["RMSNormalization", "SimplifiedLayerNormalization"], 4.0),  # square, sum, divide, scale
-    "SkipSimplifiedLayerNormalization": 5.0,
-    # sum, subtract, square, sum, divide, scale, shift; "Skip": and the residual
+    "SkipSimplifiedLayerNormalization": 5.0,  # and the residual
+    # sum, subtract, square, sum, divide, scale, shift
     **dict.fromkeys(["LayerNormalization", "InstanceNormalization", "GroupNormalization", "GroupNorm"], 7.0),
-    "SkipLayerNormalization": 8.0,
+    "SkipLayerNormalization": 8.0,  # and the residual
 }
 
 
@@ -167,7 +169,8 @@ def _conv_transpose(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes:
 def _recurrent(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
     """Both matrix products of every step, and one operation for each gate's element.
 
-    X is (steps, batch, inputs), W (directions, gates x hidden, inputs), R (directions, gates x hidden, hidden).
+    X is (steps, batch, inputs), W (directions, gates x hidden, inputs) and R (directions, gates x hidden,
+    hidden).
     """
     (steps, batch, _), weight, recurrence = inputs[:3]
     if len(weight) != 3 or len(recurrence) != 3:
@@ -213,8 +216,8 @@ def _einsum(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attribu
 COUNTS: dict[str, Count] = {
     **dict.fromkeys(["Gemm", "FusedGemm"], _gemm),
     "QGemm": _quantised_gemm,
-    **dict.fromkeys(["MatMul", "MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul"], _matmul),
-    **dict.fromkeys(["MatMulIntegerToFloat"], _matmul),
+    **dict.fromkeys(["MatMul", "MatMulInteger", "QLinearMatMul"], _matmul),
+    **dict.fromkeys(["DynamicQuantizeMatMul", "MatMulIntegerToFloat"], _matmul),
     **dict.fromkeys(["FusedMatMul", "TransposeMatMul"], _fused_matmul),
     **dict.fromkeys(["MatMulNBits", "MatMulBnb4"], _matmul_nbits),
     **dict.fromkeys(["Conv", "FusedConv", "NhwcFusedConv"], _conv),

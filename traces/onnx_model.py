@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +115,9 @@ def read_model(file: Path) -> Model:
 def _parsed(file: Path) -> Any:
     try:
         import onnx
-        from google.protobuf.message import DecodeError
+
+        # Comes with onnx, and without types.
+        message = import_module("google.protobuf.message")
     except ImportError:
         raise MissingExtraError("onnx", "formats", "reading an optimized ONNX model") from None
     with open_plain(file) as stream:
@@ -124,7 +128,7 @@ def _parsed(file: Path) -> Any:
         raise FormatError(f"{file}: larger than {MAX_MODEL_B} bytes, the most an ONNX model can have")
     try:
         return onnx.load_model_from_string(data)
-    except (DecodeError, ValueError) as error:
+    except (message.DecodeError, ValueError) as error:
         raise FormatError(
             f"{file}: not an ONNX model ({error}); model= takes the file that optimized_model_filepath names"
         ) from None
@@ -197,7 +201,7 @@ def _initialisers(file: Path, graph: Any) -> Iterator[tuple[str, Tensor]]:
     weights = [(i.name, i.data_type, i.dims) for i in graph.initializer]
     weights += [(s.values.name, s.values.data_type, s.dims) for s in graph.sparse_initializer]
     for name, code, dims in weights:
-        if any(d < 0 for d in dims):
+        if any(d < 0 for d in dims) or math.prod(dims) > 2**62:
             raise FormatError(f"{file}: initialiser {str(name)[:80]!r} has the shape {list(dims)[:8]}")
         yield str(name), Tensor(_dtype(code), tuple(int(d) for d in dims))
 
@@ -238,7 +242,10 @@ def _scope(node: Any) -> str:
 
 
 def _last_module(literal: str) -> str:
-    """Return the innermost module of a list like `['', 'layer1', 'layer1.conv', 'conv2d']`; the last is the node."""
+    """Return the innermost module of a list like `['', 'layer1', 'layer1.conv', 'conv2d']`.
+
+    The last entry is the node itself.
+    """
     scopes = re.findall(r"""['"]([^'"]*)['"]""", literal)
     return scopes[-2] if len(scopes) > 1 else ""
 

@@ -10,8 +10,8 @@ Record both from one session::
         session.run(None, inputs)
     profile = session.end_profiling()
 
-The profile alone tells times and shapes and no dependences; the model as exported is not enough either, since the
-session fuses, splits and renames its nodes.
+The profile alone tells times and shapes and no dependences; the model as exported is not enough either, since
+the session fuses, splits and renames its nodes.
 """
 
 from __future__ import annotations
@@ -29,14 +29,18 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph
 from simsched.graph.loading import find_file
 from simsched.graph.shapes import format_shape
-from simsched.traces import onnxruntime_join as join
-from simsched.traces.onnx_flops import Attributes, flops
-from simsched.traces.onnx_model import Model, Tensor, read_model
-from simsched.traces.onnxruntime_profile import SHOWN, Event, Run, read_events, read_runs, shown
+from simsched.traces.onnx_flops import flops
+from simsched.traces.onnx_model import Model, Node, read_model
+from simsched.traces.onnxruntime_fields import shown
+from simsched.traces.onnxruntime_join import Task, check_order, edges, match, outermost
+from simsched.traces.onnxruntime_profile import Event, Run, read_events, read_runs
+from simsched.traces.onnxruntime_shapes import Sizes, dims, sizes, tensor_bytes
 
 FIRST_CATEGORY = re.compile(rb'"cat"\s*:\s*"([^"]*)"')
 #: Spans of more runs than this are not listed in the report.
 LISTED_RUNS = 20
+
+Edges = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,9 @@ class Row:
 
     event: Event
     kind: str
-    inputs: tuple[Tensor, ...]
+    shape: str
     flops: float
-    bytes_B: float
+    size: float
     scope: str = ""
 
 
@@ -56,7 +60,7 @@ class OnnxRuntimeReader:
 
     title = "ONNX Runtime profile, with the optimized model of the same session (model=) for its dependences"
     options = {  # noqa: RUF012 - the protocol's attribute
-        "model": "the .onnx that optimized_model_filepath of the same session named; without it a chain a thread",
+        "model": "the .onnx that the same session saved at optimized_model_filepath; else a chain a thread",
         "run": "which model_run, from 0 in time order; the last complete one if not given",
     }
 
@@ -107,8 +111,8 @@ def _model(path: Path, model: object) -> Model | None:
 def _choose(path: Path, runs: Sequence[Run], wanted: object) -> int:
     """Return the index of the run asked for, or of the last one in which as many nodes ran as in any."""
     if wanted is None:
-        most = max(len(run.nodes) for run in runs)
-        return max(i for i, run in enumerate(runs) if len(run.nodes) == most)
+        most = max(run.nodes for run in runs)
+        return max(i for i, run in enumerate(runs) if run.nodes == most)
     index = int(wanted) if isinstance(wanted, str) and re.fullmatch(r"[0-9]{1,9}", wanted) else wanted
     if type(index) is not int or not 0 <= index < len(runs):
         raise FormatError(f"{path}: run is {shown(wanted)}; the profile has runs 0 to {len(runs) - 1}")
@@ -116,7 +120,7 @@ def _choose(path: Path, runs: Sequence[Run], wanted: object) -> int:
 
 
 def _events(path: Path, runs: Sequence[Run], chosen: int, report: ImportReport) -> list[Event]:
-    """Return the events of a run; of runs that overlap only what ran on the caller's own thread can be told."""
+    """Return the events of a run; those of overlapping runs are told apart by the thread that called each."""
     run = runs[chosen]
     events = read_events(path, run)
     others = [i for i, other in enumerate(runs) if i != chosen and run.overlaps(other)]
@@ -124,8 +128,8 @@ def _events(path: Path, runs: Sequence[Run], chosen: int, report: ImportReport) 
         callers = {run.thread, *(runs[i].thread for i in others)}
         if len(callers) <= len(others) or any(event.thread not in callers for event in events):
             raise FormatError(
-                f"{path}: runs {chosen} and {others[0]} overlap and share threads, so that their nodes cannot be told "
-                "apart; choose another run=, or record one run at a time"
+                f"{path}: runs {chosen} and {others[0]} overlap and share threads, so that their nodes "
+                "cannot be told apart; choose another run=, or record one run at a time"
             )
         events = [event for event in events if event.thread == run.thread]
         report.note(
@@ -148,27 +152,27 @@ def _run_facts(runs: Sequence[Run], chosen: int) -> dict[str, Any]:
 
 
 def _graph(path: Path, run: Run, events: list[Event], model: Model | None, report: ImportReport) -> TaskGraph:
-    kept = join.outermost(events, model)
+    kept = outermost(events, model)
     if len(kept) < len(events):
         report.facts["nodes_in_bodies"] = len(events) - len(kept)
         report.note(
-            f"{len(events) - len(kept)} executions of nodes inside bodies (If, Loop, Scan) are part of the node that "
-            "owns the body and are no tasks of their own."
+            f"{len(events) - len(kept)} executions of nodes inside bodies (If, Loop, Scan) are part of the "
+            "node that owns the body and are no tasks of their own."
         )
-    rows, edges = _chains(kept, report) if model is None else _joined(path, kept, model, report)
+    rows, pairs = _chains(kept, report) if model is None else _joined(path, kept, model, report)
     start_us = np.array([row.event.start_us for row in rows], np.int64)
     finish_us = np.array([row.event.finish_us for row in rows], np.int64)
     recording = _recording(rows, run, start_us, finish_us)
     _describe(report, run, rows, recording)
     graph = TaskGraph.from_edges(
         (finish_us - start_us) * 1000 / 1e9,
-        edges,
+        pairs,
         kinds=[row.kind for row in rows],
         names=[row.event.name for row in rows],
-        shapes=[_shape(row.inputs) for row in rows],
+        shapes=[row.shape for row in rows],
         scopes=[row.scope for row in rows],
         flops=[row.flops for row in rows],
-        bytes_B=[row.bytes_B for row in rows],
+        bytes_B=[row.size for row in rows],
         widths=[row.event.width for row in rows],
         name=path.name.split(".")[0],
         report=report,
@@ -179,7 +183,7 @@ def _graph(path: Path, run: Run, events: list[Event], model: Model | None, repor
     return graph
 
 
-def _chains(events: list[Event], report: ImportReport) -> tuple[list[Row], list[tuple[int, int]]]:
+def _chains(events: list[Event], report: ImportReport) -> tuple[list[Row], Edges]:
     """Return the events of a profile alone as tasks, those of one thread in a chain."""
     last: dict[str, int] = {}
     edges = []
@@ -188,80 +192,58 @@ def _chains(events: list[Event], report: ImportReport) -> tuple[list[Row], list[
             edges.append((last[event.thread], i))
         last[event.thread] = i
     report.note(
-        "The profile alone tells no dependences: the tasks of each thread are chained in the order they ran, so that "
-        "no policy can run them in parallel. Give the optimized model of the same session as model=."
+        "The profile alone tells no dependences: the tasks of each thread are chained in the order they ran, "
+        "so that no policy can run them in parallel. Give the optimized model of the same session as model=."
     )
-    return [_row(e, e.op_type, e.inputs or (), e.outputs or (), {}) for e in events], edges
+    return [_row(e, Sizes(e.inputs or (), e.outputs or (), 0.0)) for e in events], edges
 
 
-def _joined(
-    path: Path, events: list[Event], model: Model, report: ImportReport
-) -> tuple[list[Row], list[tuple[int, int]]]:
+def _joined(path: Path, events: list[Event], model: Model, report: ImportReport) -> tuple[list[Row], Edges]:
     """Return the nodes of the model that ran, in its order, and its edges between them."""
-    tasks = join.match(path, events, model)
-    sizes = join.sizes(path, model, tasks)
-    found = join.edges(model, tasks)
-    report.facts["early_starts"] = join.check_order(path, model, tasks, found)
+    tasks = match(path, events, model)
+    shapes = sizes(path, model, tasks)
+    found = edges(model, tasks)
+    report.facts["early_starts"] = check_order(path, model, tasks, found)
     if report.facts["early_starts"]:
-        report.note(
-            "Some tasks start up to 1 us before a dependence finishes: the clock tells no more than that."
-        )
-    rows, index = [], {}
-    for i, (task, size) in enumerate(zip(tasks, sizes, strict=True)):
+        report.note("Some tasks start 1 us before a dependence finishes: the clock tells no more than that.")
+    rows: list[Row] = []
+    index = {}
+    for i, (task, size) in enumerate(zip(tasks, shapes, strict=True)):
         if task is not None and size is not None:
             index[i] = len(rows)
-            node = task.node
-            rows.append(
-                _row(
-                    task.event,
-                    node.op_type,
-                    size.inputs,
-                    size.outputs,
-                    node.attributes,
-                    size.packed_B,
-                    node.scope,
-                )
-            )
+            rows.append(_row(task.event, size, task.node))
     _note_dropped(model, tasks, report)
     return rows, [(index[a], index[b]) for a, b in found]
 
 
-def _note_dropped(model: Model, tasks: Sequence[join.Task | None], report: ImportReport) -> None:
+def _note_dropped(model: Model, tasks: Sequence[Task | None], report: ImportReport) -> None:
     report.facts["model"] = model.file.name
     dropped = [node for node, task in zip(model.nodes, tasks, strict=True) if task is None]
     report.facts["nodes_not_run"] = len(dropped)
     if dropped:
-        example = dropped[0].name or f"a {dropped[0].op_type}"
+        first = shown(dropped[0].name or f"a {dropped[0].op_type}")
         report.note(
-            f"{len(dropped)} nodes of the model did not run in this run and are left out ({example[:SHOWN]!r} first); "
+            f"{len(dropped)} nodes of the model did not run in this run and are left out ({first} first); "
             "dependences go through them."
         )
 
 
-def _row(
-    event: Event,
-    kind: str,
-    inputs: tuple[Tensor, ...],
-    outputs: tuple[Tensor, ...],
-    attributes: Attributes,
-    packed_B: float = 0.0,
-    scope: str = "",
-) -> Row:
+def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:
     told = event.inputs is not None or event.outputs is not None
-    size_B = float(event.size_B) + packed_B if event.size_B is not None else join.bytes_B((*inputs, *outputs))
-    shapes = [[d or 0 for d in t.dims] for t in inputs], [[d or 0 for d in t.dims] for t in outputs]
+    shapes = [dims(t) for t in size.inputs], [dims(t) for t in size.outputs]
+    kind = node.op_type if node else event.op_type
+    if event.counted_bytes is not None:
+        size_B = event.counted_bytes + size.packed_bytes
+    else:
+        size_B = tensor_bytes((*size.inputs, *size.outputs)) if told else np.nan
     return Row(
         event=event,
         kind=kind,
-        inputs=inputs,
-        flops=flops(kind, *shapes, attributes) if told else np.nan,
-        bytes_B=size_B if told or event.size_B is not None else np.nan,
-        scope=scope,
+        shape=format_shape(shapes[0]),
+        flops=flops(kind, *shapes, node.attributes if node else {}) if told else np.nan,
+        size=size_B,
+        scope=node.scope if node else "",
     )
-
-
-def _shape(inputs: tuple[Tensor, ...]) -> str:
-    return format_shape([[d or 0 for d in tensor.dims] for tensor in inputs])
 
 
 def _recording(rows: Sequence[Row], run: Run, start_us: Any, finish_us: Any) -> Recording:
@@ -296,7 +278,7 @@ def _describe(report: ImportReport, run: Run, rows: Sequence[Row], recording: Re
         {"CPUExecutionProvider": len(rows), "": len(rows)}
     )
     if others:
-        names = ", ".join(f"{n} by {name[:SHOWN]}" for name, n in sorted(others.items()))
+        names = ", ".join(f"{n} by {shown(name)}" for name, n in sorted(others.items()))
         report.note(
             f"Not all nodes ran on the processor ({names}): of those the profile may time the launch alone."
         )
