@@ -1,8 +1,8 @@
 """Standard Task Graph files (STG): the graphs whose optimal schedules are known.
 
-A file begins with n. A line a task follows, the identifier, the processing time, the number of predecessors and
-the predecessors themselves, for n tasks and two more: a dummy source, task 0, and a dummy sink, task n + 1, both
-of zero time, which are kept. Lines from `#` on are information about the generator.
+A file begins with n. A line a task follows: the identifier, the processing time, the number of predecessors
+and the predecessors themselves. There are n + 2 of them: task 0 is a dummy source, task n + 1 a dummy
+sink, both of zero time; they are kept. What stands behind a `#` is information about the generator.
 
 References
 ----------
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 #: The count, then task 0 without predecessors.
 _BEGINNING = re.compile(
-    rb"(?:\s|#.*\n)*[0-9]{1,15}[ \t]*(?:#.*)?\r?\n(?:\s|#.*\n)*0+[ \t]+[0-9]{1,15}[ \t]+0+[ \t]*[#\r\n]"
+    rb"(?:\s|#.*\n)*[0-9]{1,15}[ \t]*(?:#.*)?\r?\n"
+    rb"(?:\s|#.*\n)*0+[ \t]+[0-9]{1,15}[ \t]+0+[ \t]*[#\r\n]"
 )
 _CP_LENGTH = re.compile(r"#\s*CP Length\s*:\s*([0-9]{1,15})\s*$")
 #: float64 holds whole numbers of so many digits exactly.
@@ -36,13 +37,12 @@ MAX_DIGITS = 15
 
 @dataclass(frozen=True)
 class _Task:
-    line: int
     time_s: int
     before: list[int]
 
 
 class StgFile:
-    """Reader of Standard Task Graph files; their times, whole numbers without a unit, are taken as seconds."""
+    """Reader of Standard Task Graph files; their times, whole numbers without a unit, become seconds."""
 
     title = "Standard Task Graph set (.stg)"
     options: dict[str, str] = {}  # noqa: RUF012 - the protocol's type; nothing changes it
@@ -62,7 +62,7 @@ class StgFile:
             If its tasks form a cycle.
         """
         with open_plain(path) as stream:
-            lines = stream.read().decode("utf-8", "backslashreplace").splitlines()
+            lines = stream.read().decode("utf-8", "backslashreplace").split("\n")
         tasks = _tasks(path, lines)
         report = ImportReport(path.name, "stg")
         graph = _graph(path, tasks, report)
@@ -96,9 +96,8 @@ def _compare(graph: TaskGraph, lines: list[str], report: ImportReport) -> None:
         if match := _CP_LENGTH.match(line):
             report.facts["stated_critical_path_s"] = float(match[1])
             if float(match[1]) != graph.critical_path_s:
-                report.note(
-                    f"the file states a critical path of {match[1]}, its tasks have {graph.critical_path_s:g}"
-                )
+                found = f"{graph.critical_path_s:g}"
+                report.note(f"the file states a critical path of {match[1]}, its tasks have one of {found}")
 
 
 def _tasks(path: Path, lines: list[str]) -> list[_Task]:
@@ -116,7 +115,8 @@ def _tasks(path: Path, lines: list[str]) -> list[_Task]:
         tasks.append(_task(path, line, row, len(tasks), n))
     if len(tasks) != n + 2:
         raise FormatError(
-            f"{path}: {len(tasks)} task lines; expected {n + 2}, the {n} announced and two dummies; is the file cut off?"
+            f"{path}: {len(tasks)} task lines; expected {n + 2}, the {n} announced and two dummies; "
+            "is the file cut off?"
         )
     return tasks
 
@@ -147,6 +147,7 @@ def _task(path: Path, line: int, row: list[int], expected: int, n: int) -> _Task
     for before in row[3:]:
         if before > n + 1 or before == expected:
             raise FormatError(
-                f"{path}: line {line}: task {expected} has predecessor {before}; expected another of 0 to {n + 1}"
+                f"{path}: line {line}: task {expected} has predecessor {before}; "
+                f"expected another one of 0 to {n + 1}"
             )
-    return _Task(line, row[1], row[3:])
+    return _Task(row[1], row[3:])

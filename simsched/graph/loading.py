@@ -88,9 +88,9 @@ def _recognised(file: Path) -> str:
             continue
         if reader.recognises(head):
             return name
-    formats = ", ".join(registered("formats"))
+    formats, problems = ", ".join(registered("formats")), "".join(untried)
     raise FormatError(
-        f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}{''.join(untried)}"
+        f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}{problems}"
     )
 
 
