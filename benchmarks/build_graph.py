@@ -1,0 +1,110 @@
+"""Seconds and memory of building a task graph from arrays: one million tasks, three million edges.
+
+Usage: python benchmarks/build_graph.py [--tasks N] [--repeats N]
+
+The graph has layers of 256 tasks with three predecessors each in the layer before. Every measurement runs in a
+fresh process: peak memory is that of the whole process above what it held with its inputs and libraries loaded.
+The limits of the project, 3 s and 400 MB, are asserted for the medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse.csgraph  # noqa: F401 - loaded here, so that its memory is not the graph's
+
+from simsched.graph import TaskGraph
+from simsched.graph import longest_path as module
+from simsched.native import find
+
+WIDTH, PREDECESSORS = 256, 3
+LIMIT_S, LIMIT_MB = 3.0, 400.0
+CASES = ("sorted", "shuffled edges", "shuffled tasks")
+
+Edges = npt.NDArray[np.int64]
+
+
+def layers(n: int, case: str) -> Edges:
+    """Return the edges of `n` tasks in layers, shape (3 n - 3 * 256, 2), in one of the orders of `CASES`."""
+    targets = np.repeat(np.arange(WIDTH, n), PREDECESSORS)
+    before = targets // WIDTH * WIDTH - WIDTH
+    offsets = np.tile(np.arange(PREDECESSORS) * 85, n - WIDTH)
+    edges = np.stack([before + (targets + offsets) % WIDTH, targets], axis=1)
+    rng = np.random.default_rng(0)
+    if case == "shuffled tasks":
+        edges = rng.permutation(n)[edges]
+    if case == "sorted":
+        return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+    return rng.permutation(edges)
+
+
+def seconds(run: Callable[[], object]) -> float:
+    """Return the seconds that a call takes."""
+    begin = time.perf_counter()
+    run()
+    return time.perf_counter() - begin
+
+
+def memory_B(field: str) -> int:
+    """Return a field of this process's memory, `VmRSS` or its highest value `VmHWM`."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
+
+
+def measure(n: int, case: str) -> dict[str, float]:
+    """Build one graph in this process; return seconds and megabytes of each step."""
+    durations, edges = np.random.default_rng(1).random(n), layers(n, case)
+    TaskGraph.from_edges([1.0, 1.0, 1.0], [(2, 1), (1, 0)])
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM
+    before_B = memory_B("VmRSS")
+    begin = time.perf_counter()
+    graph = TaskGraph.from_edges(durations, edges)
+    result = {"build_s": time.perf_counter() - begin, "build_MB": (memory_B("VmHWM") - before_B) / 1e6}
+    result["kept_MB"] = (memory_B("VmRSS") - before_B) / 1e6
+    assert (graph.n_tasks, graph.n_edges) == (n, len(edges))
+    result["levels_s"] = seconds(graph.levels) if find() else float("nan")
+    result["depths_s"] = seconds(lambda: graph.depths)
+    assert graph.depths.max() == (n - 1) // WIDTH
+    module.core = lambda: None
+    result["levels_python_s"] = seconds(graph.levels)
+    return result
+
+
+def medians(n: int, case: str, repeats: int) -> dict[str, float]:
+    """Return the median of each number over processes of their own."""
+    command = [sys.executable, __file__, "--tasks", str(n), "--case", case]
+    runs = [json.loads(subprocess.check_output(command)) for _ in range(repeats)]  # noqa: S603 - ourselves
+    return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
+
+
+def main() -> None:
+    """Print the table, and fail where a limit is exceeded."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tasks", type=int, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--case", choices=CASES, help="measure one, once, in this process")
+    given = parser.parse_args()
+    if given.case:
+        print(json.dumps(measure(given.tasks, given.case)))
+        return
+    for case in CASES:
+        result = medians(given.tasks, case, given.repeats)
+        print(f"{case:<15}", *(f"{key} {value:8.3f}" for key, value in result.items()), sep="  ")
+        if given.tasks <= 1_000_000:
+            assert result["build_s"] < LIMIT_S
+            assert result["build_MB"] < LIMIT_MB
+
+
+if __name__ == "__main__":
+    main()
