@@ -57,8 +57,8 @@ def diagonal_score(schedule: Schedule, label: npt.ArrayLike) -> float:
 
     It is Spearman's rank correlation between the position in start order and the label, over the tasks that
     have a label, ties sharing the mean of their ranks: 1 when tasks of a higher label always start after
-    those of a lower one and labels are distinct (slightly less with ties), 0 when the order has nothing to do with
-    the labels, negative when it runs against them. NaN with fewer than two labelled tasks, or one label only.
+    those of a lower one and labels are distinct (slightly less with ties), 0 when the order has nothing to do
+    with the labels, negative when it runs against them. NaN with fewer than two labelled tasks, or one label only.
 
     References
     ----------

@@ -92,7 +92,7 @@ def _by_kind(schedule: Schedule) -> Colouring:
     ranked = used[np.argsort(-time[used], kind="stable")]
     top = ranked[: len(OKABE_ITO)]
     of_kind = np.tile(np.asarray(GREY), (len(kinds.labels), 1))
-    of_kind[top] = OKABE_ITO[: len(top)]
+    of_kind[top] = np.asarray(OKABE_ITO)[: len(top)]
     groups = [(kinds.labels[k] or "no kind", OKABE_ITO[i]) for i, k in enumerate(top.tolist())]
     if len(ranked) > len(top):
         groups.append((f"other ({len(ranked) - len(top)} kinds)", GREY))

@@ -1,0 +1,83 @@
+"""Pictures of result tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simsched.errors import SimschedError
+from simsched.plots import comparison, scaling
+
+
+def predicted(cores: list[int]) -> pd.DataFrame:
+    c = np.asarray(cores, float)
+    makespan, path, area = 0.44 / c + 0.01, np.full(len(c), 0.012), 0.4 / c
+    return pd.DataFrame(
+        {
+            "cores": cores,
+            "makespan_s": makespan,
+            "critical_path_s": path,
+            "area_s": area,
+            "bound_s": np.maximum(path, area),
+            "efficiency": area / makespan,
+            "speedup": 0.45 / makespan,
+            "engine": "simpy",
+        }
+    )
+
+
+def compared() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "policy": ["fifo", "_mine[$\\frac{]", "corun"],
+            "layout": ["8x8", None, ""],
+            "makespan_s": [0.0123, 0.01, np.nan],
+            "bound_s": [0.008, 0.009, np.nan],
+            "speedup": [1.0, 1.23, np.nan],
+        }
+    )
+
+
+def test_makespan_and_bounds_by_cores() -> None:
+    ax = scaling(predicted([68, 17, 34]))
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["makespan", "critical path", "area (work over cores)", "lower bound", "efficiency"]
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert ax.lines[0].get_xdata().tolist() == [17, 34, 68]
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["17", "34", "68"]
+    assert len(ax.figure.axes) == 2
+    ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("cores", [[], [1], list(range(1, 200))])
+def test_few_and_many_core_counts(cores: list[int]) -> None:
+    ax = scaling(predicted(cores))
+    ax.figure.canvas.draw()
+    assert len(ax.get_xticks()) <= 10
+
+
+def test_a_graph_of_no_length() -> None:
+    frame = predicted([1, 2]).assign(
+        makespan_s=0.0, critical_path_s=0.0, area_s=0.0, bound_s=0.0, efficiency=np.nan
+    )
+    scaling(frame).figure.canvas.draw()
+
+
+def test_makespan_by_policy() -> None:
+    ax = comparison(compared())
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["fifo 8x8", "_mine[$\\frac{]", "corun"]
+    assert [text.get_text().strip() for text in ax.texts] == ["12.3 ms (×1)", "10 ms (×1.23)", "failed"]
+    assert [bar.get_width() for bar in ax.patches] == pytest.approx([12.3, 10, 0])
+    assert ax.get_ylim()[0] > ax.get_ylim()[1], "the first row is at the top"
+    ax.figure.canvas.draw()
+
+
+def test_no_policies() -> None:
+    comparison(compared().iloc[:0]).figure.canvas.draw()
+
+
+@pytest.mark.parametrize("draw", [scaling, comparison])
+def test_a_missing_column_is_named(draw: object) -> None:
+    with pytest.raises(SimschedError, match=r"lacks .*makespan_s"):
+        draw(pd.DataFrame({"cores": [1], "policy": ["fifo"]}))  # type: ignore[operator]

@@ -1,0 +1,105 @@
+"""The SVG of notebook cards."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from simsched.errors import MissingExtraError
+from simsched.plots import corunning, gantt
+from simsched.plots.svg import gantt_svg
+from simsched.plots.units import format_time
+from simsched.schedule import Schedule
+
+MakeSchedule = Callable[..., Schedule]
+
+HOSTILE = ["<script>alert(1)</script>", "\x00\x1b[31m", "\ud800", "\"&'", "$\\frac{", "_a", "漢字", "]]>"]
+
+
+def parsed(svg: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg)  # noqa: S314
+
+
+def test_hostile_names_are_escaped(make_schedule: MakeSchedule) -> None:
+    schedule = make_schedule(np.arange(8.0, 0.0, -1.0), kinds=HOSTILE, policy="</svg><script>")
+    svg = gantt_svg(schedule)
+    assert svg.startswith("<svg ")
+    assert svg.endswith("</svg>")
+    assert "<script" not in svg
+    texts = {element.text for element in parsed(svg).iter("{http://www.w3.org/2000/svg}text")}
+    assert {
+        "<script>alert(1)</script>",
+        "\\x00\\x1b[31m",
+        "\\ud800",
+        "\"&'",
+        "$\\frac{",
+        "_a",
+        "漢字",
+    } <= texts
+    assert "</svg><script>" in parsed(svg).attrib["aria-label"]
+
+
+def test_it_leaves_the_page_around_it_alone(make_schedule: MakeSchedule) -> None:
+    svg = gantt_svg(make_schedule([1.0, 2.0]), width=500)
+    assert "<style" not in svg
+    assert "<metadata" not in svg
+    assert "<!" not in svg
+    assert parsed(svg).attrib["width"] == "500"
+    assert plt.get_fignums() == []
+
+
+def test_many_tasks_stay_light(make_schedule: MakeSchedule) -> None:
+    svg = gantt_svg(make_schedule(np.random.default_rng(0).random(20_000), cores=68))
+    assert "data:image/png;base64" in svg
+    assert len(svg) < 400_000
+
+
+def test_same_schedule_same_bytes(make_schedule: MakeSchedule) -> None:
+    assert gantt_svg(make_schedule([1.0, 2.0])) == gantt_svg(make_schedule([1.0, 2.0]))
+
+
+def test_empty_schedule(make_schedule: MakeSchedule) -> None:
+    assert "no tasks" in gantt_svg(make_schedule([]))
+
+
+def test_the_card_of_a_schedule_holds_it(make_schedule: MakeSchedule) -> None:
+    card = make_schedule([1.0], kinds="<b>")._repr_html_()
+    assert "<svg " in card
+    assert "<b>&lt;" not in card.replace("<b>Schedule", "")
+
+
+@pytest.mark.parametrize("draw", [gantt, corunning, gantt_svg])
+def test_without_matplotlib_the_line_to_type_is_said(
+    make_schedule: MakeSchedule, monkeypatch: pytest.MonkeyPatch, draw: Callable[[Schedule], Any]
+) -> None:
+    real = builtins.__import__
+
+    def missing(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name.partition(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(MissingExtraError, match=r"pip install 'simsched\[viz\]'"):
+        draw(make_schedule([1.0]))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0 s"),
+        (1234.5, "1234 s"),
+        (0.0123, "12.3 ms"),
+        (0.99999, "1000 ms"),
+        (3e-7, "300 ns"),
+        (1e-12, "0.001 ns"),
+    ],
+)
+def test_times_for_people(seconds: float, text: str) -> None:
+    assert format_time(seconds) == text
