@@ -105,12 +105,14 @@ class _Prepared(CoRun):
     def _beside(self, view: View, idle: int) -> tuple[int, int] | None:
         """Return (task, width) of the fewest threads that fits and does not outlast the running tasks."""
         last, now = max(running.finish_s for running in view.running), view.now_s
-        best = min(
-            ((width, task) for task in view.ready for width, seconds in zip(self.widths[task], self.seconds[task], strict=True)
-             if width <= idle and now + seconds <= last),
-            default=None,
-        )  # fmt: skip
-        return best and (best[1], best[0])
+        offers = (
+            (width, task)
+            for task in view.ready
+            for width, seconds in zip(self.widths[task], self.seconds[task], strict=True)
+            if width <= idle and now + seconds <= last
+        )
+        width, task = min(offers, default=(0, -1))
+        return (task, width) if width else None
 
     def _longest(self, view: View, idle: int) -> tuple[int, int] | None:
         """Return (task, width) of the most time-consuming ready task that fits."""

@@ -57,7 +57,7 @@ _HOMES = {
     "simulate": "simsched.replay",
 }
 
-__all__ = list(_HOMES)  # noqa: PLE0605 - one list of names, not two
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from simsched.errors import FormatError, MissingExtraError, SimschedError, SpecError
+from simsched.spec import Engine
 
 try:
-    import click
     import typer
     from tqdm.auto import tqdm
-except ImportError:  # said by main(), once there is somebody to read it
-    MISSING: MissingExtraError | None = MissingExtraError("typer", "cli", "the command line")
-    raise MISSING from None
+    from typer.exceptions import Abort, TyperException
+except ImportError:
+    sys.exit(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}")
 
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
@@ -32,9 +32,11 @@ Further options go to the reader of GRAPH's format, as in --execution-trace FILE
 `simsched list formats` shows them all."""
 
 GraphArgument = Annotated[str, typer.Argument(metavar="GRAPH", help="A trace, model or graph file.")]
-MachineOption = Annotated[str, typer.Option("--machine", "-m", help="A machine: name, name[cores=N] or TOML file.")]
+MachineOption = Annotated[
+    str, typer.Option("--machine", "-m", help="A machine: name, name[cores=N] or TOML file.")
+]
 LayoutOption = Annotated[str | None, typer.Option("--layout", "-l", help="Executors x cores, as in 8x8.")]
-EngineOption = Annotated[str, typer.Option("--engine", help="auto, simpy or native.")]
+EngineOption = Annotated[Engine, typer.Option("--engine", help="auto, simpy or native.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of every random draw.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -57,7 +59,9 @@ def _reader_options(arguments: list[str]) -> dict[str, Any]:
     for argument in rest:
         name, equals, value = argument.partition("=")
         if not name.startswith("--"):
-            raise FormatError(f"unexpected argument {argument!r}; one graph at a time, and options start with --")
+            raise FormatError(
+                f"unexpected argument {argument!r}; one graph at a time, and options start with --"
+            )
         if not equals and (value := next(rest, "")) == "":
             raise FormatError(f"option {name} needs a value")
         options[name[2:].replace("-", "_")] = parse_scalar(value)
@@ -67,7 +71,9 @@ def _reader_options(arguments: list[str]) -> dict[str, Any]:
 @contextmanager
 def _progress(total: int, what: str) -> Iterator[Callable[[int], object]]:
     """Show a bar on standard error once the work has taken a second."""
-    with tqdm(total=total, desc=what, unit=" tasks", delay=1.0, leave=False, disable=not sys.stderr.isatty()) as bar:
+    with tqdm(
+        total=total, desc=what, unit=" tasks", delay=1.0, leave=False, disable=not sys.stderr.isatty()
+    ) as bar:
         yield bar.update
 
 
@@ -85,12 +91,19 @@ def run(
     context: typer.Context,
     graph: GraphArgument,
     machine: MachineOption = DEFAULT_MACHINE,
-    policy: Annotated[str, typer.Option("--policy", "-p", help="A policy, as in corun[candidates=3].")] = "critical-path",
+    policy: Annotated[
+        str, typer.Option("--policy", "-p", help="A policy, as in corun[candidates=3].")
+    ] = "critical-path",
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
     json_: JsonOption = False,
-    out: Annotated[list[Path] | None, typer.Option("--out", "-o", help="Write by suffix: .png .svg .html .json .parquet .csv; repeat for more.")] = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--out", "-o", help="Write by suffix: .png .svg .html .json .parquet .csv; repeat for more."
+        ),
+    ] = None,
 ) -> None:
     """Replay GRAPH on a machine under a policy."""
     from simsched.listing import run_facts
@@ -98,7 +111,7 @@ def run(
 
     tasks = _load(graph, context)
     with _progress(tasks.n_tasks, policy) as progress:
-        schedule = simulate(tasks, machine, policy, layout, engine=engine, seed=seed, progress=progress)  # type: ignore[arg-type] # checked there
+        schedule = simulate(tasks, machine, policy, layout, engine=engine, seed=seed, progress=progress)
     for path in out or []:
         schedule.save(path)
     facts = run_facts(schedule)
@@ -116,12 +129,20 @@ def compare(
     context: typer.Context,
     graph: GraphArgument,
     machine: MachineOption = DEFAULT_MACHINE,
-    policy: Annotated[list[str] | None, typer.Option("--policy", "-p", help="A policy; repeat for more. All when not given.")] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", "-p", help="A policy; repeat for more. All when not given."),
+    ] = None,
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
     json_: JsonOption = False,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="A folder for the table, a Gantt chart and a Chrome trace of each policy.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="A folder for the table, a Gantt chart and a Chrome trace of each policy."
+        ),
+    ] = None,
 ) -> None:
     """Replay GRAPH under several policies and compare them."""
     from simsched.replay import simulate
@@ -131,13 +152,17 @@ def compare(
     tasks = _load(graph, context)
     policies = policy or ALL_POLICIES
     with _progress(tasks.n_tasks * len(policies), "replaying") as progress:
-        schedules = replay_each(tasks, machine, policies, layout, engine=engine, seed=seed, progress=progress)  # type: ignore[arg-type] # checked there
-    sequential = next((s for s in schedules if s.policy == "sequential"), None) or simulate(tasks, machine, "sequential")
+        schedules = replay_each(tasks, machine, policies, layout, engine=engine, seed=seed, progress=progress)
+    sequential = next((s for s in schedules if s.policy == "sequential"), None) or simulate(
+        tasks, machine, "sequential"
+    )
     frame = comparison_frame(schedules, sequential)
     if json_:
         typer.echo(frame.to_json(orient="records", double_precision=15))
     else:
-        typer.echo(f"{tasks.name}: {tasks.n_tasks} tasks, {tasks.n_edges} edges, on {schedules[0].require_machine()}\n")
+        typer.echo(
+            f"{tasks.name}: {tasks.n_tasks} tasks, {tasks.n_edges} edges, on {schedules[0].require_machine()}\n"
+        )
         typer.echo(table_text(frame))
         for note in [*tasks.report.notes, *schedules[0].notes]:
             typer.echo(f"note: {note}")
@@ -159,7 +184,10 @@ def predict(
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
     json_: JsonOption = False,
-    out: Annotated[list[Path] | None, typer.Option("--out", "-o", help="Write by suffix: .png .svg .csv .parquet; repeat for more.")] = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("--out", "-o", help="Write by suffix: .png .svg .csv .parquet; repeat for more."),
+    ] = None,
 ) -> None:
     """Predict the makespan of GRAPH for hypothetical core counts."""
     from simsched.sweep import predict as predict_
@@ -169,7 +197,9 @@ def predict(
     counts = _core_counts(cores)
     tasks = _load(graph, context)
     with _progress(tasks.n_tasks * len(counts), "replaying") as progress:
-        frame = predict_(tasks, machine, policy, counts, engine=engine, seed=seed, width=width, progress=progress)  # type: ignore[arg-type] # checked there
+        frame = predict_(
+            tasks, machine, policy, counts, engine=engine, seed=seed, width=width, progress=progress
+        )
     typer.echo(frame.to_json(orient="records", double_precision=15) if json_ else table_text(frame))
     for path in out or []:
         export_prediction(frame, path)
@@ -186,14 +216,22 @@ def _core_counts(text: str) -> list[int]:
 def convert(
     context: typer.Context,
     graph: Annotated[str, typer.Argument(metavar="IN", help="A trace, model or graph file.")],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="A graph file (.simsched), or the recorded schedule by suffix: .json .csv .parquet .png .svg .html.")],
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help="A graph file (.simsched), or the recorded schedule by suffix: .json .csv .parquet .png .svg .html.",
+        ),
+    ],
 ) -> None:
     """Convert a trace to a graph file, or its recorded schedule to a table, a Chrome trace or a picture."""
     tasks = _load(graph, context)
     if target.suffix == ".simsched":
         tasks.save(str(target))
     elif tasks.recorded is None:
-        raise FormatError(f"{graph} holds no recorded run, so only a graph file (.simsched) can be written, not {target.name}")
+        raise FormatError(
+            f"{graph} holds no recorded run, so only a graph file (.simsched) can be written, not {target.name}"
+        )
     else:
         tasks.recorded.save(target)
     typer.echo(str(tasks.report))
@@ -201,13 +239,14 @@ def convert(
 
 def main() -> None:
     """Run the command line: exit status 0 when done, 2 on bad input or usage with one clear line."""
+    status: object = 0
     try:
         status = app(standalone_mode=False)
     except SimschedError as error:
         status = _fail(str(error))
-    except click.exceptions.Abort:
+    except Abort:
         status = 130
-    except click.ClickException as error:
+    except TyperException as error:
         status = _fail(error.format_message())
     except BrokenPipeError:
         # The reader of our output went away, as `| head` does: nothing is wrong and nobody is listening.

@@ -43,7 +43,9 @@ class MissingExtraError(SimschedError, ImportError):
     """An optional library is missing; the message is the line to type."""
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {library}, which is not installed: pip install 'simsched[{extra}]'")
+        super().__init__(
+            f"{purpose} needs {library}, which is not installed: pip install 'simsched[{extra}]'"
+        )
 
 
 class NativeMissingWarning(UserWarning):

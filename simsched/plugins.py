@@ -24,7 +24,9 @@ def registered(group: Group) -> dict[str, EntryPoint]:
     for entry in sorted(entry_points(group=f"simsched.{group}")):
         other = found.setdefault(entry.name, entry)
         if other.value != entry.value:
-            raise SpecError(f"{entry.name!r} of simsched.{group} is registered twice: {other.value} and {entry.value}")
+            raise SpecError(
+                f"{entry.name!r} of simsched.{group} is registered twice: {other.value} and {entry.value}"
+            )
     return found
 
 

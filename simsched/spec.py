@@ -9,10 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from simsched.errors import SpecError
 
 Scalar = bool | int | float | str
+
+#: Replay engines; "auto" takes the fastest that is installed and can do what is asked.
+Engine = Literal["auto", "simpy", "native"]
 
 _SPEC = re.compile(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)\s*(?:\[(?P<body>[^\[\]]*)\])?\s*")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
@@ -57,7 +61,9 @@ def parse(text: str) -> Spec:
     """
     match = _SPEC.fullmatch(text)
     if match is None:
-        raise SpecError(f"{text!r} is not a spec; write name or name[key=value,...], as in corun[candidates=3]")
+        raise SpecError(
+            f"{text!r} is not a spec; write name or name[key=value,...], as in corun[candidates=3]"
+        )
     params: dict[str, Scalar] = {}
     body = match["body"]
     for item in body.split(",") if body and body.strip() else []:

@@ -1,6 +1,7 @@
 """Cost curves and the roofline: seconds of a task on a team."""
 
 from simsched.costs.curves import Curve
-from simsched.costs.model import CostModel, TaskCosts
+from simsched.costs.model import CostModel
+from simsched.costs.task_costs import TaskCosts
 
 __all__ = ["CostModel", "Curve", "TaskCosts"]

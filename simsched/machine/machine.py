@@ -43,7 +43,9 @@ class RuntimeProfile:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if not (value >= 0 and np.isfinite(value)):
-                raise MachineError(f"runtime cost {name} is {value}; it must be zero or more seconds, and finite")
+                raise MachineError(
+                    f"runtime cost {name} is {value}; it must be zero or more seconds, and finite"
+                )
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,9 @@ class Machine:
                 changes["n_cores"] = self._checked_cores(value)
             elif key == "bandwidth_Bps":
                 if isinstance(value, (bool, str)) or not (0 < value < float("inf")):
-                    raise MachineError(f"{self.spec}[bandwidth_Bps={value}]: expected bytes a second, above 0")
+                    raise MachineError(
+                        f"{self.spec}[bandwidth_Bps={value}]: expected bytes a second, above 0"
+                    )
                 changes["bandwidth_Bps"] = float(value)
             else:
                 raise MachineError(f"{self.spec} has no parameter {key!r}; it has cores and bandwidth_Bps")
@@ -133,7 +137,9 @@ class Machine:
 
     def _checked_cores(self, value: Scalar) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 2**20:
-            raise MachineError(f"{self.spec}[cores={value}]: expected a whole number of cores from 1 to {2**20}")
+            raise MachineError(
+                f"{self.spec}[cores={value}]: expected a whole number of cores from 1 to {2**20}"
+            )
         if value % self.cores_per_tile:
             near = max(value // self.cores_per_tile, 1) * self.cores_per_tile
             raise MachineError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -48,60 +48,68 @@ class Quantity(_Strict):
     confidence: Literal["high", "med", "low", "unverified"]
 
 
-def _quantity(measures: str, *, least: float = 0, above: float | None = None, most: float | None = None,
-              whole: bool = False) -> Any:  # fmt: skip
-    """Return the type of a quantity that measures `measures`, within bounds."""
-    units = UNITS[measures]
+def measures(
+    what: str,
+    *,
+    least: float = 0,
+    above: float | None = None,
+    most: float = float("inf"),
+    whole: bool = False,
+) -> AfterValidator:
+    """Return the check that a quantity measures `what`, a key of `UNITS`, within bounds."""
+    units = UNITS[what]
 
     def check(quantity: Quantity) -> Quantity:
-        value = quantity.value
+        value, expected = quantity.value, ", ".join(map(repr, units))
         if quantity.unit not in units:
-            raise ValueError(f"unit {quantity.unit!r} does not measure {measures}; expected one of {', '.join(map(repr, units))}")
+            raise ValueError(f"unit {quantity.unit!r} does not measure {what}; expected one of {expected}")
         if whole and value != int(value):
             raise ValueError(f"{value} is not a whole number")
-        if value < least or (above is not None and value <= above):
-            raise ValueError(f"{value:g} is too small; it must be {'above' if above is not None else 'at least'} {above if above is not None else least:g}")
-        if most is not None and value > most:
+        if above is not None and value <= above:
+            raise ValueError(f"{value:g} is too small; it must be above {above:g}")
+        if value < least:
+            raise ValueError(f"{value:g} is too small; the least is {least:g}")
+        if value > most:
             raise ValueError(f"{value:g} is too large; the most is {most:g}")
         return quantity
 
-    return Annotated[Quantity, AfterValidator(check)]
+    return AfterValidator(check)
 
 
 class Cores(_Strict):
     """What one core is, and how many there are."""
 
-    count: _quantity("cores", least=1, most=2**20, whole=True)
-    per_tile: _quantity("cores per tile", least=1, whole=True)
-    smt_ways: _quantity("threads per core", least=1, whole=True)
-    clock: _quantity("frequency", above=0)
-    flop_per_cycle: _quantity("work per cycle", above=0)
-    sustained: _quantity("share", above=0, most=1)
-    bandwidth: _quantity("bandwidth", above=0)
+    count: Annotated[Quantity, measures("cores", least=1, most=2**20, whole=True)]
+    per_tile: Annotated[Quantity, measures("cores per tile", least=1, whole=True)]
+    smt_ways: Annotated[Quantity, measures("threads per core", least=1, whole=True)]
+    clock: Annotated[Quantity, measures("frequency", above=0)]
+    flop_per_cycle: Annotated[Quantity, measures("work per cycle", above=0)]
+    sustained: Annotated[Quantity, measures("share", above=0, most=1)]
+    bandwidth: Annotated[Quantity, measures("bandwidth", above=0)]
 
 
 class Memory(_Strict):
     """What all cores share."""
 
-    bandwidth: _quantity("bandwidth", above=0)
+    bandwidth: Annotated[Quantity, measures("bandwidth", above=0)]
 
 
 class Caches(_Strict):
     """Sizes of the caches, where the machine has them."""
 
-    l1d: _quantity("size per core", above=0) | None = None
-    l2: _quantity("size per tile", above=0) | None = None
+    l1d: Annotated[Quantity, measures("size per core", above=0)] | None = None
+    l2: Annotated[Quantity, measures("size per tile", above=0)] | None = None
 
 
 class Runtime(_Strict):
     """The software's own costs on this machine; see `RuntimeProfile`."""
 
-    dispatch: _quantity("time")
-    pop: _quantity("time")
-    pop_per_poller: _quantity("time per poller")
-    fork_join: _quantity("time")
-    fork_join_per_thread: _quantity("time per thread")
-    resize: _quantity("time")
+    dispatch: Annotated[Quantity, measures("time")]
+    pop: Annotated[Quantity, measures("time")]
+    pop_per_poller: Annotated[Quantity, measures("time per poller")]
+    fork_join: Annotated[Quantity, measures("time")]
+    fork_join_per_thread: Annotated[Quantity, measures("time per thread")]
+    resize: Annotated[Quantity, measures("time")]
 
 
 class MachineFile(_Strict):

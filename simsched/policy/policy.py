@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy.typing as npt
 
-from simsched.errors import LayoutError, SpecError
+from simsched.errors import LayoutError, PolicyError, SpecError
 from simsched.plugins import named
 from simsched.policy.layout import Layout
 from simsched.policy.placement import executor_cores
@@ -78,7 +78,9 @@ class Policy:
 
         Called after all completions of an instant, and again until it starts nothing more.
         """
-        raise NotImplementedError(f"policy {self} has no decide(); write one, or subclass RankPolicy and write rank()")
+        raise PolicyError(
+            f"policy {self} has no decide(); write one, or subclass RankPolicy and write rank()"
+        )
 
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy that decides for one replay: itself, or a fresh object that holds what it computed.
@@ -122,7 +124,7 @@ class RankPolicy(Policy):
 
     def rank(self, problem: Problem) -> npt.ArrayLike:
         """Return one number a task, shape (n,): the lowest ready one starts first, ties go to the lower index."""
-        raise NotImplementedError(f"policy {self} has no rank(); write one that returns a number for each task")
+        raise PolicyError(f"policy {self} has no rank(); write one that returns a number for each task")
 
     @property
     def discipline(self) -> Discipline:
@@ -144,7 +146,9 @@ class RankPolicy(Policy):
         if layout is None:
             return self.default_layout(machine)
         if layout.cores > machine.n_cores:
-            raise LayoutError(f"the layout {layout} needs {layout.cores} cores; {machine} has {machine.n_cores}")
+            raise LayoutError(
+                f"the layout {layout} needs {layout.cores} cores; {machine} has {machine.n_cores}"
+            )
         return layout
 
     def executors(self, machine: Machine, layout: Layout) -> Csr:
@@ -181,7 +185,9 @@ def policy(source: str | Policy | type[Policy]) -> Policy:
     known = {f.name: f for f in fields(cls)}
     for key, value in spec.params.items():
         if key not in known:
-            raise SpecError(f"policy {spec.name} has no parameter {key!r}; it has {', '.join(known) or 'none'}")
+            raise SpecError(
+                f"policy {spec.name} has no parameter {key!r}; it has {', '.join(known) or 'none'}"
+            )
         _check_type(spec.name, key, value, known[key].default)
     return cls(**spec.params)
 

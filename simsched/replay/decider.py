@@ -121,14 +121,19 @@ class Decider:
     # --- checking and carrying out ---
 
     def _carried_out(self, start: Start) -> Decision:
-        task, cores = start.task, self._checked(start)
+        cores = self._checked(start)
+        task = int(start.task)
         width, runtime = len(cores), self._plan.runtime
         del self._ready[bisect_left(self._ready, task)]
         held = set(cores)
         self._idle = [core for core in self._idle if core not in held]
         estimate = self.seconds(task, width) + self._resize_s(cores)
         noise = self._plan.noise
-        really = estimate if noise is None else self.seconds(task, width) * float(noise[task]) + self._resize_s(cores)
+        really = (
+            estimate
+            if noise is None
+            else self.seconds(task, width) * float(noise[task]) + self._resize_s(cores)
+        )
         for core in cores:
             self._last_width[core] = width
         delay = runtime.dispatch_s
@@ -146,8 +151,10 @@ class Decider:
 
     def _checked(self, start: Start) -> tuple[int, ...]:
         """Return the cores of an action, or raise the error that says why it is impossible."""
-        if not isinstance(start, Start):
-            raise PolicyError(f"policy {self._plan.spec} returned {start!r}; decide() returns Start(task, width=...) actions")
+        if not isinstance(start, Start) or not isinstance(start.task, (int, np.integer)):
+            raise PolicyError(
+                f"policy {self._plan.spec} returned {start!r}; decide() returns Start(task, width=...) actions"
+            )
         task, n = start.task, self.problem.graph.n_tasks
         place = bisect_left(self._ready, task)
         if place == len(self._ready) or self._ready[place] != task:
@@ -155,14 +162,20 @@ class Decider:
             raise self._impossible(start, f"it is not ready: {story}")
         if not start.cores:
             if not 1 <= start.width <= len(self._idle):
-                raise self._impossible(start, f"{start.width} cores were asked for, {len(self._idle)} are idle: {self._story(task)}")
+                raise self._impossible(
+                    start,
+                    f"{start.width} cores were asked for, {len(self._idle)} are idle: {self._story(task)}",
+                )
             return tuple(take_idle(self._idle, start.width, self.problem.machine.cores_per_tile))
         cores = tuple(sorted(start.cores))
         if len(set(cores)) < len(cores):
             raise self._impossible(start, "a core stands twice in its team")
         for core in cores:
             if not 0 <= core < self.problem.machine.n_cores:
-                raise self._impossible(start, f"core {core} does not exist: {self.problem.machine} has {self.problem.machine.n_cores}")
+                raise self._impossible(
+                    start,
+                    f"core {core} does not exist: {self.problem.machine} has {self.problem.machine.n_cores}",
+                )
             holder = next((r for r in self._running.values() if core in r.cores), None)
             if holder:
                 raise self._impossible(start, f"core {core} is held: {self._story(holder.task)}")
@@ -182,5 +195,9 @@ class Decider:
             return f"{story} has finished, about {self._finished_at[task]:.9g} s"
         if task in self._ready_at:
             return f"{story} is ready since {self._ready_at[task]:.9g} s"
-        left = [before for before in graph.predecessors.neighbours(task).tolist() if before not in self._finished_at]
+        left = [
+            before
+            for before in graph.predecessors.neighbours(task).tolist()
+            if before not in self._finished_at
+        ]
         return f"{story} waits for {len(left)} predecessors, the first of them: {self._story(left[0])}"

@@ -49,7 +49,9 @@ class StaticPlan:
     alone_s: Seconds
 
     @classmethod
-    def of(cls, problem: Problem, policy: RankPolicy, runtime: RuntimeProfile, noise: Seconds | None) -> StaticPlan:
+    def of(
+        cls, problem: Problem, policy: RankPolicy, runtime: RuntimeProfile, noise: Seconds | None
+    ) -> StaticPlan:
         """Ask a static policy for its arrays.
 
         Raises
@@ -102,7 +104,9 @@ def _position(policy: RankPolicy, problem: Problem) -> Index:
     n = problem.graph.n_tasks
     rank = np.asarray(policy.rank(problem))
     if rank.shape != (n,) or rank.dtype.kind not in "iufb":
-        raise PolicyError(f"policy {policy}: rank() returned {rank.dtype} of shape {rank.shape}; expected {n} numbers")
+        raise PolicyError(
+            f"policy {policy}: rank() returned {rank.dtype} of shape {rank.shape}; expected {n} numbers"
+        )
     if rank.dtype.kind == "f" and np.isnan(rank).any():
         raise PolicyError(f"policy {policy}: rank() returned NaN for task {int(np.isnan(rank).argmax())}")
     position = np.empty(n, np.int32)

@@ -8,7 +8,7 @@ last of them settles the instant, so that all completions come before any decisi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import simpy
@@ -93,6 +93,7 @@ class _Run:
         self.waiting = np.bincount(graph.successors.indices, minlength=n).tolist()
         self.done: list[int] = []
         self.n_done = 0
+        self.n_told = 0
         self.busy = False  # the dispatcher, with a decision already taken
         self.ready_s = [0.0] * n
         self.start_s = [0.0] * n
@@ -109,14 +110,21 @@ class _Run:
         self.env.run()
         if self.n_done < len(self.waiting):
             raise self.chooser.stuck(self.env.now)
+        self.tell()
 
-    def on_finish(self, event: simpy.Event) -> None:
+    def tell(self) -> None:
+        """Report the tasks finished since the last report."""
+        if self.progress is not None:
+            self.progress(self.n_done - self.n_told)
+        self.n_told = self.n_done
+
+    def on_finish(self, event: Any) -> None:
         """A task finished."""
         self.done.append(event.value)
         if self.env.peek() > self.env.now:
             self.settle()
 
-    def on_dispatched(self, event: simpy.Event) -> None:
+    def on_dispatched(self, event: Any) -> None:
         """The dispatcher has handed a task over."""
         self.busy = False
         self.begin(event.value)
@@ -150,8 +158,8 @@ class _Run:
                 self.ready_s[task] = now
             self.chooser.released(released, now)
         self.n_done += len(done)
-        if self.progress is not None and self.n_done // PROGRESS_EVERY != (self.n_done - len(done)) // PROGRESS_EVERY:
-            self.progress(PROGRESS_EVERY)
+        if self.n_done - self.n_told >= PROGRESS_EVERY:
+            self.tell()
 
     def decide(self) -> None:
         """Start tasks until the chooser starts nothing more, or the dispatcher is busy."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -18,8 +17,7 @@ from simsched.policy import Layout, Policy, Problem, RankPolicy
 from simsched.policy import policy as policy_of
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.schedule import Schedule
-
-Engine = Literal["auto", "simpy", "native"]
+from simsched.spec import Engine
 
 
 def simulate(

@@ -23,7 +23,7 @@ def tasks_frame(schedule: Schedule) -> pd.DataFrame:
         {
             "task": np.arange(graph.n_tasks, dtype=np.int32),
             "name": _names(graph),
-            "kind": pd.Categorical.from_codes(graph.kinds.codes.tolist(), list(graph.kinds.labels)),
+            "kind": _kinds(graph),
             "ready_s": schedule.ready_s,
             "start_s": schedule.start_s,
             "finish_s": schedule.finish_s,
@@ -40,3 +40,7 @@ def _names(graph: TaskGraph) -> list[str]:
     if graph.names is not None:
         return graph.names.to_list()
     return [f"{kind or 'task'} {i}" for i, kind in enumerate(graph.kinds.to_list())]
+
+
+def _kinds(graph: TaskGraph) -> pd.Categorical[str]:
+    return pd.Categorical.from_codes(graph.kinds.codes, pd.Index(graph.kinds.labels, dtype=object))

@@ -54,7 +54,9 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         "gap_to_bound": makespan / bound - 1 if bound else 0.0,
         "mean_corunning": float(busy.sum()) / makespan if makespan else 0.0,
         "max_corunning": float(_most_at_once(schedule)),
-        "cores_used": float(len(np.unique(np.concatenate([schedule.teams.neighbours(t) for t in held])))) if len(held) else 0.0,
+        "cores_used": float(len(np.unique(np.concatenate([schedule.teams.neighbours(t) for t in held]))))
+        if len(held)
+        else 0.0,
         "queue_wait_s": float((schedule.start_s - schedule.ready_s).sum()),
     }
 

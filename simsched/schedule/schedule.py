@@ -136,13 +136,15 @@ class Schedule:
         return gantt(self, ax=ax, **options)
 
     def to_chrome_trace(self, path: str | Path) -> None:
-        """Write the schedule in Chrome's trace format (chrome://tracing, Perfetto); a name ending in .gz is compressed."""
+        """Write the schedule in Chrome's trace format, which Perfetto opens too; a name ending in .gz is compressed."""
         from simsched.traces.chrome import write_chrome_trace
 
         write_chrome_trace(self, path)
 
     def save(self, path: str | Path) -> None:
-        """Write the schedule by the suffix of `path`: a table (.parquet, .csv), a Chrome trace (.json), a picture (.png, .svg) or a page (.html).
+        """Write the schedule to `path`, by its suffix.
+
+        Tables: .parquet, .csv; Chrome traces: .json, .json.gz; pictures: .png, .svg, .pdf; a page: .html.
 
         Raises
         ------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
     from simsched.policy import Layout, Policy
-    from simsched.replay.simulate import Engine
+    from simsched.spec import Engine
 
 
 def compare(
@@ -51,7 +51,9 @@ def compare(
     """
     schedules = replay_each(graph, machine, policies, layout, costs, runtime, engine, seed, progress=progress)
     sequential = next((s for s in schedules if s.policy == "sequential"), None)
-    sequential = sequential or simulate(graph, machine, "sequential", None, costs, runtime, engine, seed, progress=progress)
+    sequential = sequential or simulate(
+        graph, machine, "sequential", None, costs, runtime, engine, seed, progress=progress
+    )
     return comparison_frame(schedules, sequential, costs)
 
 
@@ -70,7 +72,17 @@ def replay_each(
     """Return the schedules that `compare` compares, one a policy; its parameters are the same."""
     target = machine_of(machine)
     return [
-        simulate(graph, target, policy, _layout_for(policy, layout), costs, runtime, engine, seed, progress=progress)
+        simulate(
+            graph,
+            target,
+            policy,
+            _layout_for(policy, layout),
+            costs,
+            runtime,
+            engine,
+            seed,
+            progress=progress,
+        )
         for policy in policies
     ]
 
@@ -79,7 +91,9 @@ def _layout_for(policy: str | Policy | type[Policy], layout: str | Layout | None
     return None if policy_of(policy).name == "sequential" else layout
 
 
-def comparison_frame(schedules: Sequence[Schedule], sequential: Schedule, costs: CostModel | None = None) -> pd.DataFrame:
+def comparison_frame(
+    schedules: Sequence[Schedule], sequential: Schedule, costs: CostModel | None = None
+) -> pd.DataFrame:
     """Return the table of some schedules of one graph on one machine.
 
     Parameters

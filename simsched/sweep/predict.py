@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
     from simsched.policy import Policy
-    from simsched.replay.simulate import Engine
+    from simsched.spec import Engine
 
 
 def predict(

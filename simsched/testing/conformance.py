@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,12 +24,15 @@ from simsched.testing.invariants import (
 if TYPE_CHECKING:
     from simsched.policy import Policy
     from simsched.schedule import Schedule
-
-Engine = Literal["auto", "simpy", "native"]
+    from simsched.spec import Engine
 
 
 def check_policy(
-    policy: str | Policy | type[Policy], *, work_conserving: bool = False, examples: int = 100, engine: Engine = "auto"
+    policy: str | Policy | type[Policy],
+    *,
+    work_conserving: bool = False,
+    examples: int = 100,
+    engine: Engine = "auto",
 ) -> None:
     """Run a policy on random graphs, machines, layouts, software costs and noise, and check every invariant.
 

@@ -43,7 +43,9 @@ def check_cores(schedule: Schedule) -> None:
     """No core runs two tasks at once, and every team has cores of the machine."""
     widths = schedule.widths
     _hold(widths >= 1, schedule, "has no cores")
-    cores = np.concatenate([schedule.cores(t) for t in range(schedule.graph.n_tasks)] or [np.empty(0, np.int32)])
+    cores = np.concatenate(
+        [schedule.cores(t) for t in range(schedule.graph.n_tasks)] or [np.empty(0, np.int32)]
+    )
     if len(cores) and (cores.min() < 0 or cores.max() >= schedule.n_cores):
         raise AssertionError(f"core {cores.max()} is not one of {schedule.n_cores}")
     task = np.repeat(np.arange(schedule.graph.n_tasks), widths)
@@ -52,7 +54,9 @@ def check_cores(schedule: Schedule) -> None:
     task, cores = task[lasting], cores[lasting]
     order = np.lexsort((schedule.start_s[task], cores))
     task, cores = task[order], cores[order]
-    clash = np.flatnonzero((cores[1:] == cores[:-1]) & (schedule.start_s[task[1:]] < schedule.finish_s[task[:-1]]))
+    clash = np.flatnonzero(
+        (cores[1:] == cores[:-1]) & (schedule.start_s[task[1:]] < schedule.finish_s[task[:-1]])
+    )
     if len(clash):
         one, other = task[clash[0]], task[clash[0] + 1]
         raise AssertionError(f"core {cores[clash[0]]} runs tasks {one} and {other} at once")
@@ -73,13 +77,19 @@ def check_work_conserving(schedule: Schedule) -> None:
     for task in np.flatnonzero(waits):
         busy = _busy_executors(schedule, schedule.ready_s[task], schedule.start_s[task])
         if busy < executors:
-            raise AssertionError(f"task {task} waits from {schedule.ready_s[task]} to {schedule.start_s[task]} s beside idle executors")
+            raise AssertionError(
+                f"task {task} waits from {schedule.ready_s[task]} to {schedule.start_s[task]} s beside idle executors"
+            )
 
 
 def _busy_executors(schedule: Schedule, begin_s: float, end_s: float) -> int:
     """Return the least number of executors that are busy at any time within an interval."""
-    inside = (schedule.start_s < end_s) & (schedule.finish_s > begin_s) & (schedule.finish_s > schedule.start_s)
-    times = np.unique(np.clip(np.r_[schedule.start_s[inside], schedule.finish_s[inside], begin_s, end_s], begin_s, end_s))
+    inside = (
+        (schedule.start_s < end_s) & (schedule.finish_s > begin_s) & (schedule.finish_s > schedule.start_s)
+    )
+    times = np.unique(
+        np.clip(np.r_[schedule.start_s[inside], schedule.finish_s[inside], begin_s, end_s], begin_s, end_s)
+    )
     middles = (times[1:] + times[:-1]) / 2
     # Between neighbouring floats there is no middle to look at.
     middles = middles[(middles > times[:-1]) & (middles < times[1:])]
@@ -105,5 +115,6 @@ def check_graham(schedule: Schedule) -> None:
 def _hold(holds: npt.NDArray[np.bool_], schedule: Schedule, failure: str) -> None:
     if not holds.all():
         task = int(np.argmin(holds))
-        times = f"ready {schedule.ready_s[task]!r}, start {schedule.start_s[task]!r}, finish {schedule.finish_s[task]!r} s"
+        start, finish = float(schedule.start_s[task]), float(schedule.finish_s[task])
+        times = f"ready {float(schedule.ready_s[task])}, start {start}, finish {finish} s"
         raise AssertionError(f"task {task} {failure}: {times}")

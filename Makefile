@@ -1,0 +1,41 @@
+# make run    sets up and replays the bundled traces: tables, pictures and Chrome traces in out/
+# make test   sets up and runs lint, types, tests, doctests and notebooks
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard simsched/native/*.?pp)
+SAMPLES := traces/samples
+
+.PHONY: run test lint types docs-test clean
+.DELETE_ON_ERROR:
+
+run: $(VENV)/ready-all
+	@for name in lstm4 cnn; do \
+	  echo; \
+	  $(BIN)/simsched compare $(SAMPLES)/$$name.kineto.json.gz --execution-trace $(SAMPLES)/$$name.et.json.gz \
+	    --machine knl-7250 --out out/$$name || exit; \
+	done
+	@echo; echo "Pictures: out/lstm4/*.png and out/cnn/*.png. Chrome traces (*.trace.json.gz) open in https://ui.perfetto.dev."
+
+test: $(VENV)/ready-dev lint types
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+
+lint: $(VENV)/ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror simsched/native/*.cpp simsched/native/*.hpp
+
+types: $(VENV)/ready-dev
+	$(BIN)/mypy
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "simsched needs Python 3.11 or newer; name one: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "Python's venv module is missing; on Debian: apt install python3-venv"; exit 1; }
+
+# One stamp an extra: what is installed is what the goal needs, and again when the build changes.
+$(VENV)/ready-%: $(VENV)/bin/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,91 @@
+"""Recorded seconds, carried to another width and another machine."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.costs.curves import REFERENCE_S
+from simsched.costs.roofline import one_core_roofline_s
+from simsched.errors import CostError
+from simsched.graph import TaskGraph
+from simsched.graph.taskgraph import Seconds
+from simsched.machine import Machine
+
+Terms = tuple[Seconds, Seconds, Seconds, Seconds]
+
+
+def one_core_of_recorded(graph: TaskGraph, terms: Terms) -> Seconds:
+    """Return the one-core seconds whose curve passes through the recorded duration at the recorded width.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    terms : four float64 arrays, shape (n,)
+        Serial share, thread overhead at 1 ms, fork and join in seconds, and what each thread adds to it.
+    """
+    serial, overhead, fork, per_thread = terms
+    widths, recorded = graph.widths.astype(np.float64), graph.durations_s
+    if (graph.widths == 1).all():
+        return recorded.copy()
+    # c(w) = d is quadratic in x = sqrt(t1): (s + (1-s)/w) x^2 + a sqrt(1 ms) (w-1) x + F + f w - d = 0.
+    square = serial + (1 - serial) / widths
+    linear = overhead * np.sqrt(REFERENCE_S) * (widths - 1)
+    left = np.maximum(recorded - fork - per_thread * widths, 0.0)
+    root = (-linear + np.sqrt(linear**2 + 4 * square * left)) / (2 * square)
+    # A task that ran on one thread of its team takes as long on one core.
+    return np.where(graph.widths > 1, np.maximum(recorded, root**2), recorded)
+
+
+def carried(graph: TaskGraph, machine: Machine, one_core: Seconds) -> tuple[Seconds, list[str]]:
+    """Return one-core seconds on `machine`, and what was done, in sentences.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    machine : Machine
+    one_core : float64 array, shape (n,)
+        One-core seconds where they were recorded; NaN where unknown.
+
+    Raises
+    ------
+    CostError
+        If a task has no duration, and no FLOPs or bytes to estimate one from.
+    """
+    here = one_core_roofline_s(graph, machine.core_flops, machine.core_bandwidth_Bps)
+    recorded = ~np.isnan(one_core)
+    scaled = recorded & ~np.isnan(ratio := _ratio(graph, here))
+    known = np.where(scaled, one_core * ratio, one_core)
+    notes = []
+    if scaled.any() and graph.recorded_on:
+        origin = graph.recorded_on.name
+        notes.append(
+            f"{scaled.sum()} durations recorded on {origin} are carried to {machine} by the ratio of their rooflines"
+        )
+    if (recorded & ~scaled).any():
+        notes.append(f"{(recorded & ~scaled).sum()} recorded durations are taken as they are")
+    if not recorded.all():
+        _check_estimable(graph, recorded, here)
+        notes.append(f"{(~recorded).sum()} tasks without a duration take their roofline time on {machine}")
+    return np.where(recorded, known, here), notes
+
+
+def _ratio(graph: TaskGraph, here: Seconds) -> Seconds:
+    """Return the roofline seconds here over those where the graph was recorded; NaN where one is unknown or zero."""
+    origin = graph.recorded_on
+    if origin is None or not origin.core_flops or not origin.core_bandwidth_Bps:
+        return np.full(graph.n_tasks, np.nan)
+    there = one_core_roofline_s(graph, origin.core_flops, origin.core_bandwidth_Bps)
+    ratio: Seconds = np.full(graph.n_tasks, np.nan)
+    np.divide(here, there, out=ratio, where=(here > 0) & (there > 0))
+    return ratio
+
+
+def _check_estimable(graph: TaskGraph, recorded: npt.NDArray[np.bool_], roofline: Seconds) -> None:
+    unknown = np.flatnonzero(~recorded & np.isnan(roofline))
+    if len(unknown):
+        task = int(unknown[0])
+        raise CostError(
+            f"task {task} ({graph.task_name(task)!r}) has no duration, and neither FLOPs nor bytes to estimate one "
+            f"from ({len(unknown)} such tasks); give one of them"
+        )

@@ -1,0 +1,80 @@
+"""Every invariant of the design on random graphs, machines, layouts and policies."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.testing import check_cores, check_policy, check_precedence, check_work_conserving
+from simsched.testing.strategies import graphs, machines
+
+STATIC = [
+    "sequential",
+    "fifo",
+    "fifo[order=lifo]",
+    "fifo[order=random,placement=scatter]",
+    "critical-path",
+    "critical-path[placement=scatter]",
+    "wavefront",
+]
+
+
+@pytest.mark.parametrize("policy", STATIC)
+def test_static_policies(policy):
+    check_policy(policy, work_conserving=True)
+
+
+@pytest.mark.parametrize("policy", ["corun", "corun[candidates=1,interval=3]"])
+def test_dynamic_policies(policy):
+    check_policy(policy)
+
+
+class Greedy(ss.Policy):
+    """A user's policy: every ready task on half of the idle cores."""
+
+    name = "greedy"
+
+    def decide(self, view):
+        if view.ready:
+            yield ss.Start(view.ready[-1], width=(len(view.idle_cores) + 1) // 2)
+
+
+def test_a_users_policy_runs_through_the_suite():
+    check_policy(Greedy, examples=50)
+
+
+class Lazy(ss.Policy):
+    """One task at a time, on one core: leaves cores idle."""
+
+    name = "lazy"
+
+    def decide(self, view):
+        if view.ready and not view.running:
+            yield ss.Start(view.ready[0])
+
+
+def test_the_suite_catches_what_is_wrong():
+    """Schedules broken on purpose: each check must fail."""
+    graph = ss.TaskGraph.from_edges([1.0, 1.0, 1.0], [(0, 1)])
+    good = ss.simulate(graph, "generic[cores=2]", "fifo")
+    fields = dict(vars(good))
+    fields.pop("tasks", None)
+    early = ss.Schedule(**{**fields, "start_s": good.start_s - [0, 0.5, 0]})
+    with pytest.raises(AssertionError, match="task 1 starts before it is ready"):
+        check_precedence(early)
+    crowded = ss.Schedule(**{**fields, "team": good.team * 0})
+    with pytest.raises(AssertionError, match="core 0 runs tasks 0 and 2 at once"):
+        check_cores(crowded)
+    late = ss.Schedule(
+        **{**fields, "start_s": good.start_s + [0, 5, 0], "finish_s": good.finish_s + [0, 5, 0]}
+    )
+    with pytest.raises(AssertionError, match="waits from"):
+        check_work_conserving(late)
+
+
+@given(graphs(), machines(), st.integers(0, 5))
+def test_no_policy_beats_the_bounds(graph, machine, seed):
+    limits = ss.bounds(graph, machine)
+    for policy in ("sequential", "fifo[order=random]", "critical-path", "corun", "wavefront", Lazy):
+        makespan = ss.simulate(graph, machine, policy, runtime=ss.RuntimeProfile(), seed=seed).makespan_s
+        assert makespan >= limits.bound_s * (1 - 1e-9)

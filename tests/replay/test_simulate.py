@@ -1,0 +1,170 @@
+"""What simulate() accepts and refuses."""
+
+import numpy as np
+import pytest
+
+import simsched as ss
+from simsched.errors import EngineError, LayoutError, MachineError, PolicyError, SpecError
+
+GRAPH = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], names=["a", "b", "c"])
+
+
+def act(*starts):
+    class Acting(ss.Policy):
+        name = "acting"
+
+        def decide(self, view):
+            return starts
+
+    return ss.simulate(GRAPH, "generic[cores=2]", Acting)
+
+
+@pytest.mark.parametrize(
+    ("starts", "says"),
+    [
+        (
+            [ss.Start(2)],
+            r"not ready: task 2 \('c'\) waits for 1 predecessors, the first of them: task 0 \('a'\) is ready",
+        ),
+        ([ss.Start(7)], "tasks are 0 to 2"),
+        ([ss.Start(0), ss.Start(0)], r"task 0 \('a'\) was started on cores \[0\], to finish about 1 s"),
+        ([ss.Start(0, width=3)], "3 cores were asked for, 2 are idle"),
+        ([ss.Start(0, width=0)], "0 cores were asked for"),
+        ([ss.Start(0, cores=(1, 1))], "stands twice"),
+        ([ss.Start(0, cores=(2,))], "core 2 does not exist"),
+        ([ss.Start(0, cores=(1,)), ss.Start(1, cores=(1,))], r"core 1 is held: task 0 \('a'\)"),
+        (["a"], "returned 'a'; decide"),
+        ([], "started nothing at 0 s, with 2 ready tasks, 2 idle cores and nothing running: task 0"),
+    ],
+)
+def test_impossible_actions_tell_the_story(starts, says):
+    with pytest.raises(PolicyError, match=says):
+        act(*starts)
+
+
+def test_view_shows_the_state():
+    seen = []
+
+    class Looking(ss.Policy):
+        def decide(self, view):
+            seen.append((view.now_s, tuple(view.ready), len(view.idle_cores), [r.task for r in view.running]))
+            assert view.seconds(2) == 3.0
+            assert view.levels.tolist() == [4.0, 2.0, 3.0]
+            assert view.problem.machine.n_cores == 2
+            return [ss.Start(task) for task in view.ready][:1]
+
+    ss.simulate(GRAPH, "generic[cores=2]", Looking)
+    assert seen == [(0.0, (0, 1), 2, []), (0.0, (1,), 1, [0]), (1.0, (2,), 1, [1])]
+
+
+@pytest.mark.parametrize(
+    ("policy", "layout", "error", "says"),
+    [
+        ("fifo", "4x4", LayoutError, "needs 16 cores; generic.* has 8"),
+        ("sequential", "2x2", LayoutError, "one executor"),
+        ("fifo", "0x4", LayoutError, "no cores"),
+        ("fifo", "8", LayoutError, "not a layout"),
+        ("fifo[order=best]", None, SpecError, "expected one of fifo, lifo, random"),
+        ("fifo[rank=1]", None, SpecError, "no parameter 'rank'; it has placement, order"),
+        ("corun[candidates=x]", None, SpecError, "expected int"),
+        ("corun[candidates=0]", None, SpecError, "least is 1"),
+        ("critical-path[placement=far]", None, SpecError, "compact, scatter"),
+        ("fastest", None, SpecError, "no policy is called 'fastest'; there are:.*critical-path"),
+        ("fifo[", None, SpecError, "not a spec"),
+        (7, None, SpecError, "not a policy"),
+    ],
+)
+def test_bad_policies_and_layouts(policy, layout, error, says):
+    with pytest.raises(error, match=says):
+        ss.simulate(GRAPH, "generic[cores=8]", policy, layout)
+
+
+@pytest.mark.parametrize(
+    ("machine", "says"),
+    [
+        ("generic[cores=0]", "whole number of cores"),
+        ("generic[cores=1.5]", "whole number of cores"),
+        ("knl-7250[cores=67]", "tiles stay whole; try 66 or 68"),
+        ("knl-7250[bandwidth_Bps=0]", "above 0"),
+        ("knl-7250[threads=4]", "no parameter 'threads'"),
+    ],
+)
+def test_bad_machines(machine, says):
+    with pytest.raises(MachineError, match=says):
+        ss.simulate(GRAPH, machine, "fifo")
+
+
+@pytest.mark.parametrize("rank", [lambda n: [1.0], lambda n: [np.nan] * n, lambda n: ["a"] * n])
+def test_bad_ranks(rank):
+    class Bad(ss.RankPolicy):
+        name = "bad"
+
+        def rank(self, problem):
+            return rank(problem.graph.n_tasks)
+
+    with pytest.raises(PolicyError, match=r"policy bad: rank\(\) returned"):
+        ss.simulate(GRAPH, "generic", Bad)
+
+
+def test_engines():
+    assert ss.simulate(GRAPH, "generic", "fifo", engine="auto").engine == "simpy"
+    with pytest.raises(EngineError, match=r"'native'.*use engine='simpy'"):
+        ss.simulate(GRAPH, "generic", "fifo", engine="native")
+    with pytest.raises(EngineError, match="no engine 'fast'"):
+        ss.simulate(GRAPH, "generic", "fifo", engine="fast")
+
+
+@pytest.mark.parametrize(
+    ("policy", "machine", "layout"),
+    [
+        ("fifo", "knl-7250", "34x2"),
+        ("critical-path", "knl-7250", "34x2"),
+        ("critical-path", "generic", "16x1"),
+        ("wavefront", "knl-7250", "68x1"),
+        ("sequential", "knl-7250", "1x68"),
+        ("corun", "knl-7250", ""),
+    ],
+)
+def test_default_layouts(policy, machine, layout):
+    assert ss.simulate(GRAPH, machine, policy).layout == layout
+
+
+def test_corun_layout_is_a_cap():
+    """Six MatMuls on 16 cores capped at 2x4: never more than two at once, never wider than four."""
+    graph = ss.TaskGraph.from_edges([1.0] * 6, kinds="MatMul")
+    schedule = ss.simulate(graph, "generic[cores=16]", "corun", "2x4")
+    assert schedule.metrics()["max_corunning"] == 2
+    assert schedule.widths.max() == 4
+
+
+def test_user_rank_policy():
+    class LongestFirst(ss.RankPolicy):
+        name = "longest-first"
+
+        def rank(self, problem):
+            return -problem.seconds
+
+    schedule = ss.simulate(GRAPH, "generic[cores=1]", LongestFirst())
+    assert schedule.policy == "longest-first"
+    assert schedule.start_order.tolist() == [1, 0, 2]
+
+
+def test_progress_counts_every_task():
+    graph = ss.TaskGraph.from_edges(np.ones(10_000))
+    seen = []
+    ss.simulate(graph, "generic", "fifo", progress=seen.append)
+    assert sum(seen) == 10_000
+
+
+def test_graph_is_not_changed_and_cannot_be():
+    ss.simulate(GRAPH, "generic", "corun")
+    with pytest.raises(ValueError, match="read-only"):
+        GRAPH.durations_s[0] = 5
+
+
+def test_user_policy_without_decide():
+    class Empty(ss.Policy):
+        name = "empty"
+
+    with pytest.raises(PolicyError, match="has no decide"):
+        ss.simulate(GRAPH, "generic", Empty)
