@@ -23,6 +23,7 @@ th, td, li { overflow-wrap: anywhere }
 th { font-weight: 400; color: #555 }
 td { font-variant-numeric: tabular-nums }
 figure { margin: 1rem 0; overflow-x: auto }
+figure svg { min-width: 40rem }
 """
 
 
