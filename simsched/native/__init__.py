@@ -54,6 +54,6 @@ def find() -> Core | None:
 
 
 def _imported() -> Core:
-    from simsched.native import _core
+    import simsched.native._core as module
 
-    return _core
+    return module
