@@ -97,7 +97,9 @@ def _product(a: int, b: int) -> Callable[[Call], float]:
 
 def _linear(call: Call) -> float:
     weight = call.inputs[1]
-    return math.nan if weight is None else 2.0 * _numel(call.inputs[0]) * (weight[0] if len(weight) > 1 else 1)
+    return (
+        math.nan if weight is None else 2.0 * _numel(call.inputs[0]) * (weight[0] if len(weight) > 1 else 1)
+    )
 
 
 def _convolution(call: Call) -> float:
@@ -131,18 +133,23 @@ _PRODUCTS: dict[str, Callable[[Call], float]] = {
     "convolution_overrideable": _convolution, "convolution_backward": _convolution_backward,
 }  # fmt: skip
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 #: Views, allocations and questions about a tensor.
-_NO_WORK = frozenset(
+_NO_WORK = _words(
     """alias as_strided broadcast_to chunk detach detach_ diagonal empty empty_like empty_strided expand
     expand_as is_nonzero item _local_scalar_dense lift_fresh movedim narrow new_empty new_empty_strided permute
     _reshape_alias resize_ resolve_conj resolve_neg result_type select set_ slice split split_with_sizes
     squeeze squeeze_ swapaxes t t_ tensor_split transpose transpose_ T mT unbind unflatten unfold unsafe_chunk
     unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_ view view_as _unsafe_view
-    _has_compatible_shallow_copy_type record_stream""".split()
+    _has_compatible_shallow_copy_type record_stream"""
 )
 
-#: Elementwise operators and reductions, also in place (`add_`) and backward (`tanh_backward`, `_softmax_backward_data`).
-_PER_ELEMENT = frozenset(
+#: Elementwise operators and reductions; `add_` and `tanh_backward` are found under `add` and `tanh`.
+_PER_ELEMENT = _words(
     """abs adaptive_avg_pool2d add addcdiv addcmul all amax amin any argmax argmin avg_pool2d batch_norm bernoulli
     bitwise_and bitwise_not bitwise_or cat ceil clamp clamp_min clone constant_pad_nd copy cos cumsum div dropout
     elu eq erf exp fill floor fused_dropout ge gelu gt hardswish hardtanh index_select layer_norm le leaky_relu lerp
@@ -151,5 +158,5 @@ _PER_ELEMENT = frozenset(
     native_dropout native_layer_norm ne neg new_ones new_zeros nll_loss nll_loss_forward normal ones ones_like pad pow
     prod rand randn reciprocal relu remainder repeat round rsqrt rsub sigmoid sign silu sin smooth_l1_loss softmax
     softmax_backward_data softplus sqrt square stack std sub sum tanh threshold to_copy to tril triu uniform
-    upsample_nearest2d var var_mean where zero zeros zeros_like""".split()
+    upsample_nearest2d var var_mean where zero zeros zeros_like"""
 )

@@ -12,7 +12,6 @@ gives the recorded order of every thread as a chain.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,34 +20,22 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, RecordedOn, Recording, TaskGraph
 from simsched.graph.loading import find_file
-from simsched.graph.shapes import format_shape
-from simsched.traces.aten import Call, Dims, flops, short
-from simsched.traces.pytorch_execution_trace import (
-    ExecutionTrace,
-    composite_flops,
-    dims_of,
-    read_execution_trace,
-)
+from simsched.traces.aten import short
+from simsched.traces.pytorch_join import Columns, alone, joined
 from simsched.traces.pytorch_json import Place, shown
 from simsched.traces.pytorch_kineto import Step, Survey, Window, collect, survey
-from simsched.traces.pytorch_nesting import Nesting, Task, chain, nest
-from simsched.traces.pytorch_report import Edges, fill_report
-from simsched.traces.pytorch_tensors import Access, access, dependences
+from simsched.traces.pytorch_nesting import Nesting, Task, nest
+from simsched.traces.pytorch_report import fill_report
 
-LEAST_JOINED = 0.9
-_MARKS = (b'"cpu_op"', b'"Operator"', b'"baseTimeNanoseconds"', b'"deviceProperties"', b"ProfilerStep#", b"PyTorch Profiler")
+_MARKS = (
+    b'"cpu_op"',
+    b'"Operator"',
+    b'"baseTimeNanoseconds"',
+    b'"deviceProperties"',
+    b"ProfilerStep#",
+    b"PyTorch Profiler",
+)
 _EXECUTION_TRACE_MARKS = (b'"rf_id"', b"[pytorch|profiler|execution_")
-
-
-@dataclass
-class _Columns:
-    """What only one of the two sources knows of the tasks."""
-
-    edges: list[tuple[int, int]]
-    shapes: list[str]
-    flops: list[float]
-    bytes_B: list[float]
-    found: Edges = field(default_factory=Edges)
 
 
 class PyTorch:
@@ -56,7 +43,7 @@ class PyTorch:
 
     title = "PyTorch: Kineto trace, joined with the execution trace of the same run"
     options = {  # noqa: RUF012 - the protocol's attribute, never changed
-        "execution_trace": "file of ExecutionTraceObserver from the same run; without it the graph is a chain per thread",
+        "execution_trace": "file of ExecutionTraceObserver from the same run; without it, a chain per thread",
         "step": "number of the ProfilerStep to take; the last complete one when not given",
     }
 
@@ -70,7 +57,12 @@ class PyTorch:
         return events and any(mark in head for mark in _MARKS)
 
     def read(
-        self, path: Path, *, execution_trace: str | Path | None = None, step: int | None = None, **unknown: Any
+        self,
+        path: Path,
+        *,
+        execution_trace: str | Path | None = None,
+        step: int | None = None,
+        **unknown: Any,
     ) -> TaskGraph:
         """Return the graph of one step.
 
@@ -95,11 +87,13 @@ class PyTorch:
         events = collect(path, chosen)
         nesting = nest(events.events)
         if not nesting.tasks:
-            raise FormatError(f"{path}: no operator in the step; its events are wrappers and annotations only")
+            raise FormatError(
+                f"{path}: no operator in the step; its events are wrappers and annotations only"
+            )
         if execution_trace is None:
-            columns = _alone(path, nesting.tasks)
+            columns = alone(path, nesting.tasks)
         else:
-            columns = _joined(path, find_file(execution_trace), nesting)
+            columns = joined(path, find_file(execution_trace), nesting.tasks)
         return _graph(path, held, events, nesting, columns)
 
 
@@ -107,7 +101,9 @@ PYTORCH = PyTorch()
 
 
 def _is_execution_trace(head: bytes) -> bool:
-    return b'"nodes"' in head and b'"traceEvents"' not in head and any(m in head for m in _EXECUTION_TRACE_MARKS)
+    return (
+        b'"nodes"' in head and b'"traceEvents"' not in head and any(m in head for m in _EXECUTION_TRACE_MARKS)
+    )
 
 
 def _survey(path: Path) -> Survey:
@@ -135,77 +131,7 @@ def _chosen(path: Path, held: Survey, step: int | None) -> Window | None:
     return held.windows[step]
 
 
-def _alone(path: Path, tasks: list[Task]) -> _Columns:
-    calls = []
-    for task in tasks:
-        place = Place(path, f"operator {shown(task.event.name)} (event index {task.event.order})")
-        calls.append(_recorded_dims(task.event.dims, place))
-    return _Columns(
-        edges=chain(tasks),
-        shapes=[format_shape(dims for dims in call if dims) for call in calls],
-        flops=[flops(t.event.name, Call(call, [d for d in call if d])) for t, call in zip(tasks, calls, strict=True)],
-        bytes_B=[float("nan")] * len(tasks),
-    )
-
-
-def _recorded_dims(dims: Any, place: Place) -> list[Dims | None]:
-    """Return the shape of each argument; a list of tensors, a number and an absent one alike are None."""
-    if dims is None:
-        return []
-    arguments = place.array(dims, "Input Dims")
-    many = [isinstance(a, list) and bool(a) and isinstance(a[0], list) for a in arguments]
-    return [None if inner else dims_of(a, place) or None for a, inner in zip(arguments, many, strict=True)]
-
-
-def _joined(path: Path, et_path: Path, nesting: Nesting) -> _Columns:
-    wanted = {task.event.rf_id for task in nesting.tasks if task.event.rf_id is not None}
-    if not wanted:
-        raise FormatError(
-            f"{path}: its operators hold no record function ids, so that no execution trace can be joined; record "
-            "again with PyTorch 2.1 or later, or load it without execution_trace="
-        )
-    trace = read_execution_trace(et_path, wanted)
-    tasks, inner = nesting.tasks, trace.children()
-    nodes = [trace.by_rf_id.get(task.event.rf_id or 0) for task in tasks]
-    _require_same_run(path, trace, tasks)
-    accesses = [Access() if node is None else access(node, inner) for node in nodes]
-    found = dependences(accesses)
-    forward = [(a, b) for a, b in found.edges if tasks[a].event.finish_ns <= tasks[b].event.start_ns]
-    nan = float("nan")
-    columns = _Columns(
-        edges=forward,
-        shapes=["" if node is None or node.io is None else node.io.shapes for node in nodes],
-        flops=[nan if n is None else 0.0 if a.writes_nothing else composite_flops(n, inner)
-               for n, a in zip(nodes, accesses, strict=True)],
-        bytes_B=[nan if n is None or n.io is None else 0.0 if a.writes_nothing else n.io.size_B
-                 for n, a in zip(nodes, accesses, strict=True)],
-    )  # fmt: skip
-    columns.found = Edges(found, len(found.edges) - len(forward), sum(n is not None for n in nodes), et_path.name)
-    return columns
-
-
-def _require_same_run(path: Path, trace: ExecutionTrace, tasks: list[Task]) -> None:
-    joined = 0
-    for task in tasks:
-        node = trace.by_rf_id.get(task.event.rf_id or 0)
-        if node is None:
-            continue
-        joined += 1
-        if node.name != task.event.name:
-            raise FormatError(
-                f"{trace.path}: record function id {node.rf_id} is {shown(node.name)} here and "
-                f"{shown(task.event.name)} in {path}: the two files are of different runs; pass the execution trace "
-                "that was recorded together with this Kineto trace"
-            )
-    if joined < LEAST_JOINED * len(tasks):
-        raise FormatError(
-            f"{trace.path}: joins {joined} of the {len(tasks)} operators of {path} ({joined / len(tasks):.0%}; "
-            f"{LEAST_JOINED:.0%} are needed): the two files are of different runs, or the observer did not run during "
-            "this step; pass the execution trace that was recorded together with it, or choose its step="
-        )
-
-
-def _graph(path: Path, held: Survey, events: Step, nesting: Nesting, columns: _Columns) -> TaskGraph:
+def _graph(path: Path, held: Survey, events: Step, nesting: Nesting, columns: Columns) -> TaskGraph:
     tasks = nesting.tasks
     start_ns = np.array([t.event.start_ns for t in tasks], np.int64)
     finish_ns = np.array([t.event.finish_ns for t in tasks], np.int64)
@@ -240,7 +166,9 @@ def _graph(path: Path, held: Survey, events: Step, nesting: Nesting, columns: _C
 def _names(tasks: list[Task]) -> list[str]:
     """Kind and record function id, by which a task is found in both files; or the event's index, after an `@`."""
     return [
-        f"{short(t.event.name)}@{t.event.order}" if t.event.rf_id is None else f"{short(t.event.name)}#{t.event.rf_id}"
+        f"{short(t.event.name)}@{t.event.order}"
+        if t.event.rf_id is None
+        else f"{short(t.event.name)}#{t.event.rf_id}"
         for t in tasks
     ]
 

@@ -7,7 +7,7 @@ written `[tensor id, storage id, offset, elements, bytes an element, device]`.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -15,22 +15,11 @@ from typing import Any
 
 from simsched.errors import FormatError
 from simsched.graph.shapes import format_shape
-from simsched.traces.aten import Call, Dims, flops
-from simsched.traces.pytorch_json import Place, shown, stream
+from simsched.traces.aten import Call, flops
+from simsched.traces.pytorch_arguments import Side, Tensor
+from simsched.traces.pytorch_json import Place, stream
 
 NODES = "nodes.item"
-MAX_RANK = 64
-MAX_DIM = 2**48
-
-
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """A tensor of a call: its own id, that of the storage it lies in, its size and shape."""
-
-    id: int
-    storage: int
-    size_B: int
-    dims: Dims
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +30,8 @@ class Io:
     outputs: tuple[Tensor, ...]
     shapes: str
 
-    @property
-    def size_B(self) -> float:
-        """Bytes read and written: of the distinct inputs and of the distinct outputs."""
+    def traffic(self) -> float:
+        """Return the bytes read and written: of the distinct inputs and of the distinct outputs."""
         sides = ({t.id: t.size_B for t in side} for side in (self.inputs, self.outputs))
         return float(sum(sum(side.values()) for side in sides))
 
@@ -113,7 +101,9 @@ def read_execution_trace(path: Path, wanted: Collection[int]) -> ExecutionTrace:
         if node.rf_id and trace.by_rf_id.setdefault(node.rf_id, node) is not node:
             raise place.error(f"record function id {node.rf_id} stands twice")
     if not trace.nodes:
-        raise FormatError(f"{path}: no nodes; execution_trace= takes the file of PyTorch's ExecutionTraceObserver")
+        raise FormatError(
+            f"{path}: no nodes; execution_trace= takes the file of PyTorch's ExecutionTraceObserver"
+        )
     return trace
 
 
@@ -121,8 +111,8 @@ def _node(raw: dict[str, Any], place: Place, wanted: Collection[int]) -> Node:
     fields = _attributes(raw, place)
     name = place.text(raw.get("name"), "name")
     rf_id = place.integer(fields.get("rf_id"), "rf_id")
-    ins = _Side.of(raw, "input", place)
-    outs = _Side.of(raw, "output", place)
+    ins = Side.of(raw, "input", place)
+    outs = Side.of(raw, "output", place)
     sources = {t.storage for t in ins.tensors}
     written = _in_place(place.text(fields.get("op_schema", ""), "op_schema"))
     updated = {t.storage for position in written for t in ins.at(position)}
@@ -146,81 +136,6 @@ def _attributes(raw: dict[str, Any], place: Place) -> dict[str, Any]:
         attribute = place.record(entry)
         found[place.text(attribute.get("name"), "attrs.name")] = attribute.get("value")
     return found
-
-
-class _Side:
-    """The arguments, or the results, of a call: values with the tensors among them, by position."""
-
-    def __init__(self, values: list[Any], by_position: list[list[Tensor]], is_list: list[bool]) -> None:
-        self.values, self._by_position, self._is_list = values, by_position, is_list
-        # A tensor that could not be recorded lies in storage 0.
-        self.tensors = [t for tensors in by_position for t in tensors if t.storage]
-
-    @classmethod
-    def of(cls, raw: dict[str, Any], side: str, place: Place) -> _Side:
-        """Read one side of a node of any schema."""
-        held = raw.get(f"{side}s")
-        if isinstance(held, dict):
-            columns = [held.get(key) for key in ("values", "shapes", "types")]
-        else:
-            columns = [held, raw.get(f"{side}_shapes"), raw.get(f"{side}_types")]
-        values, shapes, types = (place.array(column, f"{side}s") for column in columns)
-        if not len(values) == len(shapes) == len(types):
-            raise place.error(f"{side}s: {len(values)} values, {len(shapes)} shapes and {len(types)} types")
-        by_position, is_list = [], []
-        for value, shape, kind in zip(values, shapes, types, strict=True):
-            holds = "Tensor" in place.text(kind, f"{side}s.types")
-            by_position.append(list(_tensors(value, shape, place)) if holds else [])
-            is_list.append(not kind.startswith("Tensor"))
-        return cls(values, by_position, is_list)
-
-    def at(self, position: int) -> list[Tensor]:
-        """Return the tensors of one argument."""
-        return self._by_position[position] if position < len(self._by_position) else []
-
-    def positional(self) -> list[Dims | None]:
-        """Return the shape of each argument; None for what is no single tensor."""
-        pairs = zip(self._by_position, self._is_list, strict=True)
-        return [held[0].dims if held and not many else None for held, many in pairs]
-
-    def dims(self) -> list[Dims]:
-        """Return the shapes of all tensors."""
-        return [t.dims for t in self.tensors]
-
-
-def _tensors(value: Any, shape: Any, place: Place) -> Iterator[Tensor]:
-    if not isinstance(value, list):
-        return
-    if len(value) in (5, 6) and all(type(v) is int for v in value[:5]):
-        yield _tensor(value, shape, place)
-        return
-    shapes = shape if isinstance(shape, list) and len(shape) == len(value) else [[]] * len(value)
-    for inner, dims in zip(value, shapes, strict=True):
-        yield from _tensors(inner, dims, place)
-
-
-def _tensor(value: list[Any], shape: Any, place: Place) -> Tensor:
-    identity, storage, _, elements, element_B = (place.integer(v, "tensor") for v in value[:5])
-    if elements < 0 or element_B < 0:
-        raise place.error(f"tensor {shown(value)} has a negative size")
-    return Tensor(identity, storage, elements * element_B, dims_of(shape, place))
-
-
-def dims_of(shape: Any, place: Place) -> Dims:
-    """Return a recorded shape as a tuple.
-
-    Raises
-    ------
-    FormatError
-        If it is not a list of at most 64 whole numbers from 0.
-    """
-    if (
-        not isinstance(shape, list)
-        or len(shape) > MAX_RANK
-        or not all(type(d) is int and 0 <= d < MAX_DIM for d in shape)
-    ):
-        raise place.error(f"shape {shown(shape)} is not a list of sizes")
-    return tuple(shape)
 
 
 @lru_cache(maxsize=4096)

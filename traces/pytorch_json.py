@@ -54,7 +54,9 @@ class Place:
     noun: str
     number: int | None = None
 
-    def error(self, problem: str, advice: str = "the file is damaged, or no PyTorch profiler wrote it") -> FormatError:
+    def error(
+        self, problem: str, advice: str = "the file is damaged, or no PyTorch profiler wrote it"
+    ) -> FormatError:
         """Return the error that tells the place, the problem and what to do."""
         what = self.noun if self.number is None else f"{self.noun} {self.number}"
         return FormatError(f"{self.file}: {what}: {problem}; {advice}")
@@ -109,7 +111,9 @@ class _Guard:
     def check(self, chunk: bytes, offset_B: int) -> None:
         outside = self._outside_strings(chunk)
         if _LONG_NUMBER.search(outside):
-            raise FormatError(f"{self._path}: near byte {offset_B}: a number of more than {MAX_DIGITS} digits; refused")
+            raise FormatError(
+                f"{self._path}: near byte {offset_B}: a number of more than {MAX_DIGITS} digits; refused"
+            )
         depths = np.cumsum(_STEPS[np.frombuffer(outside, np.uint8)], dtype=np.int64) + self._depth
         if len(depths):
             self._depth = int(depths[-1])
@@ -161,7 +165,9 @@ def stream(path: Path, *prefixes: str) -> Iterator[tuple[str, Any]]:
                 last_value_B = offset_B
                 yield from _drained(queues)
             elif offset_B - last_value_B > MAX_VALUE_B:
-                raise FormatError(f"{path}: near byte {offset_B}: a value of more than {MAX_VALUE_B} bytes; refused")
+                raise FormatError(
+                    f"{path}: near byte {offset_B}: a value of more than {MAX_VALUE_B} bytes; refused"
+                )
     for parser in parsers:
         _parse(parser.close, path, offset_B)
     yield from _drained(queues)

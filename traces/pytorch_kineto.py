@@ -181,7 +181,9 @@ def _times(event: dict[str, Any], place: Place) -> tuple[int, int]:
     start_ns = place.nanoseconds(event.get("ts"), "ts")
     duration_ns = place.nanoseconds(event.get("dur"), "dur")
     if duration_ns < 0:
-        raise place.error(f"dur is {event.get('dur')}, below zero", "the profiler's clock went backwards: record again")
+        raise place.error(
+            f"dur is {event.get('dur')}, below zero", "the profiler's clock went backwards: record again"
+        )
     return start_ns, start_ns + duration_ns
 
 
@@ -210,7 +212,9 @@ def collect(path: Path, window: Window | None) -> Step:
         if not inside or _STEP.fullmatch(name):
             continue
         lane = lanes.setdefault(_thread(event, place), len(lanes))
-        step.events.append(_event(event, place, number, (start_ns, finish_ns, lane, name, role == "annotations")))
+        step.events.append(
+            _event(event, place, number, (start_ns, finish_ns, lane, name, role == "annotations"))
+        )
     step.lanes = [threads.get(thread, f"thread {thread[1]}") for thread in lanes]
     return step
 

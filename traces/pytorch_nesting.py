@@ -114,7 +114,9 @@ def nest(events: Iterable[Event]) -> Nesting:
     for task, around in pending:
         if around.backward:
             task.scope = "/".join([forward.scope_of(around.sequence), *around.scope])
-    found.tasks = sorted((task for task, _ in pending), key=lambda t: (t.event.start_ns, t.event.lane, t.event.order))
+    found.tasks = sorted(
+        (task for task, _ in pending), key=lambda t: (t.event.start_ns, t.event.lane, t.event.order)
+    )
     return found
 
 

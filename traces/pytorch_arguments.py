@@ -1,0 +1,98 @@
+"""Arguments and results of a recorded call: the tensors among them, by position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from simsched.traces.aten import Dims
+from simsched.traces.pytorch_json import Place, shown
+
+MAX_RANK = 64
+MAX_DIM = 2**48
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor of a call: its own id, that of the storage it lies in, its size and shape."""
+
+    id: int
+    storage: int
+    size_B: int
+    dims: Dims
+
+
+class Side:
+    """The arguments, or the results, of a call: values with the tensors among them, by position."""
+
+    def __init__(self, values: list[Any], by_position: list[list[Tensor]], is_list: list[bool]) -> None:
+        self.values, self._by_position, self._is_list = values, by_position, is_list
+        # A tensor that could not be recorded lies in storage 0.
+        self.tensors = [t for tensors in by_position for t in tensors if t.storage]
+
+    @classmethod
+    def of(cls, raw: dict[str, Any], side: str, place: Place) -> Side:
+        """Read one side of a node of any schema."""
+        held = raw.get(f"{side}s")
+        if isinstance(held, dict):
+            columns = [held.get(key) for key in ("values", "shapes", "types")]
+        else:
+            columns = [held, raw.get(f"{side}_shapes"), raw.get(f"{side}_types")]
+        values, shapes, types = (place.array(column, f"{side}s") for column in columns)
+        if not len(values) == len(shapes) == len(types):
+            raise place.error(f"{side}s: {len(values)} values, {len(shapes)} shapes and {len(types)} types")
+        by_position, is_list = [], []
+        for value, shape, kind in zip(values, shapes, types, strict=True):
+            holds = "Tensor" in place.text(kind, f"{side}s.types")
+            by_position.append(list(_tensors(value, shape, place)) if holds else [])
+            is_list.append(not kind.startswith("Tensor"))
+        return cls(values, by_position, is_list)
+
+    def at(self, position: int) -> list[Tensor]:
+        """Return the tensors of one argument."""
+        return self._by_position[position] if position < len(self._by_position) else []
+
+    def positional(self) -> list[Dims | None]:
+        """Return the shape of each argument; None for what is no single tensor."""
+        pairs = zip(self._by_position, self._is_list, strict=True)
+        return [held[0].dims if held and not many else None for held, many in pairs]
+
+    def dims(self) -> list[Dims]:
+        """Return the shapes of all tensors."""
+        return [t.dims for t in self.tensors]
+
+
+def _tensors(value: Any, shape: Any, place: Place) -> Iterator[Tensor]:
+    if not isinstance(value, list):
+        return
+    if len(value) in (5, 6) and all(type(v) is int for v in value[:5]):
+        yield _tensor(value, shape, place)
+        return
+    shapes = shape if isinstance(shape, list) and len(shape) == len(value) else [[]] * len(value)
+    for inner, dims in zip(value, shapes, strict=True):
+        yield from _tensors(inner, dims, place)
+
+
+def _tensor(value: list[Any], shape: Any, place: Place) -> Tensor:
+    identity, storage, _, elements, element_B = (place.integer(v, "tensor") for v in value[:5])
+    if elements < 0 or element_B < 0:
+        raise place.error(f"tensor {shown(value)} has a negative size")
+    return Tensor(identity, storage, elements * element_B, dims_of(shape, place))
+
+
+def dims_of(shape: Any, place: Place) -> Dims:
+    """Return a recorded shape as a tuple.
+
+    Raises
+    ------
+    FormatError
+        If it is not a list of at most 64 whole numbers from 0.
+    """
+    if (
+        not isinstance(shape, list)
+        or len(shape) > MAX_RANK
+        or not all(type(d) is int and 0 <= d < MAX_DIM for d in shape)
+    ):
+        raise place.error(f"shape {shown(shape)} is not a list of sizes")
+    return tuple(shape)

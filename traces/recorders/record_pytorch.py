@@ -1,0 +1,240 @@
+"""Record a training step of one's own PyTorch model: Kineto trace, execution trace, untraced time, machine.
+
+>>> from simsched.traces.recorders.record_pytorch import record  # doctest: +SKIP
+>>> record(lambda: train_one_batch(), "resnet")  # doctest: +SKIP
+
+writes `resnet.kineto.json.gz` and `resnet.et.json.gz`, which `simsched.load` reads:
+
+>>> graph = simsched.load("resnet.kineto.json.gz", execution_trace="resnet.et.json.gz")  # doctest: +SKIP
+
+Two demonstration models are recorded from a shell:
+
+    python -m simsched.traces.recorders.record_pytorch --model lstm --out lstm4
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import gc
+import gzip
+import importlib
+import json
+import os
+import platform
+import re
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from simsched.errors import SimschedError
+from simsched.traces.recorders.pytorch_models import MODELS
+
+VERSION = 1
+#: Side of the matrices of the FP32 product, and bytes of the buffer that is copied: far beyond every cache.
+MATRIX, COPY_B = 1024, 128 * 2**20
+ROOFLINE_REPEATS = 5
+_PRIVATE = re.compile(r'("(?:host_name|traceName|username|job_name)"\s*:\s*)"(?:[^"\\]|\\.)*"')
+_UNUSED_ATTRIBUTES = ("kernel_backend", "kernel_file", "tensor_range")
+
+
+def record(
+    step: Callable[[], None],
+    out: str | Path,
+    *,
+    warmup: int = 3,
+    repeats_untraced: int = 10,
+    captures: int = 3,
+    slim: bool = False,
+    label: str = "",
+) -> tuple[Path, Path]:
+    """Record one call of `step`, and time it untraced.
+
+    Parameters
+    ----------
+    step : callable
+        Runs one training (or inference) step.
+    out : str or Path
+        What the names of the two files start with.
+    warmup : int
+        Calls before anything is measured.
+    repeats_untraced : int
+        Untraced calls that are timed.
+    captures : int
+        Traced calls; the quickest is kept, for what slows one down is other load.
+    slim : bool
+        Leave out of the execution trace what simsched does not read: strides and kernel files.
+    label : str
+        What was recorded, for people.
+
+    Returns
+    -------
+    (Path, Path)
+        The Kineto trace and the execution trace; neither holds host name, user name or paths.
+
+    Raises
+    ------
+    SimschedError
+        If PyTorch is missing or its profiler wrote no traces.
+    """
+    torch = _torch()
+    if warmup < 0 or repeats_untraced < 1 or captures < 1:
+        raise SimschedError(
+            f"record: {warmup=}, {repeats_untraced=}, {captures=}; at least 0, 1 and 1 are needed"
+        )
+    for _ in range(warmup):
+        step()
+    metadata = _describe(torch, label) | {"untraced_step_s": _untraced(step, repeats_untraced)}
+    kineto, execution = Path(f"{out}.kineto.json.gz"), Path(f"{out}.et.json.gz")
+    with tempfile.TemporaryDirectory() as folder:
+        runs = [_capture(torch, step, Path(folder) / str(i)) for i in range(captures)]
+        _, at = min(runs)
+        metadata["traced_steps_s"] = [run[0] for run in runs]
+        _write(kineto, _kineto_text((at / "kineto.json").read_text("utf-8"), metadata))
+        _write(execution, _execution_text((at / "et.json").read_text("utf-8"), slim))
+    return kineto, execution
+
+
+def _torch() -> Any:
+    try:
+        return importlib.import_module("torch")
+    except ImportError:
+        raise SimschedError("recording needs PyTorch, which is not installed: pip install torch") from None
+
+
+def _timed(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def _untraced(step: Callable[[], None], repeats: int) -> dict[str, Any]:
+    seconds = [_timed(step) for _ in range(repeats)]
+    return {"median": statistics.median(seconds), "min": min(seconds), "n": repeats}
+
+
+def _describe(torch: Any, label: str) -> dict[str, Any]:
+    return {
+        "recorder": VERSION,
+        "label": label,
+        "torch": str(torch.__version__),
+        "cpu_model": _cpu_model(),
+        "threads": torch.get_num_threads(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+    } | _roofline(torch)
+
+
+def _cpu_model() -> str:
+    try:
+        info = Path("/proc/cpuinfo").read_text("utf-8")
+    except OSError:
+        info = ""
+    found = re.search(r"^model name\s*:\s*(.+)$", info, re.MULTILINE)
+    return found[1].strip() if found else platform.processor() or platform.machine()
+
+
+def _roofline(torch: Any) -> dict[str, float]:
+    """FLOP/s of an FP32 matrix product and bytes/s (read and written) of a copy, both on one core."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.no_grad():
+            a, b = torch.randn(MATRIX, MATRIX), torch.randn(MATRIX, MATRIX)
+            source = torch.ones(COPY_B // 4)
+            target = torch.empty_like(source)
+            product_s = min(_timed(lambda: torch.mm(a, b)) for _ in range(ROOFLINE_REPEATS))
+            copy_s = min(_timed(lambda: target.copy_(source)) for _ in range(ROOFLINE_REPEATS))
+    finally:
+        torch.set_num_threads(threads)
+    return {"core_flops": 2 * MATRIX**3 / product_s, "core_bandwidth_Bps": 2 * COPY_B / copy_s}
+
+
+def _capture(torch: Any, step: Callable[[], None], folder: Path) -> tuple[float, Path]:
+    """Trace one call; return the seconds it took, and the folder with the two files."""
+    folder.mkdir()
+    profiler = torch.profiler
+    observer = profiler.ExecutionTraceObserver()
+    observer.register_callback(str(folder / "et.json"))
+    seconds = 0.0
+    collecting = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        with profiler.profile(
+            activities=[profiler.ProfilerActivity.CPU],
+            schedule=profiler.schedule(wait=0, warmup=1, active=1, repeat=1),
+            on_trace_ready=lambda p: p.export_chrome_trace(str(folder / "kineto.json")),
+            record_shapes=True,
+            execution_trace_observer=observer,
+        ) as running:
+            step()
+            running.step()
+            seconds = _timed(step)
+            running.step()
+    finally:
+        observer.unregister_callback()
+        if collecting:
+            gc.enable()
+    for name in ("kineto.json", "et.json"):
+        if not (folder / name).is_file():
+            raise SimschedError(f"PyTorch {torch.__version__} wrote no {name}; 2.1 or later is needed")
+    return seconds, folder
+
+
+def _kineto_text(text: str, metadata: dict[str, Any]) -> str:
+    # Edited as text: parsing and printing would round the times.
+    lines = "\n".join(line.strip() for line in _PRIVATE.sub(r'\1""', text).splitlines() if line.strip())
+    return f'{{\n"simsched": {json.dumps(metadata)},\n{lines.removeprefix("{").lstrip()}\n'
+
+
+def _execution_text(text: str, slim: bool) -> str:
+    # JSON has no infinity and no NaN; as texts they stay readable.
+    trace = json.loads(_PRIVATE.sub(r'\1""', text), parse_constant=str)
+    nodes = trace.pop("nodes")
+    for node in nodes if slim else ():
+        for side in ("inputs", "outputs"):
+            node[side].pop("strides", None)
+        node["attrs"] = [a for a in node["attrs"] if a["name"] not in _UNUSED_ATTRIBUTES]
+    body = ",\n".join(json.dumps(node, separators=(",", ":")) for node in nodes)
+    return f'{json.dumps(trace)[:-1]}, "nodes": [\n{body}\n]}}\n'
+
+
+def _write(path: Path, text: str) -> None:
+    # No name and no time in the header: the same trace gives the same bytes.
+    with path.open("wb") as raw, gzip.GzipFile("", "wb", 9, raw, 0) as file:
+        file.write(text.encode("utf-8"))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Record a demonstration model; see `--help`."""
+    parser = argparse.ArgumentParser(
+        prog="record_pytorch", description="Record a training step of a small model."
+    )
+    parser.add_argument("--model", choices=sorted(MODELS), required=True)
+    parser.add_argument("--out", required=True, help="what the names of the two files start with")
+    parser.add_argument("--threads", type=int, default=1, help="intra-op threads (default 1)")
+    parser.add_argument(
+        "--captures", type=int, default=3, help="traced steps; the quickest is kept (default 3)"
+    )
+    parser.add_argument("--repeats", type=int, default=10, help="untraced steps that are timed (default 10)")
+    parser.add_argument("--slim", action="store_true", help="leave out what simsched does not read")
+    given = parser.parse_args(arguments)
+    try:
+        torch = _torch()
+        torch.set_num_threads(given.threads)
+        files = record(
+            MODELS[given.model](), given.out, captures=given.captures, repeats_untraced=given.repeats,
+            slim=given.slim, label=given.model,
+        )  # fmt: skip
+    except SimschedError as error:
+        parser.exit(2, f"{error}\n")
+    for file in files:
+        print(f"{file}: {file.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()
