@@ -49,10 +49,7 @@ class TaskCosts:
         columns = {
             name: column[tasks] for name, column in vars(self).items() if isinstance(column, np.ndarray)
         }
-        return replace(
-            self,
-            **{name: column[tasks] for name, column in vars(self).items() if isinstance(column, np.ndarray)},
-        )
+        return replace(self, **columns)  # type: ignore[arg-type] # columns are arrays, whatever their names
 
     def seconds_of(self, task: int, width: int) -> float:
         """Return the seconds of one task on `width` cores; the same bits as `seconds`."""

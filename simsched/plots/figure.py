@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from simsched.plots.canvas import Size
 from simsched.plots.picture import quiet_canvas, save
+from simsched.schedule.export import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,5 +18,5 @@ def save_figure(path: Path, draw: Callable[[Axes], object], size: Size = (7.0, 4
     """Draw on new axes and write them to `path`, by its suffix: .png, .svg or .pdf."""
     with quiet_canvas(size) as figure:
         draw(figure.add_subplot())
-        with path.open("wb") as file:
-            save(figure, file, path.suffix.removeprefix("."))
+        with replacing(path) as file:
+            save(figure, file, path.suffix.lower().removeprefix("."))

@@ -1,0 +1,145 @@
+"""Cost curves, the roofline, and seconds carried to another machine."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.costs.curves import default_curves, normalised
+from simsched.errors import CostError
+from simsched.testing.strategies import graphs, machines, runtimes
+
+GENERIC = ss.machine("generic[cores=64]")
+KNL = ss.machine("knl-7250")
+
+
+def on(seconds, machine=GENERIC, costs=None, runtime=None, **columns):
+    return (costs or ss.CostModel()).on(ss.TaskGraph.from_edges(seconds, **columns), machine, runtime)
+
+
+def test_curve_by_hand():
+    """S = 0.2, a = 0.1, t1 = 4 ms: A = 0.1 sqrt(1 ms x 4 ms) = 0.2 ms a thread, fork 0.1 ms + 0.05 ms a thread.
+
+    c(4) = 0.8 + 3.2 / 4 + 3 x 0.2 + 0.1 + 4 x 0.05 = 2.5 ms.
+    """
+    costs = ss.CostModel(curves={"mine": ss.Curve(0.2, 0.1)})
+    runtime = ss.RuntimeProfile(fork_join_s=1e-4, fork_join_per_thread_s=5e-5)
+    tasks = on([4e-3], costs=costs, runtime=runtime, kinds="mine")
+    assert tasks.seconds(4)[0] == pytest.approx(2.5e-3, rel=1e-12)
+    assert tasks.seconds(1)[0] == 4e-3
+
+
+def test_small_tasks_run_on_one_thread_of_their_team():
+    """A 10 us product cannot gain from a team that costs 8.5 us to fork: it takes 10 us on any width."""
+    tasks = on([1e-5], KNL, kinds="MatMul")
+    assert [tasks.seconds(w)[0] for w in (1, 2, 68)] == [1e-5] * 3
+
+
+def test_unknown_kinds_do_not_gain_from_cores():
+    tasks = on([1.0, 1.0, 1.0], kinds=["", "mine::custom", "view"])
+    assert tasks.seconds(64).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "kind", ["MatMul", "aten::addmm", "mm_", "com.microsoft.FusedMatMul", "aten::linear_backward"]
+)
+def test_kinds_are_recognised(kind):
+    assert ss.CostModel().curve(kind).family == "matrix product"
+
+
+def test_table_has_no_kind_twice_and_spells_them_normalised():
+    """A kind that its own spelling cannot reach would never be used."""
+    table, other = default_curves()
+    assert other.serial_share == 1
+    assert [k for k in table if normalised(k) != k] == []
+
+
+def test_published_points_are_met():
+    """Inputs, not predictions: GEMM 64x512x512 gains < 10 % beyond 8 threads, 32,768 products beyond 16 (Graphi)."""
+    gemm = on([64 * 512 * 512 * 2 / 54e9], KNL, kinds="gemm")
+    assert gemm.seconds(4)[0] / gemm.seconds(8)[0] > 1.1
+    assert gemm.seconds(8)[0] / gemm.seconds(16)[0] < 1.1
+    product = on([32768 * 12 / 11.5e9], KNL, kinds="mul")
+    assert product.seconds(8)[0] / product.seconds(16)[0] > 1.1
+    assert product.seconds(16)[0] / product.seconds(32)[0] < 1.1
+
+
+def test_recorded_seconds_at_the_recorded_width_are_kept():
+    kinds = ["conv2d", "mm", "add", "view", "mm"]
+    seconds = [7.2e-3, 1e-3, 3e-5, 2e-6, 0.0]
+    graph = ss.TaskGraph.from_edges(seconds, kinds=kinds, widths=np.array([26, 8, 4, 68, 2]))
+    tasks = ss.CostModel().on(graph, KNL)
+    for task, width in enumerate(graph.widths.tolist()):
+        assert tasks.seconds(width)[task] == pytest.approx(seconds[task], rel=1e-12)
+
+
+@given(graphs(widths=8), machines(), runtimes(), st.integers(1, 8))
+def test_costs_are_consistent(graph, machine, runtime, width):
+    """The recorded width gives the recorded seconds; no width beats the area; one by one equals all at once."""
+    tasks = ss.CostModel().on(graph, machine, runtime)
+    at_recorded = tasks.seconds(graph.widths.astype(np.int64))
+    np.testing.assert_allclose(at_recorded, graph.durations_s, rtol=1e-9, atol=1e-15)
+    all_at_once = tasks.seconds(width)
+    assert [tasks.seconds_of(t, width) for t in range(graph.n_tasks)] == all_at_once.tolist()
+    assert (all_at_once * width >= tasks.one_core_s * (1 - 1e-12)).all()
+    assert (all_at_once <= tasks.one_core_s).all()
+
+
+@given(graphs(), machines(), runtimes())
+def test_fastest_width_is_the_fastest(graph, machine, runtime):
+    tasks = ss.CostModel().on(graph, machine, runtime)
+    widths = tasks.fastest_widths()
+    every = np.stack([tasks.seconds(w) for w in range(1, machine.n_cores + 1)])
+    chosen = tasks.seconds(widths.astype(np.int64))
+    assert (widths >= 1).all()
+    assert (widths <= machine.n_cores).all()
+    assert (chosen == every.min(axis=0, initial=np.inf)).all()
+
+
+def test_roofline_where_there_is_no_duration():
+    """32 GFLOP/s and 10 GB/s a core: 64 GFLOP take 2 s, 30 GB take 3 s, and of both the longer counts."""
+    nan = np.nan
+    tasks = on([nan, nan, nan, 7], flops=[64e9, 64e9, nan, 64e9], bytes_B=[nan, 30e9, 30e9, 30e9])
+    assert tasks.seconds(1).tolist() == [2, 3, 3, 7]
+    assert any("3 tasks without a duration take their roofline time" in note for note in tasks.notes)
+
+
+def test_roofline_is_bounded_by_the_memory():
+    """30 GB at 160 GB/s for all cores: not under 0.1875 s, however wide the team."""
+    tasks = on([np.nan], flops=[0], bytes_B=[30e9], kinds="add")
+    assert tasks.seconds(64)[0] == pytest.approx(30 / 160)
+
+
+def test_no_duration_and_no_work_is_an_error():
+    with pytest.raises(CostError, match=r"task 1 \('b'\) has no duration, and neither FLOPs nor bytes"):
+        on([1.0, np.nan], names=["a", "b"])
+
+
+def test_seconds_are_carried_by_the_ratio_of_the_rooflines():
+    """Recorded on cores of 64 GFLOP/s and 5 GB/s, replayed on 32 GFLOP/s and 10 GB/s: compute x 2, memory x 1/2."""
+    origin = ss.RecordedOn("fast core", core_flops=64e9, core_bandwidth_Bps=5e9)
+    nan = np.nan
+    tasks = on([1, 1, 1], flops=[64e9, 0, nan], bytes_B=[1, 5e9, nan], recorded_on=origin)
+    assert tasks.seconds(1).tolist() == [2, 0.5, 1]
+    assert (
+        tasks.notes[0]
+        == "2 durations recorded on fast core are carried to generic[cores=64] by the ratio of their rooflines"
+    )
+    assert tasks.notes[1] == "1 recorded durations are taken as they are"
+
+
+def test_seconds_from_an_unknown_machine_are_taken_as_they_are():
+    tasks = on([1.0], KNL, flops=[1e9], bytes_B=[1e6], recorded_on=ss.RecordedOn("somewhere"))
+    assert tasks.seconds(1).tolist() == [1.0]
+    assert tasks.notes[0] == "1 recorded durations are taken as they are"
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.1, float("nan")])
+def test_impossible_curves(bad):
+    with pytest.raises(CostError, match="serial_share"):
+        ss.Curve(bad)
+    with pytest.raises(CostError, match="thread_overhead"):
+        ss.Curve(0.5, -1.0)
+    with pytest.raises(CostError, match="noise"):
+        ss.CostModel(noise=-1.0)

@@ -1,0 +1,62 @@
+"""Tables of comparisons and predictions."""
+
+import pytest
+
+import simsched as ss
+from simsched.errors import LayoutError, MachineError
+
+GRAPH = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+
+
+def test_compare_by_hand():
+    """Two cores: sequential 1 + 2 + 3 = 6 s; list scheduling 4 s = the critical path 0, 2."""
+    frame = ss.compare(GRAPH, "generic[cores=2]", ["sequential", "critical-path"])
+    assert frame["makespan_s"].tolist() == [6, 4]
+    assert frame["speedup"].tolist() == [1, 1.5]
+    assert frame["bound_s"].tolist() == [4, 4]
+    assert frame["gap"].tolist() == [0.5, 0]
+    assert frame["mean_corunning"].tolist() == [1, 1.5]
+    assert frame["layout"].tolist() == ["1x2", "2x1"]
+
+
+def test_speedup_is_over_sequential_even_if_it_is_not_asked_for():
+    assert ss.compare(GRAPH, "generic[cores=2]", ["fifo"])["speedup"].tolist() == [1.5]
+
+
+def test_compare_keeps_sequential_out_of_the_layout():
+    frame = ss.compare(GRAPH, "generic[cores=4]", ["sequential", "fifo"], layout="2x2")
+    assert frame["layout"].tolist() == ["1x4", "2x2"]
+
+
+def test_predict_by_hand():
+    """One core 6 s; from two cores on 4 s, the critical path."""
+    frame = ss.predict(GRAPH, "generic", "critical-path", cores=[1, 2, 4])
+    assert frame["makespan_s"].tolist() == [6, 4, 4]
+    assert frame["area_s"].tolist() == [6, 3, 1.5]
+    assert frame["critical_path_s"].tolist() == [4, 4, 4]
+    assert frame["speedup"].tolist() == [1, 1.5, 1.5]
+    assert frame["efficiency"].tolist() == [1, 0.75, 0.375]
+
+
+def test_predict_with_wide_executors():
+    frame = ss.predict(GRAPH, "knl-7250", "critical-path", cores=[34, 68], width=4)
+    assert frame["layout"].tolist() == ["8x4", "17x4"]
+
+
+def test_predict_corun_and_empty_graph():
+    assert ss.predict(GRAPH, "generic", "corun", cores=[2])["makespan_s"].tolist() == [4]
+    empty = ss.predict(ss.TaskGraph.from_edges([]), "generic", "fifo", cores=[1])
+    assert empty["makespan_s"].tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("cores", "error"), [([], MachineError), ([0], MachineError), ([2**21], MachineError)]
+)
+def test_impossible_core_counts(cores, error):
+    with pytest.raises(error, match="cores"):
+        ss.predict(GRAPH, "generic", "fifo", cores=cores)
+
+
+def test_width_beyond_the_machine():
+    with pytest.raises(LayoutError, match="needs 8 cores"):
+        ss.predict(GRAPH, "generic", "fifo", cores=[4], width=8)
