@@ -1,0 +1,76 @@
+"""Text columns: any string in, the same string out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simsched.graph import LabelColumn, TaskGraph, TextColumn
+from simsched.graph.columns import plain_text
+
+STRINGS = st.lists(st.text())
+
+
+@given(STRINGS)
+def test_texts_come_back(strings: list[str]) -> None:
+    column = TextColumn.from_strings(strings)
+    assert column.to_list() == strings
+    assert [column[i] for i in range(len(column))] == strings
+    assert len(column) == len(strings)
+
+
+@given(STRINGS)
+def test_labels_come_back(strings: list[str]) -> None:
+    column = LabelColumn.from_strings(strings)
+    assert column.to_list() == strings
+    assert column.labels == tuple(dict.fromkeys(strings))
+    assert [column[i] for i in range(len(column))] == strings
+
+
+@given(st.lists(st.text(st.characters(categories=["Cs", "Ll"]))))
+def test_halves_of_surrogate_pairs_become_escapes(strings: list[str]) -> None:
+    plain = [s.encode("utf-8", "backslashreplace").decode() for s in strings]
+    assert TextColumn.from_strings(strings).to_list() == plain
+    labels = LabelColumn.from_strings(strings)
+    assert labels.to_list() == plain
+    assert len(set(labels.labels)) == len(labels.labels)
+
+
+def test_a_surrogate_and_its_escape_are_one_label() -> None:
+    assert LabelColumn.from_strings(["\ud800", "\\ud800", "a"]).labels == ("\\ud800", "a")
+
+
+def test_other_values() -> None:
+    assert [plain_text(v) for v in (None, b"\xff", np.str_("a"), np.bytes_(b"b"), 3)] == [
+        "",
+        "\\xff",
+        "a",
+        "b",
+        "3",
+    ]
+    assert type(LabelColumn.from_strings(np.array(["a"])).labels[0]) is str
+
+
+def test_indices() -> None:
+    column = TextColumn.from_strings(["a", "bc"])
+    assert column[-1] == "bc"
+    with pytest.raises(IndexError):
+        column[2]
+
+
+def test_one_label_for_all() -> None:
+    graph = TaskGraph.from_edges([1, 1], kinds="MatMul", scopes="layer", shapes="1x2")
+    assert graph.kinds.to_list() == ["MatMul"] * 2
+    assert graph.scopes.to_list() == ["layer"] * 2
+    assert graph.shape(1) == ((1, 2),)
+
+
+@pytest.mark.parametrize(
+    "strings", [["x", "y"], ("x", "y"), np.array(["x", "y"]), iter(["x", "y"]), {"x": 0, "y": 1}]
+)
+def test_forms_of_strings(strings: object) -> None:
+    graph = TaskGraph.from_edges([1, 1], names=strings)  # type: ignore[arg-type]
+    assert graph.names is not None
+    assert graph.names.to_list() == ["x", "y"]
