@@ -35,6 +35,7 @@ _MARKS = (
     b"ProfilerStep#",
     b"PyTorch Profiler",
 )
+MAX_THREADS = 2**16
 _EXECUTION_TRACE_MARKS = (b'"rf_id"', b"[pytorch|profiler|execution_")
 
 
@@ -82,6 +83,8 @@ class PyTorch:
         """
         if unknown:
             raise FormatError(f"{path}: format pytorch has no option {sorted(unknown)[0]!r}")
+        if not isinstance(execution_trace, str | Path | None):
+            raise FormatError(f"{path}: execution_trace is {shown(execution_trace)}, expected a file's name")
         held = _survey(path)
         chosen = _chosen(path, held, step)
         events = collect(path, chosen)
@@ -148,7 +151,7 @@ def _graph(path: Path, held: Survey, events: Step, nesting: Nesting, columns: Co
         scopes=[t.scope for t in tasks],
         flops=columns.flops,
         bytes_B=columns.bytes_B,
-        widths=place.integer(held.metadata.get("threads", 1), "threads"),
+        widths=_threads(held.metadata, place),
         name=path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".kineto"),
         recorded_on=_recorded_on(held.metadata, place),
         report=report,
@@ -171,6 +174,13 @@ def _names(tasks: list[Task]) -> list[str]:
         else f"{short(t.event.name)}#{t.event.rf_id}"
         for t in tasks
     ]
+
+
+def _threads(metadata: dict[str, Any], place: Place) -> int:
+    threads = place.integer(metadata.get("threads", 1), "threads")
+    if not 1 <= threads <= MAX_THREADS:
+        raise place.error(f"threads is {threads}, expected 1 to {MAX_THREADS}")
+    return threads
 
 
 def _recorded_on(metadata: dict[str, Any], place: Place) -> RecordedOn | None:

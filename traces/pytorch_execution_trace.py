@@ -7,6 +7,7 @@ written `[tensor id, storage id, offset, elements, bytes an element, device]`.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,7 +18,7 @@ from simsched.errors import FormatError
 from simsched.graph.shapes import format_shape
 from simsched.traces.aten import Call, flops
 from simsched.traces.pytorch_arguments import Side, Tensor
-from simsched.traces.pytorch_json import Place, stream
+from simsched.traces.pytorch_json import MAX_RECORDS, Place, stream
 
 NODES = "nodes.item"
 
@@ -100,6 +101,8 @@ def read_execution_trace(path: Path, wanted: Collection[int]) -> ExecutionTrace:
             raise place.error(f"id {node.id} stands twice")
         if node.rf_id and trace.by_rf_id.setdefault(node.rf_id, node) is not node:
             raise place.error(f"record function id {node.rf_id} stands twice")
+        if number == MAX_RECORDS:
+            raise place.error(f"more than {MAX_RECORDS} calls", "let the observer run for one step only")
     if not trace.nodes:
         raise FormatError(
             f"{path}: no nodes; execution_trace= takes the file of PyTorch's ExecutionTraceObserver"
@@ -109,7 +112,7 @@ def read_execution_trace(path: Path, wanted: Collection[int]) -> ExecutionTrace:
 
 def _node(raw: dict[str, Any], place: Place, wanted: Collection[int]) -> Node:
     fields = _attributes(raw, place)
-    name = place.text(raw.get("name"), "name")
+    name = sys.intern(place.text(raw.get("name"), "name"))
     rf_id = place.integer(fields.get("rf_id"), "rf_id")
     ins = Side.of(raw, "input", place)
     outs = Side.of(raw, "output", place)

@@ -21,8 +21,11 @@ MAX_DEPTH = 100
 MAX_VALUE_B = 64 * 1024 * 1024
 #: The parser's C code does not survive integers of more digits than Python converts (4300).
 MAX_DIGITS = 1000
-MAX_MICROSECONDS = 9 * 10**15
+#: Until the year 2049, so that differences stay within 64 bits of nanoseconds.
+MAX_MICROSECONDS = 25 * 10**14
 MAX_INTEGER = 2**63
+#: Operators of one step, or calls of one execution trace: some gigabytes of memory.
+MAX_RECORDS = 2_000_000
 
 _LONG_NUMBER = re.compile(rb"[0-9]{%d}" % MAX_DIGITS)
 _STEPS = np.zeros(256, np.int8)
@@ -96,7 +99,12 @@ class Place:
         if type(value) is int and abs(value) <= MAX_MICROSECONDS:
             return value * 1000
         # The magnitude is looked at first: an integer of a billion digits must never be made.
-        if not isinstance(value, Decimal) or not value.is_finite() or value.adjusted() > 15:
+        if (
+            not isinstance(value, Decimal)
+            or not value.is_finite()
+            or value.adjusted() > 15
+            or abs(value) > MAX_MICROSECONDS
+        ):
             raise self.error(f"{key} is {shown(value)}, expected microseconds")
         return int(value.scaleb(3).to_integral_value())
 

@@ -7,6 +7,7 @@ that memory is bounded by a step and not by the file.
 from __future__ import annotations
 
 import re
+import sys
 from array import array
 from bisect import bisect_left
 from collections import Counter
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError
-from simsched.traces.pytorch_json import Place, shown, stream
+from simsched.traces.pytorch_json import MAX_RECORDS, Place, shown, stream
 
 #: Older profilers say Operator.
 OPERATOR_CATEGORIES = frozenset({"cpu_op", "Operator"})
@@ -211,6 +212,10 @@ def collect(path: Path, window: Window | None) -> Step:
         inside = window is None or window.start_ns <= start_ns < window.finish_ns
         if not inside or _STEP.fullmatch(name):
             continue
+        if len(step.events) == MAX_RECORDS:
+            raise place.error(
+                f"more than {MAX_RECORDS} operators in one step", "record fewer, or a shorter step"
+            )
         lane = lanes.setdefault(_thread(event, place), len(lanes))
         step.events.append(
             _event(event, place, number, (start_ns, finish_ns, lane, name, role == "annotations"))
@@ -239,7 +244,7 @@ def _event(event: dict[str, Any], place: Place, number: int, core: tuple[int, in
 
     recorded = whole("Ev Idx") if "Ev Idx" in args else whole("Profiler Event Index")
     return Event(
-        start_ns, finish_ns, lane, number if recorded is None else recorded, name, annotation,
+        start_ns, finish_ns, lane, number if recorded is None else recorded, sys.intern(name), annotation,
         whole("Record function id") or None, _known(whole("Sequence number")), args.get("Input Dims"),
     )  # fmt: skip
 

@@ -1,0 +1,156 @@
+"""Edges: read after write through storages, with versions."""
+
+from __future__ import annotations
+
+import pytest
+
+A, B, C, D = (1, 11, [2]), (2, 12, [2]), (3, 13, [2]), (4, 14, [2])
+ADD_ = "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)"
+VIEW = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)"
+
+
+def edges(graph):
+    sources = graph.successors.sources().tolist()
+    return list(zip(sources, graph.successors.indices.tolist(), strict=True))
+
+
+def test_a_reader_follows_the_last_writer(mini):
+    mini.op("aten::relu", 0, 1, [A], [B])
+    mini.op("aten::relu", 1, 1, [A], [C])
+    mini.op("aten::add", 2, 1, [B, C], [D])
+    assert edges(mini.load()) == [(0, 2), (1, 2)]
+
+
+def test_an_in_place_operator_reads_what_it_writes(mini):
+    mini.op("aten::relu", 0, 1, [A], [B])
+    mini.op("aten::add_", 1, 1, [B, A], [B], schema=ADD_)
+    mini.op("aten::relu", 2, 1, [B], [C])
+    graph = mini.load()
+    assert edges(graph) == [(0, 1), (1, 2)]
+    assert graph.report.facts["in_place_writes"] == 1
+
+
+def test_the_second_argument_of_an_in_place_operator_is_only_read(mini):
+    mini.op("aten::relu", 0, 1, [A], [B])
+    mini.op("aten::add_", 1, 1, [C, B], [C], schema=ADD_)
+    mini.op("aten::relu", 2, 1, [B], [D])
+    assert edges(mini.load()) == [(0, 1), (0, 2)]
+
+
+def test_readers_before_an_in_place_write_are_counted_but_draw_no_edge(mini):
+    mini.op("aten::relu", 0, 1, [A], [B])
+    mini.op("aten::relu", 1, 1, [B], [C])
+    mini.op("aten::add_", 2, 1, [B, A], [B], schema=ADD_)
+    graph = mini.load()
+    assert edges(graph) == [(0, 1), (0, 2)]
+    assert any("1 pairs of a reader and a later in-place writer" in note for note in graph.report.notes)
+
+
+def test_a_view_writes_nothing_but_makes_the_tensor_its_readers_use(mini):
+    mini.op("aten::relu", 0, 1, [A], [B])
+    mini.op("aten::view", 1, 1, [B], [(5, 12, [2, 1])], schema=VIEW)
+    mini.op("aten::relu", 2, 1, [(5, 12, [2, 1])], [C])
+    mini.op("aten::relu", 3, 1, [B], [D])
+    graph = mini.load()
+    assert edges(graph) == [(0, 1), (0, 2), (0, 3), (1, 2)]
+    assert graph.flops[1] == 0
+    assert graph.bytes_B[1] == 0
+
+
+def test_a_view_outlives_an_in_place_write_of_its_storage(mini):
+    view = (5, 11, [2, 1])
+    mini.op("aten::view", 0, 1, [A], [view], schema=VIEW)
+    mini.op("aten::add_", 1, 1, [A, D], [A], schema=ADD_)
+    mini.op("aten::relu", 2, 1, [view], [C])
+    assert edges(mini.load()) == [(0, 2), (1, 2)]
+
+
+def test_a_storage_id_that_comes_back_starts_afresh(mini):
+    mini.op("aten::relu", 0, 1, [A], [B])
+    mini.op("aten::relu", 1, 1, [A], [(6, 12, [2])])  # the storage of B, freed and used again
+    mini.op("aten::relu", 2, 1, [(6, 12, [2])], [C])
+    graph = mini.load()
+    assert edges(graph) == [(1, 2)]
+    assert graph.report.facts["reused_storage_ids"] == 1
+    assert graph.report.facts["edges_through_reused_ids"] == 1
+
+
+def test_a_view_of_a_storage_that_came_back_does_not_reach_over(mini):
+    view = (5, 12, [2, 1])
+    mini.op("aten::relu", 0, 1, [A], [B])
+    mini.op("aten::view", 1, 1, [B], [view], schema=VIEW)
+    mini.op("aten::relu", 2, 1, [A], [B])
+    mini.op("aten::relu", 3, 1, [view], [C])  # the tensor's id came back too
+    assert edges(mini.load()) == [(0, 1), (2, 3)]
+
+
+def test_what_inner_operators_make_belongs_to_the_task(mini):
+    outer = mini.op("aten::lstm_cell", 0, 10, [A], [B])
+    mini.op("aten::sigmoid", 1, 1, [A], [C], inside=outer)  # saved for the backward pass
+    mini.op("aten::add", 3, 1, [C, A], [B], inside=outer)
+    mini.op("aten::sigmoid_backward", 20, 1, [C, A], [D])
+    graph = mini.load()
+    assert graph.n_tasks == 2
+    assert edges(graph) == [(0, 1)]
+
+
+def test_an_inner_in_place_write_to_an_input_is_the_tasks(mini):
+    outer = mini.op("aten::batch_norm", 0, 10, [A, D], [B])
+    mini.op("aten::add_", 1, 1, [D, A], [D], schema=ADD_, inside=outer)
+    mini.op("aten::relu", 20, 1, [D], [C])
+    assert edges(mini.load()) == [(0, 1)]
+
+
+def test_tensors_in_lists_are_read(mini):
+    mini.op("aten::relu", 0, 1, [A], [B])
+    mini.op("aten::cat", 1, 1, [], [C])
+    mini.nodes[-1]["inputs"] = {
+        "values": [[[1, 11, 0, 2, 4, "cpu"], [2, 12, 0, 2, 4, "cpu"]], 0],
+        "shapes": [[[2], [2]], []],
+        "types": ["GenericList[Tensor(float),Tensor(float)]", "Int"],
+    }
+    graph = mini.load()
+    assert edges(graph) == [(0, 1)]
+    assert graph.shapes[1] == "2;2"
+    assert graph.bytes_B[1] == 24
+
+
+def test_undefined_tensors_depend_on_nothing(mini):
+    mini.op("aten::relu", 0, 1, [A], [(9, 0, [0])])
+    mini.op("aten::relu", 1, 1, [(9, 0, [0])], [B])
+    assert edges(mini.load()) == []
+
+
+def test_threads_share_storages_and_impossible_edges_are_left_out(mini):
+    mini.op("aten::relu", 0, 10, [A], [B], lane=1)
+    mini.op("aten::relu", 5, 10, [B], [C], lane=2)  # starts before its writer has finished
+    mini.op("aten::relu", 20, 1, [C], [D], lane=1)
+    graph = mini.load()
+    assert edges(graph) == [(1, 2)]
+    assert graph.report.facts["impossible_edges"] == 1
+    assert graph.recording.lanes.tolist() == [0, 1, 0]
+    assert graph.report.facts["threads"] == 2
+
+
+def test_flat_nodes_of_old_schemas_are_read(mini):
+    mini.op("aten::relu", 0, 1, [A], [B])
+    mini.op("aten::add_", 1, 1, [B, A], [B], schema=ADD_)
+    mini.op("aten::relu", 2, 1, [B], [C])
+    mini.et = {"schema": "1.0.1", "pid": 1}
+    mini.nodes = [flat(node) for node in mini.nodes]
+    assert edges(mini.load()) == [(0, 1), (1, 2)]
+
+
+def flat(node):
+    found = {"id": node["id"], "name": node["name"], "parent": node["ctrl_deps"]}
+    found |= {entry["name"]: entry["value"] for entry in node["attrs"]}
+    for side in ("input", "output"):
+        held = node[f"{side}s"]
+        found |= {f"{side}s": held["values"], f"{side}_shapes": held["shapes"], f"{side}_types": held["types"]}
+    return found
+
+
+@pytest.mark.parametrize("schema", ["", "nonsense", "f(", "f(Tensor(a!", "aten::f(Tensor(a!)[] xs, str s='),(')"])
+def test_an_odd_schema_is_survived(mini, schema):
+    mini.op("aten::relu", 0, 1, [A], [B], schema=schema)
+    assert mini.load().n_tasks == 1

@@ -1,0 +1,225 @@
+"""Tasks: which events become one, when they ran, what they are called and what they cost."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from simsched.errors import FormatError
+from simsched.traces.pytorch import PYTORCH
+
+A, B, C = (1, 11, [2, 3]), (2, 12, [3, 4]), (3, 13, [2, 4])
+
+
+def test_nested_operators_are_counted_once(mini):
+    outer = mini.op("aten::linear", 0, 10, [A], [B])
+    mini.op("aten::t", 1, 2, [A], [B], inside=outer)
+    mini.op("aten::addmm", 4, 5, [A], [B], inside=outer)
+    mini.op("aten::relu", 10, 2, [B], [C])
+    graph = mini.load()
+    assert graph.kinds.to_list() == ["linear", "relu"]
+    assert graph.durations_s.tolist() == [10e-6, 2e-6]
+
+
+def test_wrappers_and_annotations_are_not_tasks(mini):
+    mini.annotate("cell[l=0]", 0, 5)
+    mini.op("aten::addmm", 1, 2, [A], [B], sequence=5)
+    mini.op("autograd::engine::evaluate_function: AddmmBackward0", 10, 20, sequence=5)
+    mini.op("AddmmBackward0", 11, 10, sequence=5)
+    mini.op("aten::mm", 12, 4, [B], [A])
+    mini.op("aten::sum", 25, 1, [B], [C])
+    mini.annotate("Optimizer.step#SGD.step", 40, 20)
+    mini.op("aten::add_", 41, 2, [A], [A])
+    mini.op("mylib::op", 50, 2, [A], [C])
+    graph = mini.load()
+    assert graph.kinds.to_list() == ["addmm", "mm", "sum", "add_", "mylib::op"]
+    assert graph.scopes.to_list() == [
+        "cell[l=0]",
+        "backward/cell[l=0]",
+        "backward/cell[l=0]",
+        "Optimizer.step#SGD.step",
+        "Optimizer.step#SGD.step",
+    ]
+    assert graph.report.facts["lost_autograd_share"] == pytest.approx(15 / 60)
+    assert graph.report.facts["covered_share"] == pytest.approx(11 / 60)
+    assert sum(graph.report.facts[k] for k in ("covered_share", "lost_autograd_share", "lost_python_share")) == 1
+
+
+def test_backward_of_an_unknown_forward_has_no_more_than_that_scope(mini):
+    mini.op("aten::addmm", 0, 2, [A], [B], sequence=5)
+    mini.op("aten::addmm", 0, 2, [A], [C], sequence=6, lane=2)
+    mini.op("aten::addmm", 3, 2, [A], [C], sequence=6)  # two threads used the number
+    for start, number in ((10, 5), (20, 6), (30, 99)):
+        mini.op("MulBackward0", start, 5, sequence=number)
+        mini.op("aten::mm", start + 1, 1, [B], [A])
+    assert mini.load().scopes.to_list()[3:] == ["backward"] * 3
+
+
+def test_nested_scopes_are_joined_outermost_first(mini):
+    mini.annotate("ProfilerStep#3", 0, 100)
+    mini.annotate("block", 1, 50)
+    mini.annotate("branch", 2, 20)
+    mini.op("aten::relu", 3, 2, [A], [B])
+    assert mini.load().scopes.to_list() == ["block/branch"]
+
+
+def test_names_hold_the_record_function_id(mini):
+    rf_id = mini.op("aten::relu", 0, 1, [A], [B])
+    assert mini.load().task_name(0) == f"relu#{rf_id}"
+
+
+def test_decimal_microseconds_become_exact_nanoseconds(mini):
+    mini.op("aten::relu", "<4309428194686.453>", "<0.001>", [A], [B])
+    mini.op("aten::relu", "<4309428194686.454>", "<12345.678>", [B], [C])
+    graph = mini.load()
+    starts, finishes = (np.round(t * 1e9).astype(int).tolist() for t in (graph.recording.start_s, graph.recording.finish_s))
+    assert starts == [0, 1]
+    assert finishes == [1, 12345679]
+    assert graph.n_edges == 1
+
+
+def test_integer_microseconds_of_older_profilers(mini):
+    mini.op("aten::relu", 1661203462598738, 19, [A], [B])
+    mini.op("aten::relu", 1661203462598757, 0, [B], [C])
+    for event in mini.events:
+        event["cat"] = "Operator"
+    graph = mini.load()
+    assert graph.durations_s.tolist() == [19e-6, 0.0]
+    assert graph.n_edges == 1
+
+
+def test_the_last_complete_step_is_taken_unless_another_is_chosen(mini):
+    for number, start in ((1, 0), (2, 100), (3, 200)):
+        mini.annotate(f"ProfilerStep#{number}", start, 90)
+    mini.op("aten::relu", 10, 5, [A], [B])
+    mini.op("aten::relu", 110, 5, [A], [B])
+    mini.op("aten::tanh", 120, 5, [A], [C])
+    graph = mini.load()
+    assert graph.kinds.to_list() == ["relu", "tanh"]
+    assert (graph.report.facts["step"], graph.report.facts["steps"]) == (2, "1, 2")
+    assert graph.report.facts["span_s"] == 90e-6
+    assert mini.load(step=1).n_tasks == 1
+    for wrong in (3, 17, "1", True):
+        with pytest.raises(FormatError, match="step"):
+            mini.load(step=wrong)
+
+
+def test_a_trace_without_steps_is_one_step(mini):
+    mini.op("aten::relu", 10, 5, [A], [B])
+    assert any("marks no steps" in note for note in mini.load().report.notes)
+    with pytest.raises(FormatError, match="complete steps: none"):
+        mini.load(step=1)
+
+
+def test_events_that_overlap_without_nesting_are_survived(mini):
+    mini.op("aten::relu", 0, 10, [A], [B])
+    mini.op("aten::relu", 5, 10, [B], [C])
+    graph = mini.load()
+    assert graph.n_tasks == 2
+    assert graph.n_edges == 0
+    assert any("overlap" in note for note in graph.report.notes)
+
+
+def test_kineto_alone_is_a_chain_per_thread_and_says_so(mini):
+    for start, lane in ((0, "main"), (1, 2), (5, "main"), (6, 2), (9, "main")):
+        mini.op("aten::mm", start, 2, [A, B], lane=lane)
+    graph = mini.load_alone()
+    pairs = zip(graph.successors.sources().tolist(), graph.successors.indices.tolist(), strict=True)
+    assert list(pairs) == [(0, 2), (1, 3), (2, 4)]
+    assert any("chain" in note and "execution_trace=" in note for note in graph.report.notes)
+    assert graph.shapes[0] == "2x3;3x4"
+    assert graph.flops[0] == 2 * 2 * 3 * 4
+    assert math.isnan(graph.bytes_B[0])
+
+
+def test_work_from_shapes(mini):
+    mini.op("aten::mm", 0, 2, [A, B], [C])
+    mini.op("aten::mystery", 3, 2, [A], [(9, 19, [5])])
+    outer = mini.op("aten::composite", 6, 9, [A], [(10, 20, [2, 3])])
+    mini.op("aten::tanh", 7, 1, [A], [(11, 21, [2, 3])], inside=outer)
+    mini.op("aten::tanh", 9, 1, [A], [(10, 20, [2, 3])], inside=outer)
+    graph = mini.load()
+    assert graph.flops[[0, 2]].tolist() == [48, 12]
+    assert math.isnan(graph.flops[1])
+    assert graph.bytes_B.tolist() == [4 * (6 + 12 + 8), 4 * (6 + 5), 4 * (6 + 6)]
+
+
+def test_the_recorders_metadata_is_used(mini):
+    mini.top["simsched"] = {
+        "threads": 2,
+        "cpu_model": "Some CPU",
+        "core_flops": 1e11,
+        "core_bandwidth_Bps": 10**10,
+        "untraced_step_s": {"median": 2e-6, "min": 1e-6, "n": 3},
+    }
+    mini.op("aten::relu", 0, 4, [A], [B])
+    graph = mini.load()
+    assert graph.widths.tolist() == [2]
+    assert (graph.recorded_on.name, graph.recorded_on.core_flops) == ("Some CPU", 1e11)
+    assert graph.recorded_on.core_bandwidth_Bps == 1e10
+    assert graph.report.facts["traced_over_untraced"] == pytest.approx(4)
+
+
+def test_a_device_is_reported_and_left_out(mini):
+    mini.op("aten::relu", 0, 4, [A], [B])
+    mini.event("kernel", "gemm", 1, 100, 7)
+    graph = mini.load()
+    assert graph.n_tasks == 1
+    assert graph.report.facts["device_events"] == 1
+
+
+def test_zipped_files_and_files_whose_suffix_was_left_out(mini):
+    mini.op("aten::relu", 0, 1, [A], [B])
+    kineto, execution_trace = mini.write(zipped=True)
+    graph = PYTORCH.read(kineto, execution_trace=str(execution_trace).removesuffix(".gz"))
+    assert (graph.n_tasks, graph.name) == (1, "step")
+
+
+def test_an_execution_trace_of_another_run_is_refused(mini):
+    for start in range(5):
+        mini.op("aten::relu", start, 1, [A], [B])
+    mini.nodes[2]["name"] = "aten::tanh"
+    with pytest.raises(FormatError, match="different runs"):
+        mini.load()
+    del mini.nodes[1:]
+    with pytest.raises(FormatError, match="joins 1 of the 5 operators"):
+        mini.load()
+
+
+def test_a_few_unjoined_operators_are_reported(mini):
+    for start in range(20):
+        mini.op("aten::relu", start, 1, [A], [B])
+    del mini.nodes[3]
+    graph = mini.load()
+    assert (graph.report.facts["joined"], graph.report.facts["unjoined"]) == (19, 1)
+
+
+def test_files_without_record_function_ids_cannot_be_joined(mini):
+    mini.op("aten::relu", 0, 1, [A], [B])
+    del mini.events[0]["args"]["Record function id"]
+    with pytest.raises(FormatError, match="PyTorch 2.1"):
+        mini.load()
+    assert mini.load_alone().task_name(0) == "relu@1"
+
+
+def test_an_execution_trace_in_place_of_the_kineto_trace(mini):
+    mini.op("aten::relu", 0, 1, [A], [B])
+    execution_trace = mini.write()[1]
+    assert PYTORCH.recognises(execution_trace.read_bytes())
+    with pytest.raises(FormatError, match="execution_trace="):
+        PYTORCH.read(execution_trace)
+
+
+def test_other_formats_are_not_claimed(mini):
+    mini.op("aten::relu", 0, 1, [A], [B])
+    assert PYTORCH.recognises(mini.write()[0].read_bytes())
+    for other in (
+        b'[{"cat":"Session","pid":1,"dur":3,"ts":2,"ph":"X","name":"model_loading","args":{}}]',
+        b'{"traceEvents":[{"ph":"X","name":"task","ts":0,"dur":1}],"displayTimeUnit":"ms"}',
+        b'{"tasks":[],"edges":[]}',
+        b"{}",
+        b"",
+    ):
+        assert not PYTORCH.recognises(other)
