@@ -201,9 +201,9 @@ def _chains(events: list[Event], report: ImportReport) -> tuple[list[Row], Edges
 def _joined(path: Path, events: list[Event], model: Model, report: ImportReport) -> tuple[list[Row], Edges]:
     """Return the nodes of the model that ran, in its order, and its edges between them."""
     tasks = match(path, events, model)
-    shapes = sizes(path, model, tasks)
     found = edges(model, tasks)
     report.facts["early_starts"] = check_order(path, model, tasks, found)
+    shapes = sizes(path, model, tasks)
     if report.facts["early_starts"]:
         report.note("Some tasks start 1 us before a dependence finishes: the clock tells no more than that.")
     rows: list[Row] = []

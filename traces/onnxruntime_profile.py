@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import FormatError, MissingExtraError
-from simsched.graph.loading import open_plain
 from simsched.traces.onnx_model import Tensor
 from simsched.traces.onnxruntime_fields import Fields, printable, shown
+from simsched.traces.pytorch_json import stream
 
 #: Suffix of the events that time a node's computation; older versions also write `_fence_before` and others.
 KERNEL = "_kernel_time"
@@ -195,19 +195,10 @@ def _width(args: Fields, parts_run: dict[str, int]) -> int:
 
 def _events(file: Path) -> Iterator[Fields]:
     try:
-        import ijson
+        import ijson  # noqa: F401 - only to say what needs it
     except ImportError:
         raise MissingExtraError("ijson", "formats", "reading ONNX Runtime profiles") from None
-    with open_plain(file) as stream:
-        place = -1
-        try:
-            for place, event in enumerate(ijson.items(stream, "item")):
-                if not isinstance(event, dict):
-                    raise FormatError(f"{file}: event {place} is {shown(event)}; expected an object")
-                yield Fields(file, place, event)
-        except (ijson.JSONError, ValueError, OverflowError) as error:
-            reason = " ".join(str(error).split())[:200]
-            raise FormatError(
-                f"{file}: broken or cut off after event {place}: {reason}; was end_profiling() called, and "
-                "the whole file copied?"
-            ) from None
+    for place, (_, event) in enumerate(stream(file, "item")):
+        if not isinstance(event, dict):
+            raise FormatError(f"{file}: event {place} is {shown(event)}; expected an object")
+        yield Fields(file, place, event)

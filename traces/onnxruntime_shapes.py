@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,8 @@ ITEMSIZE_B = {
     **dict.fromkeys(["double", "int64", "uint64", "complex64"], 8),
     "complex128": 16,
 }
+#: Operators with packed weights have few inputs; of longer lists the absent ones are not looked for.
+MAX_ALIGNED = 64
 
 
 @dataclass(frozen=True)
@@ -83,29 +84,31 @@ class _View:
     def _inputs(self) -> tuple[tuple[Tensor, ...], float]:
         """Return all inputs, and the bytes of those that the event leaves out: packed weights."""
         told, names = self.task.event.inputs, self.task.node.inputs
-        known = tuple(self.known[name] for name in names if name in self.known)
         if told is None:
-            return (known if len(known) == len(names) else ()), 0.0
+            inputs = tuple(self.known[name] for name in names if name in self.known)
+            return (inputs if len(inputs) == len(names) else ()), 0.0
+        if len(told) < len(names) <= MAX_ALIGNED:
+            return self._with_absent(told, names)
         if len(told) == len(names):
             self._see(names, told)
-            return told, 0.0
-        if len(known) < len(names):
-            return (
-                told,
-                0.0,
-            )  # sequences and other inputs without a shape: which tensor is which is not certain
-        absent = self._absent(told, known)
-        packed = {tensor.dims: tensor for tensor in known if tensor.dims in absent}
-        return known, sum(tensor_bytes([tensor]) * absent[shape] for shape, tensor in packed.items())
+        return told, 0.0
 
-    def _absent(self, told: Sequence[Tensor], known: Sequence[Tensor]) -> Counter[tuple[int | None, ...]]:
-        """Return the shapes that the event leaves out, which must be those of constants."""
-        names, initialisers = self.task.node.inputs, self.model.initialisers
-        constants = Counter(initialisers[name].dims for name in names if name in initialisers)
-        expected, found = Counter(t.dims for t in known), Counter(t.dims for t in told)
-        if found - expected or (expected - found) - constants:
-            raise self._contradiction(f"its inputs are {_listed(told)}", f"they are {_listed(known)}")
-        return expected - found
+    def _with_absent(self, told: Sequence[Tensor], names: Sequence[str]) -> tuple[tuple[Tensor, ...], float]:
+        places = _aligned(told, [self.known.get(n) for n in names], [self._may_lack(n) for n in names])
+        if places is None:
+            expected = ", ".join(str(self.known.get(name, "not known")) for name in names)
+            raise self._contradiction(f"its inputs are {', '.join(map(str, told))}", f"they are {expected}")
+        present = [(name, told[place]) for name, place in zip(names, places, strict=True) if place >= 0]
+        self._see([name for name, _ in present], [tensor for _, tensor in present])
+        absent = [name for name, place in zip(names, places, strict=True) if place < 0]
+        packed = [self.model.initialisers[name] for name in absent if name in self.model.initialisers]
+        if any(name not in self.known for name in absent):
+            return tuple(told), tensor_bytes(packed)
+        return tuple(self.known[name] for name in names), tensor_bytes(packed)
+
+    def _may_lack(self, name: str) -> bool:
+        """Tell whether an event may leave an input out: packed constants; sequences, which have no shape."""
+        return name in self.model.initialisers or name not in self.known
 
     def _contradiction(self, here: str, there: str) -> FormatError:
         event = self.task.event
@@ -115,6 +118,22 @@ class _View:
         )
 
 
+def _aligned(
+    told: Sequence[Tensor], known: Sequence[Tensor | None], optional: Sequence[bool]
+) -> list[int] | None:
+    """Return which of `told` each input is, -1 for one left out; None if they do not align."""
+    ways: dict[int, list[int]] = {0: []}
+    for tensor, may_lack in zip(known, optional, strict=True):
+        longer: dict[int, list[int]] = {}
+        for used, way in ways.items():
+            if used < len(told) and (tensor is None or _agree(told[used], tensor)):
+                longer.setdefault(used + 1, [*way, used])
+            if may_lack:
+                longer.setdefault(used, [*way, -1])
+        ways = longer
+    return ways.get(len(told))
+
+
 def _agree(one: Tensor, other: Tensor) -> bool:
     types = {one.dtype, other.dtype}
     if len(types) > 1 and types <= ITEMSIZE_B.keys():
@@ -122,10 +141,6 @@ def _agree(one: Tensor, other: Tensor) -> bool:
     return len(one.dims) == len(other.dims) and all(
         a == b or a is None or b is None for a, b in zip(one.dims, other.dims, strict=True)
     )
-
-
-def _listed(tensors: Sequence[Tensor]) -> str:
-    return ", ".join(map(str, tensors[:8])) + (", ..." if len(tensors) > 8 else "")
 
 
 def tensor_bytes(tensors: Iterable[Tensor]) -> float:

@@ -1,0 +1,118 @@
+"""What is taken from an ONNX model: scopes, constants, bodies, and the models that are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simsched.errors import FormatError, MissingExtraError
+from simsched.traces.onnx_model import Model, Tensor, read_model
+
+onnx = pytest.importorskip("onnx")
+
+
+def node(op: str, inputs: list[str], outputs: list[str], name: str = "", **attributes: Any) -> Any:
+    return onnx.helper.make_node(op, inputs, outputs, name=name, **attributes)
+
+
+def value(name: str, dims: list[Any] | None = None) -> Any:
+    return onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, dims)
+
+
+def saved(tmp_path: Path, nodes: list[Any], weights: list[Any] | None = None) -> Model:
+    graph = onnx.helper.make_graph(nodes, "g", [value("x", [2, "n"])], [value("y")], weights or [])
+    file = tmp_path / "model.onnx"
+    file.write_bytes(onnx.helper.make_model(graph).SerializeToString())
+    return read_model(file)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "name", "scope"),
+    [
+        ({}, "relu", ""),
+        ({}, "/encoder/layer.0/Relu", "encoder/layer.0"),
+        ({"pkg.torch.onnx.name_scopes": "['', 'layer1', 'layer1.conv', 'conv2d']"}, "r", "layer1/conv"),
+        ({"pkg.torch.onnx.name_scopes": "['relu']"}, "r", ""),
+        ({"pkg.torch.onnx.name_scopes": "[[[("}, "r", ""),
+        ({"namespace": "net: Net/layer1: Block/layer1.conv: Conv2d/conv2d: aten.conv2d"}, "r", "layer1/conv"),
+    ],
+)
+def test_scope_is_the_module(tmp_path: Path, metadata: dict[str, str], name: str, scope: str) -> None:
+    relu = node("Relu", ["x"], ["y"], name)
+    for key, text in metadata.items():
+        relu.metadata_props.add(key=key, value=text)
+    assert saved(tmp_path, [relu]).nodes[0].scope == scope
+
+
+def test_shapes_and_attributes(tmp_path: Path) -> None:
+    weight = onnx.helper.make_tensor("w", onnx.TensorProto.INT64, [3], [1, 2, 3])
+    nodes = [
+        node("MaxPool", ["x"], ["t"], kernel_shape=[2, 2], strides=[1, 1]),
+        node("Add", ["t", "w"], ["y"]),
+    ]
+    model = saved(tmp_path, nodes, [weight])
+    assert model.declared["x"] == Tensor("float", (2, None))
+    assert model.initialisers == {"w": Tensor("int64", (3,))}
+    assert model.nodes[0].attributes == {"kernel_shape": (2, 2)}
+
+
+def test_bodies_give_their_captures_and_names(tmp_path: Path) -> None:
+    """The inner branch reads `t` of the outermost graph; `u` is made in the branch around it."""
+    inner = onnx.helper.make_graph([node("Add", ["t", "u"], ["z"], "deep")], "inner", [], [value("z")])
+    outer = onnx.helper.make_graph(
+        [
+            node("Exp", ["x"], ["u"], "shallow"),
+            node("If", ["c"], ["v"], "branch", then_branch=inner, else_branch=inner),
+        ],
+        "outer",
+        [],
+        [value("v")],
+    )
+    nodes = [
+        node("Relu", ["x"], ["t"]),
+        node("Cast", ["x"], ["c"]),
+        node("If", ["c"], ["y"], then_branch=outer, else_branch=outer),
+    ]
+    model = saved(tmp_path, nodes)
+    assert model.nodes[2].captured == ("t", "x")
+    assert model.nodes[2].has_body
+    assert model.body_names == {"deep", "shallow", "branch"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        ([], "no nodes"),
+        ([("Relu", ["t"], ["y"])], "which no node before it makes"),
+        ([("Relu", ["t"], ["y"]), ("Relu", ["y"], ["t"])], "which no node before it makes"),
+        ([("Relu", ["x"], ["y"]), ("Exp", ["x"], ["y"])], "second time"),
+    ],
+)
+def test_impossible_model_is_refused(tmp_path: Path, nodes: list[Any], message: str) -> None:
+    with pytest.raises(FormatError, match=message) as error:
+        saved(tmp_path, [node(*n) for n in nodes])
+    assert "model.onnx" in str(error.value)
+
+
+def test_impossible_constant_is_refused(tmp_path: Path) -> None:
+    weight = onnx.TensorProto(name="w", data_type=1, dims=[-1])
+    with pytest.raises(FormatError, match="initialiser 'w'"):
+        saved(tmp_path, [node("Relu", ["x"], ["y"])], [weight])
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"\x00\xff" * 50, b"\x1f\x8b\x08", b"\x3a\x05\x0a\x03\x0a\x01\xff"]
+)
+def test_other_files_are_refused(tmp_path: Path, data: bytes) -> None:
+    file = tmp_path / "model.onnx"
+    file.write_bytes(data)
+    with pytest.raises(FormatError, match=r"model\.onnx"):
+        read_model(file)
+
+
+def test_missing_library_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    with pytest.raises(MissingExtraError, match=r"simsched\[formats\]"):
+        read_model(tmp_path / "model.onnx")
