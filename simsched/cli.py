@@ -146,9 +146,12 @@ def compare(
 ) -> None:
     """Replay GRAPH under several policies and compare them."""
     from simsched.replay import simulate
+    from simsched.schedule.gallery import make_folder, write_gallery
     from simsched.sweep.compare import comparison_frame, replay_each
     from simsched.tables import table_text
 
+    if out is not None:
+        make_folder(out)
     tasks = _load(graph, context)
     policies = policy or ALL_POLICIES
     with _progress(tasks.n_tasks * len(policies), "replaying") as progress:
@@ -167,8 +170,6 @@ def compare(
         for note in [*tasks.report.notes, *schedules[0].notes]:
             typer.echo(f"note: {note}")
     if out is not None:
-        from simsched.schedule.gallery import write_gallery
-
         for path in write_gallery(out, schedules, frame):
             typer.echo(f"wrote {path}", err=json_)
 

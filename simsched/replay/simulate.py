@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from simsched.costs import CostModel
-from simsched.errors import EngineError
+from simsched.errors import EngineError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
@@ -71,6 +71,8 @@ def simulate(
     >>> simulate(graph, "generic[cores=2]", "critical-path").makespan_s
     4.0
     """
+    if seed < 0:
+        raise SimschedError(f"seed is {seed}; it must be zero or more")
     target, chosen = machine_of(machine), policy_of(policy)
     task_costs = (costs or CostModel()).on(graph, target, runtime)
     wanted = None if layout is None else Layout.parse(layout)

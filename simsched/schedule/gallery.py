@@ -30,10 +30,7 @@ def write_gallery(folder: Path, schedules: Sequence[Schedule], frame: pd.DataFra
     SimschedError
         If the folder cannot be made.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SimschedError(f"{folder}: {error.strerror or error}") from None
+    make_folder(folder)
     table = folder / "comparison.csv"
     frame.to_csv(table, index=False)
     yield table
@@ -51,3 +48,17 @@ def _bars(path: Path, frame: pd.DataFrame) -> Path:
 
     save_figure(path, lambda ax: comparison(frame, ax=ax))
     return path
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder where it is missing.
+
+    Raises
+    ------
+    SimschedError
+        If it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SimschedError(f"{folder}: {error.strerror or error}") from None

@@ -1,0 +1,174 @@
+"""The command line as users type it, in a process of its own where exit status and streams matter."""
+
+import csv
+import gzip
+import json
+import subprocess
+import sys
+
+import pytest
+
+import simsched as ss
+
+
+@pytest.fixture(scope="module")
+def graph_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("graphs") / "three.simsched"
+    names = ["first", "<b>second</b>", "third"]
+    ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], names=names, name="three").save(path)
+    return str(path)
+
+
+def simsched(*arguments, cwd=None):
+    command = [sys.executable, "-W", "error", "-m", "simsched.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+def test_run_json(graph_file):
+    done = simsched(
+        "run", graph_file, "--machine", "generic[cores=2]", "--policy", "critical-path", "--seed", 3, "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    wanted = {
+        "makespan_s": 4,
+        "engine": "simpy",
+        "machine": "generic[cores=2]",
+        "policy": "critical-path",
+        "layout": "2x1",
+    }
+    wanted |= {"seed": 3, "tasks": 3, "edges": 1, "critical_path_s": 4, "utilization": 0.75}
+    assert {key: facts[key] for key in wanted} == wanted
+
+
+def test_run_text_and_outputs(graph_file, tmp_path):
+    outs = [tmp_path / f"run{suffix}" for suffix in (".png", ".svg", ".html", ".json", ".parquet", ".csv")]
+    options = [part for path in outs for part in ("--out", path)]
+    done = simsched("run", graph_file, "-m", "generic[cores=4]", "-p", "corun", "-l", "2x1", *options)
+    assert done.returncode == 0, done.stderr
+    assert "makespan_s         4" in done.stdout
+    assert all(path.stat().st_size > 100 for path in outs)
+    assert "<b>second" not in outs[2].read_text()
+    with outs[-1].open() as file:
+        assert [row["finish_s"] for row in csv.DictReader(file)] == ["1.0", "2.0", "4.0"]
+
+
+def test_compare(graph_file, tmp_path):
+    folder = tmp_path / "new" / "results"
+    done = simsched("compare", graph_file, "--machine", "generic[cores=2]", "--out", folder)
+    assert done.returncode == 0, done.stderr
+    assert "three: 3 tasks, 1 edges, on generic[cores=2]" in done.stdout
+    for policy in ("sequential", "fifo", "critical-path", "corun", "wavefront"):
+        assert policy in done.stdout
+        assert (folder / f"{policy}.png").read_bytes().startswith(b"\x89PNG")
+        trace = json.loads(gzip.decompress((folder / f"{policy}.trace.json.gz").read_bytes()))
+        assert trace["otherData"]["policy"] == policy
+    rows = json.loads(
+        simsched("compare", graph_file, "-m", "generic[cores=2]", "-p", "fifo", "--json").stdout
+    )
+    assert [row["makespan_s"] for row in rows] == [4]
+
+
+def test_predict(graph_file, tmp_path):
+    done = simsched(
+        "predict",
+        graph_file,
+        "-m",
+        "generic",
+        "--cores",
+        "1,2",
+        "--json",
+        "--out",
+        tmp_path / "p.png",
+        "-o",
+        tmp_path / "p.csv",
+    )
+    assert done.returncode == 0, done.stderr
+    assert [row["makespan_s"] for row in json.loads(done.stdout)] == [6, 4]
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    assert "efficiency" in (tmp_path / "p.csv").read_text()
+    assert "efficiency" in simsched("predict", graph_file, "-m", "generic", "--cores", "1,2").stdout
+
+
+def test_convert_round_trip(graph_file, tmp_path):
+    copy = tmp_path / "copy.simsched"
+    done = simsched("convert", graph_file, copy)
+    assert done.returncode == 0, done.stderr
+    assert ss.load(copy).durations_s.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("what", "line"), [("machines", "knl-7250"), ("policies", "critical-path"), ("formats", "pytorch")]
+)
+def test_list(what, line):
+    done = simsched("list", what)
+    assert done.returncode == 0, done.stderr
+    assert any(text.startswith(line) for text in done.stdout.splitlines())
+
+
+def test_list_formats_shows_the_readers_options():
+    assert "--execution-trace" in simsched("list", "formats").stdout
+
+
+BAD = [
+    (["run"], "Missing argument"),
+    (["run", "none.json"], "none.json: no such file"),
+    (["run", "."], "this is a folder"),
+    (["run", "GRAPH", "--machine", "pentium"], "no machine is called 'pentium'"),
+    (["run", "GRAPH", "--policy", "best"], "no policy is called 'best'"),
+    (["run", "GRAPH", "--layout", "64x64"], "needs 4096 cores"),
+    (["run", "GRAPH", "--engine", "fast"], "fast"),
+    (["run", "GRAPH", "--engine", "native"], "use engine='simpy'"),
+    (["run", "GRAPH", "--seed", "x"], "--seed"),
+    (["run", "GRAPH", "--seed", "-1"], "seed is -1"),
+    (["run", "GRAPH", "--out", "run.gif"], ".png"),
+    (["run", "GRAPH", "--out", "no/such/folder/run.png"], "no folder"),
+    (["run", "GRAPH", "--execution-trace", "x"], "no option 'execution_trace'"),
+    (["run", "GRAPH", "--polcy", "fifo"], "no option 'polcy'"),
+    (["run", "GRAPH", "GRAPH"], "unexpected argument"),
+    (["run", "GRAPH", "--step"], "needs a value"),
+    (["predict", "GRAPH"], "--cores"),
+    (["predict", "GRAPH", "--cores", "1,two"], "expected core counts"),
+    (["predict", "GRAPH", "--cores", "67"], "tiles stay whole"),
+    (["compare", "GRAPH", "--out", "GRAPH"], "File exists"),
+    (["convert", "GRAPH", "run.csv"], "holds no recorded run"),
+    (["list", "colours"], "there is no list of 'colours'"),
+    (["dance"], "dance"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), BAD, ids=[" ".join(a) for a, _ in BAD])
+def test_bad_input_is_one_clear_line(graph_file, arguments, says, tmp_path):
+    done = simsched(*[graph_file if a == "GRAPH" else a for a in arguments], cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("simsched: error: ")
+    assert says in lines[0]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00\x01\x02", b"{}", b"[]", b"\x1f\x8b\x08\x00", b"PK\x03\x04", b"\xff\xfe{"]
+)
+def test_files_of_no_format(tmp_path, content):
+    path = tmp_path / "strange.json"
+    path.write_bytes(content)
+    done = simsched("run", path)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "strange.json" in done.stderr
+
+
+def test_help_needs_no_graph():
+    done = simsched("run", "--help")
+    assert done.returncode == 0
+    assert "--execution-trace FILE" in " ".join(done.stdout.split())
+
+
+def test_a_reader_that_goes_away_is_no_error(graph_file):
+    command = f"{sys.executable} -m simsched.cli list policies | head -n 0"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr
