@@ -76,7 +76,7 @@ def test_one_task() -> None:
 
 
 def test_unknown_durations() -> None:
-    graph = TaskGraph.from_edges([1.0, None, np.nan], [(0, 1)], names=["a", "b", "c"])
+    graph = TaskGraph.from_edges(np.array([1.0, None, np.nan]), [(0, 1)], names=["a", "b", "c"])
     assert math.isnan(graph.critical_path_s)
     assert math.isnan(graph.work_s)
     with pytest.raises(GraphError, match=r"task 1 \('b'\) has no duration; give seconds= for all tasks"):
