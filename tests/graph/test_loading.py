@@ -1,0 +1,126 @@
+"""Finding a file and its format, and opening what may be compressed, cut off or a bomb."""
+
+from __future__ import annotations
+
+import gzip
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simsched import plugins
+from simsched.errors import FormatError, SpecError
+from simsched.graph import TaskGraph, loading
+from simsched.graph.loading import find_file, load, open_plain, read_bounded
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A file of one task."""
+    TaskGraph.from_edges([1]).save(tmp_path / "g.simsched")
+    return tmp_path / "g.simsched"
+
+
+def test_the_suffix_gz_is_optional(tmp_path: Path) -> None:
+    (tmp_path / "a.json").touch()
+    (tmp_path / "b.json.gz").touch()
+    assert find_file(tmp_path / "a.json.gz") == tmp_path / "a.json"
+    assert find_file(str(tmp_path / "b.json")) == tmp_path / "b.json.gz"
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"), [("none", "no such file"), ("", "this is a folder"), ("a\0b", "no such")]
+)
+def test_no_file(tmp_path: Path, path: str, problem: str) -> None:
+    with pytest.raises(FormatError, match=problem):
+        find_file(tmp_path / path)
+
+
+@pytest.mark.parametrize("path", ["", ".", "x" * 5000])
+def test_odd_paths(path: str) -> None:
+    with pytest.raises(FormatError):
+        load(path)
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    with pytest.raises(FormatError, match="empty: the file is empty, as a recorder that dies"):
+        load(tmp_path / "empty")
+
+
+def test_an_unknown_format(tmp_path: Path, saved: Path) -> None:
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(
+        FormatError, match=r"text: not a format that simsched reads \(.*taskgraph.*\); it starts with b'he"
+    ):
+        load(tmp_path / "text")
+    with pytest.raises(SpecError, match="no format is called 'none'; there are: "):
+        load(saved, format="none")
+
+
+def test_a_reader_that_cannot_be_imported_does_not_keep_others(
+    tmp_path: Path, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = {
+        "absent": EntryPoint("absent", "no_such_module_at_all:READER", "simsched.formats"),
+        "taskgraph": plugins.registered("formats")["taskgraph"],
+    }
+    monkeypatch.setattr(loading, "registered", lambda _: entries)
+    monkeypatch.setattr(plugins, "registered", lambda _: entries)
+    assert load(saved).n_tasks == 1
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(
+        FormatError, match="absent could not be tried: No module named 'no_such_module_at_all'"
+    ):
+        load(tmp_path / "text")
+
+
+def test_compressed_or_not_is_told_by_content(tmp_path: Path) -> None:
+    (tmp_path / "plain.gz").write_bytes(b"hello")
+    (tmp_path / "packed").write_bytes(gzip.compress(b"hel") + gzip.compress(b"lo"))
+    for name in ("plain.gz", "packed"):
+        with open_plain(tmp_path / name) as stream:
+            assert stream.read() == b"hello"
+
+
+def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A megabyte of zeros shrinks about a thousand times."""
+    monkeypatch.setattr(loading, "MIN_LIMIT_B", 1000)
+    (tmp_path / "bomb").write_bytes(gzip.compress(bytes(1 << 20)))
+    with (
+        pytest.raises(FormatError, match="bomb: grows more than 500 times when decompressed; refused"),
+        open_plain(tmp_path / "bomb") as stream,
+    ):
+        stream.read()
+
+
+def test_a_cut_off_file(tmp_path: Path) -> None:
+    (tmp_path / "cut").write_bytes(gzip.compress(b"hello")[:-9])
+    with (
+        pytest.raises(FormatError, match=r"cut: the compressed data is cut off; was it copied completely\?"),
+        open_plain(tmp_path / "cut") as stream,
+    ):
+        stream.read()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_damaged_gzip(data: st.DataObject, tmp_path: Path) -> None:
+    packed = bytearray(gzip.compress(b"hello, hello, hello"))
+    packed[data.draw(st.integers(2, len(packed) - 1))] ^= data.draw(st.integers(1, 255))
+    (tmp_path / "damaged").write_bytes(packed)
+    try:
+        with open_plain(tmp_path / "damaged") as stream:
+            found = stream.read()
+    except FormatError:
+        return
+    assert found == b"hello, hello, hello"
+
+
+def test_reading_stops_at_the_bound(tmp_path: Path) -> None:
+    (tmp_path / "long").write_bytes(bytes(100_000))
+    with open_plain(tmp_path / "long") as stream:
+        assert len(read_bounded(stream, 70_000)) == 70_000
+        assert len(read_bounded(stream, 70_000)) == 30_000
