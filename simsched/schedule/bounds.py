@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from simsched.costs import CostModel
     from simsched.graph import TaskGraph
-    from simsched.machine import Machine
+    from simsched.machine import Machine, RuntimeProfile
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,12 @@ class Bounds:
         return max(self.critical_path_s, self.area_s)
 
 
-def bounds(graph: TaskGraph, machine: str | Path | Machine, costs: CostModel | None = None) -> Bounds:
+def bounds(
+    graph: TaskGraph,
+    machine: str | Path | Machine,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+) -> Bounds:
     """Return lower bounds on the makespan of a graph on a machine, for every policy and layout.
 
     Parameters
@@ -45,6 +50,8 @@ def bounds(graph: TaskGraph, machine: str | Path | Machine, costs: CostModel | N
         The machine, as `simsched.machine` takes it.
     costs : CostModel, optional
         As in `simsched.simulate`; its noise is left out, and a noisy replay can be shorter than the bounds.
+    runtime : RuntimeProfile, optional
+        As in `simsched.simulate`: forking and joining a team is part of a task's seconds.
 
     Examples
     --------
@@ -53,12 +60,10 @@ def bounds(graph: TaskGraph, machine: str | Path | Machine, costs: CostModel | N
     Bounds(critical_path_s=4.0, area_s=3.0)
     """
     from simsched.costs import CostModel
-    from simsched.machine import RuntimeProfile
     from simsched.machine import machine as machine_of
 
     target = machine_of(machine)
-    # Fork and join are left out: a runtime without them is conceivable, and a bound must hold for it too.
-    task_costs = (costs or CostModel()).on(graph, target, RuntimeProfile())
+    task_costs = (costs or CostModel()).on(graph, target, runtime)
     fastest = task_costs.seconds(task_costs.fastest_widths().astype(np.int64))
     return Bounds(
         critical_path_s=float(graph.levels(fastest).max(initial=0.0)),

@@ -54,7 +54,7 @@ def compare(
     sequential = sequential or simulate(
         graph, machine, "sequential", None, costs, runtime, engine, seed, progress=progress
     )
-    return comparison_frame(schedules, sequential, costs)
+    return comparison_frame(schedules, sequential, costs, runtime)
 
 
 def replay_each(
@@ -92,7 +92,10 @@ def _layout_for(policy: str | Policy | type[Policy], layout: str | Layout | None
 
 
 def comparison_frame(
-    schedules: Sequence[Schedule], sequential: Schedule, costs: CostModel | None = None
+    schedules: Sequence[Schedule],
+    sequential: Schedule,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
 ) -> pd.DataFrame:
     """Return the table of some schedules of one graph on one machine.
 
@@ -101,8 +104,8 @@ def comparison_frame(
     schedules : sequence of Schedule
     sequential : Schedule
         What `speedup` is measured against.
-    costs : CostModel, optional
-        The costs they were replayed with, for the bounds.
+    costs, runtime
+        What they were replayed with, for the bounds.
 
     Returns
     -------
@@ -113,7 +116,7 @@ def comparison_frame(
     import pandas as pd
 
     rows = []
-    limits = bounds(sequential.graph, sequential.require_machine(), costs)
+    limits = bounds(sequential.graph, sequential.require_machine(), costs, runtime)
     for schedule in schedules:
         makespan = schedule.makespan_s
         rows.append({

@@ -67,7 +67,7 @@ def predict(
         target = base.varied({"cores": count})
         layout = None if width is None else (max(count // width, 1), width)
         schedule = simulate(graph, target, policy, layout, costs, runtime, engine, seed, progress=progress)
-        limits = bounds(graph, target, costs)
+        limits = bounds(graph, target, costs, runtime)
         speedup = limits.area_s * count / schedule.makespan_s if schedule.makespan_s else 1.0
         rows.append({
             "cores": count,

@@ -74,7 +74,7 @@ def test_the_suite_catches_what_is_wrong():
 
 @given(graphs(), machines(), st.integers(0, 5))
 def test_no_policy_beats_the_bounds(graph, machine, seed):
-    limits = ss.bounds(graph, machine)
+    limits = ss.bounds(graph, machine, runtime=ss.RuntimeProfile())
     for policy in ("sequential", "fifo[order=random]", "critical-path", "corun", "wavefront", Lazy):
         makespan = ss.simulate(graph, machine, policy, runtime=ss.RuntimeProfile(), seed=seed).makespan_s
         assert makespan >= limits.bound_s * (1 - 1e-9)
