@@ -1,4 +1,8 @@
-"""The compiled core, where a compiler was there to build it."""
+"""The compiled core, where a compiler was there to build it.
+
+Its stub is made by `python -m nanobind.stubgen -m simsched.native._core -o simsched/native/_core.pyi` and then
+put into the house style by `ruff check --fix --unsafe-fixes` and `ruff format`.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,9 @@ namespace {
 template <typename T> using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Result = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 
-template <typename T> std::span<const T> view(const Array<T> &array) { return {array.data(), array.shape(0)}; }
+template <typename T> std::span<const T> view(const Array<T> &array) {
+    return {array.data(), array.shape(0)};
+}
 
 Result longest_path(Array<std::int64_t> indptr, Array<std::int32_t> indices, Array<std::int32_t> order,
                     Array<double> weights) {
@@ -32,8 +34,8 @@ Result longest_path(Array<std::int64_t> indptr, Array<std::int32_t> indices, Arr
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core of simsched.";
-    m.def("longest_path", &longest_path, "indptr"_a.noconvert(), "indices"_a.noconvert(), "order"_a.noconvert(),
-          "weights"_a.noconvert(),
+    m.def("longest_path", &longest_path, "indptr"_a.noconvert(), "indices"_a.noconvert(),
+          "order"_a.noconvert(), "weights"_a.noconvert(),
           "Return weights[i] + max(result of i's neighbours, 0 if none) for every node i.\n\n"
           "indptr: int64 (n + 1,); indices: int32 (m,); order: int32 (n,), every neighbour before its node;\n"
           "weights: float64 (n,). Nothing is copied or converted; arrays that do not fit raise.");

@@ -12,9 +12,9 @@ void check(const Csr &graph) {
         throw std::invalid_argument("indptr must run from 0 to the number of indices");
     if (!std::is_sorted(graph.indptr.begin(), graph.indptr.end()))
         throw std::invalid_argument("indptr must not decrease");
-    const auto n = static_cast<std::int32_t>(graph.n());
+    const auto n = graph.n();
     for (const auto j : graph.indices)
-        if (j < 0 || j >= n)
+        if (j < 0 || static_cast<std::size_t>(j) >= n)
             throw std::invalid_argument("index " + std::to_string(j) + " is outside a graph of " +
                                         std::to_string(n) + " nodes");
 }

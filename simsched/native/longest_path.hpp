@@ -16,7 +16,7 @@ struct Csr {
 // Throws std::invalid_argument unless the arrays describe a graph, so that no index is ever out of range.
 void check(const Csr &graph);
 
-// result[i] = weights[i] + max(result of i's neighbours, 0 if none); every neighbour stands before i in `order`.
+// result[i] = weights[i] + max(result of i's neighbours, 0 if none). In `order`, neighbours stand before i.
 void longest_path(const Csr &graph, std::span<const std::int32_t> order, std::span<const double> weights,
                   std::span<double> result);
 
