@@ -93,6 +93,7 @@ class PyTorch:
             raise FormatError(
                 f"{path}: no operator in the step; its events are wrappers and annotations only"
             )
+        _require_distinct(path, nesting.tasks)
         if execution_trace is None:
             columns = alone(path, nesting.tasks)
         else:
@@ -164,6 +165,17 @@ def _graph(path: Path, held: Survey, events: Step, nesting: Nesting, columns: Co
     )
     fill_report(graph, path, held, events, nesting, columns.found)
     return graph
+
+
+def _require_distinct(path: Path, tasks: list[Task]) -> None:
+    seen: set[int] = set()
+    for task in tasks:
+        rf_id = task.event.rf_id
+        if rf_id is not None and rf_id in seen:
+            raise Place(path, "step").error(
+                f"record function id {rf_id} stands twice, also at {shown(task.event.name)}"
+            )
+        seen.add(rf_id or 0)
 
 
 def _names(tasks: list[Task]) -> list[str]:

@@ -53,12 +53,18 @@ class Nesting:
         By start, then lane.
     autograd_ns : list of (int, int)
         When the outermost autograd wrappers ran.
+    inner : int
+        Operators within tasks, whose time is the task's.
+    wrappers : int
+        Events around operators, or without any: autograd's nodes, forked functions, compiled regions.
     overlaps : int
         Events that start within another one on their lane and end after it.
     """
 
     tasks: list[Task] = field(default_factory=list)
     autograd_ns: list[tuple[int, int]] = field(default_factory=list)
+    inner: int = 0
+    wrappers: int = 0
     overlaps: int = 0
 
 
@@ -142,8 +148,12 @@ def _enter(
         autograd = not operator and bool(_AUTOGRAD.fullmatch(event.name))
     if autograd and not around.backward and not around.in_operator:
         found.autograd_ns.append((event.start_ns, event.finish_ns))
-    if operator and not around.in_operator:
+    if around.in_operator:
+        found.inner += not event.annotation
+    elif operator:
         pending.append((Task(event, "/".join(scope)), around))
+    else:
+        found.wrappers += not event.annotation
     backward = around.backward or autograd
     if not backward and not event.annotation:
         forward.ran(event, scope)

@@ -97,8 +97,14 @@ def _coverage(graph: TaskGraph, step: Step, nesting: Nesting) -> None:
 def _events(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> None:
     report, operators = graph.report, sum(not e.annotation for e in step.events)
     report.facts["operators"] = operators
+    report.facts["inner_operators"] = nesting.inner
+    report.facts["wrappers"] = nesting.wrappers
     report.facts["operators_outside_step"] = held.counts["operators"] - operators
     report.facts["other_events"] = held.counts["other"]
+    report.note(
+        f"of {operators} operators in the step {graph.n_tasks} are tasks; {nesting.inner} lie within tasks, whose time "
+        f"includes them, and {nesting.wrappers} are wrappers (autograd nodes, forked functions, compiled regions)"
+    )
     if held.counts["device"]:
         report.facts["device_events"] = held.counts["device"]
         report.note(

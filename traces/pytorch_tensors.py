@@ -9,6 +9,7 @@ tasks that use the tensor it made, because that tensor does not exist before. St
   it changes and leaves a new one;
 - an output in the storage of an input that is not written is a view: it makes a tensor and no version.
 
+A storage is one thing: writes to disjoint parts of it follow each other, although they need not.
 What operators within a task make is the task's: backward tasks read storages that only the inner calls show.
 Write-after-read order is counted, not drawn: memory that a runtime allocates anew carries none.
 """

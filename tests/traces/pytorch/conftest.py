@@ -29,9 +29,20 @@ class Mini:
         self.nodes: list[dict[str, Any]] = []
         self.et: dict[str, Any] = {"schema": "1.1.1-chakra.0.0.4", "pid": 1}
 
-    def event(self, category: str, name: str, start: object, duration: object, lane: object, **args: Any) -> None:
+    def event(
+        self, category: str, name: str, start: object, duration: object, lane: object, **args: Any
+    ) -> None:
         self.events.append(
-            {"ph": "X", "cat": category, "name": name, "pid": 7, "tid": lane, "ts": start, "dur": duration, "args": args}
+            {
+                "ph": "X",
+                "cat": category,
+                "name": name,
+                "pid": 7,
+                "tid": lane,
+                "ts": start,
+                "dur": duration,
+                "args": args,
+            }
         )
 
     def op(
@@ -49,7 +60,11 @@ class Mini:
     ) -> int:
         """Add a call to both files; return its record function id."""
         rf_id = len(self.events) + 1
-        args: dict[str, Any] = {"Record function id": rf_id, "Ev Idx": rf_id, "Input Dims": [list(t[2]) for t in ins]}
+        args: dict[str, Any] = {
+            "Record function id": rf_id,
+            "Ev Idx": rf_id,
+            "Input Dims": [list(t[2]) for t in ins],
+        }
         if sequence is not None:
             args["Sequence number"] = sequence
         self.event("cpu_op", name, start, duration, lane, **args)

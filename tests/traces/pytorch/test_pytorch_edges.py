@@ -146,11 +146,17 @@ def flat(node):
     found |= {entry["name"]: entry["value"] for entry in node["attrs"]}
     for side in ("input", "output"):
         held = node[f"{side}s"]
-        found |= {f"{side}s": held["values"], f"{side}_shapes": held["shapes"], f"{side}_types": held["types"]}
+        found |= {
+            f"{side}s": held["values"],
+            f"{side}_shapes": held["shapes"],
+            f"{side}_types": held["types"],
+        }
     return found
 
 
-@pytest.mark.parametrize("schema", ["", "nonsense", "f(", "f(Tensor(a!", "aten::f(Tensor(a!)[] xs, str s='),(')"])
+@pytest.mark.parametrize(
+    "schema", ["", "nonsense", "f(", "f(Tensor(a!", "aten::f(Tensor(a!)[] xs, str s='),(')"]
+)
 def test_an_odd_schema_is_survived(mini, schema):
     mini.op("aten::relu", 0, 1, [A], [B], schema=schema)
     assert mini.load().n_tasks == 1
