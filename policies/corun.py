@@ -46,6 +46,7 @@ class CoRun(Policy):
     """
 
     name = "corun"
+    takes_layout = True
 
     candidates: int = 3
     interval: int = 2

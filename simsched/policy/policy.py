@@ -59,6 +59,8 @@ class Policy:
     queue : {"central", "shared"}
         Who decides (design, rule 3): a central scheduler that pays `dispatch_s` a start, or idle executors that
         poll one shared queue and pay `pop_s`, growing with the number of pollers.
+    takes_layout : bool
+        Whether a layout means something to it; if not, being given one is an error.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class Policy:
 
     name: ClassVar[str] = ""
     queue: ClassVar[Queue] = "central"
+    takes_layout: ClassVar[bool] = False
 
     def decide(self, view: View) -> Iterable[Start]:
         """Return the tasks to start now, in order; nothing to wait for the next completion.
@@ -83,15 +86,7 @@ class Policy:
         )
 
     def prepared(self, problem: Problem) -> Policy:
-        """Return the policy that decides for one replay: itself, or a fresh object that holds what it computed.
-
-        Raises
-        ------
-        LayoutError
-            If the layout makes no sense for this policy.
-        """
-        if problem.layout is not None:
-            raise LayoutError(f"policy {self} chooses its own widths and cores; give it no layout")
+        """Return the policy that decides for one replay: itself, or a fresh object that holds what it computed."""
         return self
 
     def __str__(self) -> str:
@@ -119,6 +114,8 @@ class RankPolicy(Policy):
     ...     def rank(self, problem):
     ...         return problem.seconds
     """
+
+    takes_layout = True
 
     placement: str = "compact"
 

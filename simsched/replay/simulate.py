@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from simsched.costs import CostModel
-from simsched.errors import EngineError, SimschedError
+from simsched.errors import EngineError, LayoutError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
@@ -76,6 +76,8 @@ def simulate(
     target, chosen = machine_of(machine), policy_of(policy)
     task_costs = (costs or CostModel()).on(graph, target, runtime)
     wanted = None if layout is None else Layout.parse(layout)
+    if wanted is not None and not chosen.takes_layout:
+        raise LayoutError(f"policy {chosen} chooses its own widths and cores; give it no layout")
     if isinstance(chosen, RankPolicy):
         wanted = chosen.checked_layout(target, wanted)
     problem = Problem(graph, target, task_costs, wanted, seed)

@@ -42,7 +42,8 @@ def compare(
     policies : sequence of policies
         As `simsched.policy` takes them.
     layout : str or Layout, optional
-        For every policy but `sequential`, which always has one executor; each policy's own default when not given.
+        For every policy that takes one, but `sequential`, which always has one executor; each policy's own default
+        when not given.
 
     Returns
     -------
@@ -88,7 +89,8 @@ def replay_each(
 
 
 def _layout_for(policy: str | Policy | type[Policy], layout: str | Layout | None) -> str | Layout | None:
-    return None if policy_of(policy).name == "sequential" else layout
+    chosen = policy_of(policy)
+    return layout if chosen.takes_layout and chosen.name != "sequential" else None
 
 
 def comparison_frame(

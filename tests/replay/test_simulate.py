@@ -168,3 +168,16 @@ def test_user_policy_without_decide():
 
     with pytest.raises(PolicyError, match="has no decide"):
         ss.simulate(GRAPH, "generic", Empty)
+
+
+def test_a_policy_without_layouts_refuses_one_and_compares_beside_others():
+    class Mine(ss.Policy):
+        name = "mine"
+
+        def decide(self, view):
+            return [ss.Start(task) for task in view.ready][:1]
+
+    with pytest.raises(LayoutError, match="mine chooses its own widths"):
+        ss.simulate(GRAPH, "generic", Mine, "2x2")
+    frame = ss.compare(GRAPH, "generic", ["fifo", "corun", Mine], layout="2x2")
+    assert frame["layout"].tolist() == ["2x2", "2x2", ""]
