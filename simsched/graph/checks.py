@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph.columns import plain_text
-from simsched.graph.taskgraph import Recording, Seconds
+from simsched.graph.recording import Recording, Seconds
 
 MAX_WIDTH = 2**31 - 1
 

@@ -12,9 +12,9 @@ from simsched.graph.archive import Archive, Array
 from simsched.graph.build import MAX_TASKS, called
 from simsched.graph.columns import LabelColumn, TextColumn
 from simsched.graph.edges import MAX_EDGES, acyclic_order
+from simsched.graph.recording import Recording
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import parse_shape
-from simsched.graph.taskgraph import Recording
 
 
 class MisfitError(ValueError):

@@ -14,6 +14,9 @@ import numpy.typing as npt
 from simsched.errors import GraphError
 from simsched.graph.adjacency import Csr, Index, topological_order
 from simsched.graph.columns import LabelColumn, TextColumn
+from simsched.graph.recording import RecordedOn as RecordedOn
+from simsched.graph.recording import Recording as Recording
+from simsched.graph.recording import Seconds as Seconds
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import Shape, parse_shape
 from simsched.html import card
@@ -23,47 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from simsched.schedule import Schedule
-
-Seconds = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class RecordedOn:
-    """The machine that recorded the durations, as far as it is known.
-
-    Parameters
-    ----------
-    name : str
-        Processor model.
-    core_flops : float or None
-        Floating-point operations a second that one core reached in a matrix product (FP32).
-    core_bandwidth_Bps : float or None
-        Bytes a second that one core reached in a copy.
-    """
-
-    name: str
-    core_flops: float | None = None
-    core_bandwidth_Bps: float | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Recording:
-    """When and where each task really ran.
-
-    Parameters
-    ----------
-    start_s, finish_s : float64 arrays, shape (n,)
-        Seconds from the first start.
-    lanes : int32 array, shape (n,)
-        The worker or thread that ran each task, numbered from 0.
-    lane_names : tuple of str
-        What the recording calls them.
-    """
-
-    start_s: Seconds
-    finish_s: Seconds
-    lanes: npt.NDArray[np.int32]
-    lane_names: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
