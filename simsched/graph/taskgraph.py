@@ -14,9 +14,7 @@ import numpy.typing as npt
 from simsched.errors import GraphError
 from simsched.graph.adjacency import Csr, Index, topological_order
 from simsched.graph.columns import LabelColumn, TextColumn
-from simsched.graph.recording import RecordedOn as RecordedOn
-from simsched.graph.recording import Recording as Recording
-from simsched.graph.recording import Seconds as Seconds
+from simsched.graph.recording import RecordedOn, Recording, Seconds
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import Shape, parse_shape
 from simsched.html import card
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from simsched.schedule import Schedule
+
+__all__ = ["RecordedOn", "Recording", "Seconds", "TaskGraph"]
 
 
 @dataclass(frozen=True, eq=False)
