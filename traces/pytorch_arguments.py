@@ -15,10 +15,11 @@ MAX_DIM = 2**48
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor of a call: its own id, that of the storage it lies in, its size and shape."""
+    """A tensor of a call: its own id, that of the storage it lies in, bytes an element and in all, shape."""
 
     id: int
     storage: int
+    element_B: int
     size_B: int
     dims: Dims
 
@@ -78,7 +79,7 @@ def _tensor(value: list[Any], shape: Any, place: Place) -> Tensor:
     identity, storage, _, elements, element_B = (place.integer(v, "tensor") for v in value[:5])
     if elements < 0 or element_B < 0:
         raise place.error(f"tensor {shown(value)} has a negative size")
-    return Tensor(identity, storage, elements * element_B, dims_of(shape, place))
+    return Tensor(identity, storage, element_B, elements * element_B, dims_of(shape, place))
 
 
 def dims_of(shape: Any, place: Place) -> Dims:

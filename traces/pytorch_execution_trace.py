@@ -53,6 +53,8 @@ class Node:
         Storages of outputs that are not among its own inputs.
     updates : tuple of int
         Storages it writes in place, by its schema (`Tensor(a!)`).
+    elements : tuple of (int, int)
+        Storage of every output, and bytes an element there.
     flops : float
         From its shapes; NaN where unknown.
     io : Io or None
@@ -65,6 +67,7 @@ class Node:
     rf_id: int
     creates: tuple[int, ...]
     updates: tuple[int, ...]
+    elements: tuple[tuple[int, int], ...]
     flops: float
     io: Io | None = None
 
@@ -126,6 +129,7 @@ def _node(raw: dict[str, Any], place: Place, wanted: Collection[int]) -> Node:
         rf_id=rf_id,
         creates=tuple(dict.fromkeys(t.storage for t in outs.tensors if t.storage not in sources)),
         updates=tuple(sorted(updated)),
+        elements=tuple(dict.fromkeys((t.storage, t.element_B) for t in outs.tensors)),
         flops=flops(name, Call(ins.positional(), ins.dims(), outs.dims(), ins.values)),
         io=Io(tuple(ins.tensors), tuple(outs.tensors), format_shape(ins.dims())) if rf_id in wanted else None,
     )

@@ -130,6 +130,7 @@ def _edges(graph: TaskGraph, edges: Edges) -> None:
     report.facts["in_place_writes"] = found.in_place
     report.facts["reused_storage_ids"] = found.reused_ids
     report.facts["edges_through_reused_ids"] = found.through_reused
+    report.facts["foreign_reads"] = found.foreign
     report.facts["impossible_edges"] = edges.impossible
     if edges.joined < graph.n_tasks:
         report.note(
@@ -140,6 +141,11 @@ def _edges(graph: TaskGraph, edges: Edges) -> None:
             f"{found.reused_ids} storage ids came back with other contents (they are addresses); "
             f"{found.through_reused} edges run through such an id after it came back and would be false where a write "
             "was not recorded"
+        )
+    if found.foreign:
+        report.note(
+            f"{found.foreign} reads have another element size than what was last written to their storage id: memory "
+            "that came back outside recorded calls, mostly plain numbers of Python; they draw no edge"
         )
     if edges.impossible:
         report.note(

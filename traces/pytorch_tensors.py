@@ -7,7 +7,9 @@ tasks that use the tensor it made, because that tensor does not exist before. St
   and a freed one comes back with other contents, on which nothing depends;
 - a task that writes in place, by its own schema or by that of an operator within it (`Tensor(a!)`), reads the version
   it changes and leaves a new one;
-- an output in the storage of an input that is not written is a view: it makes a tensor and no version.
+- an output in the storage of an input that is not written is a view: it makes a tensor and no version;
+- a read with another element size than anything that was put into the storage is of memory that came back outside
+  recorded calls (Python turns every plain number into such a tensor): it depends on nothing.
 
 A storage is one thing: writes to disjoint parts of it follow each other, although they need not.
 What operators within a task make is the task's: backward tasks read storages that only the inner calls show.
@@ -28,20 +30,23 @@ class Access:
 
     Parameters
     ----------
-    reads : tuple of (int, int)
-        (tensor, storage) of every input.
+    reads : tuple of (int, int, int)
+        (tensor, storage, bytes an element) of every input.
     makes : tuple of (int, int)
         (tensor, storage) of every output.
     creates : frozenset of int
         Storages that hold nothing but what the task wrote.
     updates : frozenset of int
         Storages that were there before and that it writes.
+    elements : frozenset of (int, int)
+        (storage, bytes an element) of all it puts anywhere.
     """
 
-    reads: tuple[tuple[int, int], ...] = ()
+    reads: tuple[tuple[int, int, int], ...] = ()
     makes: tuple[tuple[int, int], ...] = ()
     creates: frozenset[int] = frozenset()
     updates: frozenset[int] = frozenset()
+    elements: frozenset[tuple[int, int]] = frozenset()
 
     @property
     def writes_nothing(self) -> bool:
@@ -53,21 +58,24 @@ def access(node: Node, inner: dict[int, list[Node]]) -> Access:
     """Return what a call and all calls within it do to storages."""
     created: set[int] = set()
     updated: set[int] = set()
+    elements: set[tuple[int, int]] = set()
     stack, seen = [node], {node.id}
     while stack:
         top = stack.pop()
         created.update(top.creates)
         updated.update(top.updates)
+        elements.update(top.elements)
         within = [child for child in inner.get(top.id, ()) if child.id not in seen]
         seen.update(child.id for child in within)
         stack += within
     inputs, outputs = (node.io.inputs, node.io.outputs) if node.io else ((), ())
     before = {t.storage for t in inputs}
     return Access(
-        reads=tuple(dict.fromkeys((t.id, t.storage) for t in inputs)),
+        reads=tuple(dict.fromkeys((t.id, t.storage, t.element_B) for t in inputs)),
         makes=tuple(dict.fromkeys((t.id, t.storage) for t in outputs)),
         creates=frozenset(created - before - {0}),
         updates=frozenset((updated - created | created & before) - {0}),
+        elements=frozenset(elements),
     )
 
 
@@ -83,6 +91,8 @@ class Dependences:
         Storage ids that came back with other contents.
     through_reused : int
         Edges through a storage id that had come back: the candidates for false ones.
+    foreign : int
+        Reads of an element size that the storage's contents do not have; they draw no edge.
     in_place : int
         Writes to storages that were there before.
     anti : int
@@ -92,6 +102,7 @@ class Dependences:
     edges: list[tuple[int, int]] = field(default_factory=list)
     reused_ids: int = 0
     through_reused: int = 0
+    foreign: int = 0
     in_place: int = 0
     anti: int = 0
 
@@ -100,14 +111,25 @@ class Dependences:
 class _Version:
     """The present contents of a storage.
 
-    `born` is the task that started the storage afresh (None: it was there before the first task), `reused` whether
-    its id had been used before.
+    Parameters
+    ----------
+    writer : int or None
+        The task that wrote last; None where no task did.
+    born : int or None
+        The task that started the storage afresh; None: it was there before the first task; negative: no task did.
+    reused : bool
+        Whether its id had been used before.
+    readers : list of int
+        Tasks that read what the writer left.
+    elements : set of int
+        Bytes an element of all tensors that were made in it or read from it.
     """
 
     writer: int | None = None
     born: int | None = None
     reused: bool = False
     readers: list[int] = field(default_factory=list)
+    elements: set[int] = field(default_factory=set)
 
 
 class _Storages:
@@ -128,9 +150,13 @@ class _Storages:
             self._create(task, storage)
         for storage in it.updates:
             self._update(task, storage)
+        for storage, element_B in it.elements:
+            if storage in self._versions:
+                self._versions[storage].elements.add(element_B)
+        read = {tensor[:2] for tensor in it.reads}
         for tensor in it.makes:
             storage = tensor[1]
-            if storage not in it.creates and tensor not in it.reads:
+            if storage not in it.creates and tensor not in read:
                 self._views[tensor] = (task, self._at(storage).born)
         self.found.reused_ids = len(self._reused)
 
@@ -138,18 +164,29 @@ class _Storages:
         return self._versions.setdefault(storage, _Version())
 
     def _read(self, task: int, it: Access) -> dict[int, bool]:
+        for _, storage, element_B in it.reads:
+            self._meet(storage, element_B)
         before: dict[int, bool] = {}
-        for storage in it.updates.union(storage for _, storage in it.reads):
+        for storage in it.updates.union(storage for _, storage, _ in it.reads):
             version = self._at(storage)
             version.readers.append(task)
             if version.writer is not None:
                 before[version.writer] = version.reused
-        for tensor in it.reads:
-            version = self._at(tensor[1])
-            maker, born = self._views.get(tensor, (task, None))
+        for tensor, storage, _ in it.reads:
+            version = self._at(storage)
+            maker, born = self._views.get((tensor, storage), (task, None))
             if maker != task and born == version.born:
                 before.setdefault(maker, version.reused)
         return before
+
+    def _meet(self, storage: int, element_B: int) -> None:
+        """Note how a storage is read; start it afresh where its contents cannot be what is read."""
+        version = self._at(storage)
+        if version.writer is not None and version.elements and element_B not in version.elements:
+            self.found.foreign += 1
+            self._reused.add(storage)
+            version = self._versions[storage] = _Version(born=-1 - self.found.foreign, reused=True)
+        version.elements.add(element_B)
 
     def _create(self, task: int, storage: int) -> None:
         reused = storage in self._versions
@@ -161,7 +198,7 @@ class _Storages:
         old = self._at(storage)
         self.found.in_place += 1
         self.found.anti += sum(reader not in (task, old.writer) for reader in old.readers)
-        self._versions[storage] = _Version(task, old.born, old.reused)
+        self._versions[storage] = _Version(task, old.born, old.reused, elements=old.elements)
 
 
 def dependences(accesses: Sequence[Access]) -> Dependences:

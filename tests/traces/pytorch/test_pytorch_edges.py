@@ -115,6 +115,27 @@ def test_tensors_in_lists_are_read(mini):
     assert graph.bytes_B[1] == 24
 
 
+def test_memory_that_came_back_outside_recorded_calls_is_known_by_its_element_size(mini):
+    mini.op("aten::relu", 0, 1, [A], [B])
+    mini.op("aten::mul", 1, 1, [A, (9, 12, [])], [C])
+    mini.nodes[-1]["inputs"]["values"][1][4] = 8  # a number of Python, as a double
+    mini.op("aten::relu", 2, 1, [(9, 12, [])], [D])
+    graph = mini.load()
+    assert edges(graph) == []
+    assert graph.report.facts["foreign_reads"] == 1
+
+
+def test_a_view_as_another_type_is_not_taken_for_such_memory(mini):
+    mini.op("aten::relu", 0, 1, [A], [B])
+    mini.op(
+        "aten::view", 1, 1, [B], [(5, 12, [1])], schema="aten::view.dtype(Tensor(a) self, int d) -> Tensor(a)"
+    )
+    mini.nodes[-1]["outputs"]["values"][0][4] = 8
+    mini.op("aten::relu", 2, 1, [(6, 12, [1])], [C])
+    mini.nodes[-1]["inputs"]["values"][0][4] = 8
+    assert edges(mini.load()) == [(0, 1), (0, 2)]
+
+
 def test_undefined_tensors_depend_on_nothing(mini):
     mini.op("aten::relu", 0, 1, [A], [(9, 0, [0])])
     mini.op("aten::relu", 1, 1, [(9, 0, [0])], [B])
