@@ -17,8 +17,9 @@ from simsched.graph.loading import open_plain
 CHUNK_B = 64 * 1024
 #: Real traces nest less than ten deep; the parser's memory grows with the square of the depth.
 MAX_DEPTH = 100
-#: The parser builds one value at a time; the largest real one (a node with a long list of tensors) is below 1 MB.
-MAX_VALUE_B = 64 * 1024 * 1024
+#: The parser builds one value at a time; the largest real ones are below 1 MB. A
+#: text that crosses chunks costs the square of its length.
+MAX_VALUE_B = 16 * 1024 * 1024
 #: The parser's C code does not survive integers of more digits than Python converts (4300).
 MAX_DIGITS = 1000
 #: Until the year 2049, so that differences stay within 64 bits of nanoseconds.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, cast
 
 from simsched.errors import NativeMissingWarning
 
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 HOW_TO_GET = (
-    "so everything runs in Python, more slowly; install a C++ compiler (Debian: apt install g++) and then "
-    "simsched again: pip install --force-reinstall --no-deps simsched"
+    "install a C++ compiler (Debian: apt install g++) and then simsched again: "
+    "pip install --force-reinstall --no-deps simsched"
 )
 
 
 class Core(Protocol):
-    """What the compiled module offers; its stub `_core.pyi` is checked against this."""
+    """What the compiled module offers."""
 
     def longest_path(
         self,
@@ -45,7 +46,7 @@ def core() -> Core | None:
         problem = "the compiled module is missing"
     except ImportError as error:
         problem = f"the compiled module does not load ({error})"
-    warnings.warn(f"{problem}, {HOW_TO_GET}", NativeMissingWarning, stacklevel=3)
+    warnings.warn(f"{problem}, so everything runs in Python, more slowly; {HOW_TO_GET}", NativeMissingWarning, stacklevel=3)
     return None
 
 
@@ -58,6 +59,5 @@ def find() -> Core | None:
 
 
 def _imported() -> Core:
-    import simsched.native._core as module
-
-    return module
+    # By name, because `from simsched.native import _core` calls a missing module and a broken one the same.
+    return cast(Core, import_module("simsched.native._core"))

@@ -12,7 +12,7 @@ from simsched.errors import EngineError, LayoutError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
-from simsched.native import HOW_TO_GET, core
+from simsched.native import HOW_TO_GET, find
 from simsched.policy import Layout, Policy, Problem, RankPolicy
 from simsched.policy import policy as policy_of
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
@@ -100,8 +100,8 @@ def _noise(problem: Problem, sigma: float) -> np.ndarray[tuple[int], np.dtype[np
 
 def _engine(name: str) -> Callable[[Plan, Callable[[int], object] | None], Schedule]:
     if name == "native":
-        reason = "the compiled module is built, but does not replay yet" if core() else HOW_TO_GET
-        raise EngineError(f"engine 'native': {reason}; use engine='simpy' or 'auto'")
+        reason = "the compiled module does not replay yet" if find() else f"it is not built; {HOW_TO_GET}"
+        raise EngineError(f"engine 'native': {reason}. Use engine='simpy' or 'auto'")
     if name not in ("auto", "simpy"):
         raise EngineError(f"there is no engine {name!r}; there are auto, simpy and native")
     from simsched.replay.simpy_engine import replay

@@ -118,7 +118,7 @@ BAD = [
     (["run", "GRAPH", "--policy", "best"], "no policy is called 'best'"),
     (["run", "GRAPH", "--layout", "64x64"], "needs 4096 cores"),
     (["run", "GRAPH", "--engine", "fast"], "fast"),
-    (["run", "GRAPH", "--engine", "native"], "use engine='simpy'"),
+    (["run", "GRAPH", "--engine", "native"], "Use engine='simpy'"),
     (["run", "GRAPH", "--seed", "x"], "--seed"),
     (["run", "GRAPH", "--seed", "-1"], "seed is -1"),
     (["run", "GRAPH", "--out", "run.gif"], ".png"),

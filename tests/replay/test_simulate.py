@@ -108,7 +108,7 @@ def test_bad_ranks(rank):
 
 def test_engines():
     assert ss.simulate(GRAPH, "generic", "fifo", engine="auto").engine == "simpy"
-    with pytest.raises(EngineError, match=r"'native'.*use engine='simpy'"):
+    with pytest.raises(EngineError, match=r"'native'.*Use engine='simpy'"):
         ss.simulate(GRAPH, "generic", "fifo", engine="native")
     with pytest.raises(EngineError, match="no engine 'fast'"):
         ss.simulate(GRAPH, "generic", "fifo", engine="fast")
