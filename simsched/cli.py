@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -241,6 +242,7 @@ def convert(
 def main() -> None:
     """Run the command line: exit status 0 when done, 2 on bad input or usage with one clear line."""
     status: object = 0
+    warnings.showwarning = _note
     try:
         status = app(standalone_mode=False)
     except SimschedError as error:
@@ -254,6 +256,11 @@ def main() -> None:
         sys.stderr.close()
         status = 0
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _note(message: Warning | str, *_: object) -> None:
+    """Print a warning as one line; where in the code it was raised is of no use here."""
+    print(f"simsched: note: {message}", file=sys.stderr)
 
 
 def _fail(message: str) -> int:

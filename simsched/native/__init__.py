@@ -46,7 +46,8 @@ def core() -> Core | None:
         problem = "the compiled module is missing"
     except ImportError as error:
         problem = f"the compiled module does not load ({error})"
-    warnings.warn(f"{problem}, so everything runs in Python, more slowly; {HOW_TO_GET}", NativeMissingWarning, stacklevel=3)
+    said = f"{problem}, so everything runs in Python, more slowly; {HOW_TO_GET}"
+    warnings.warn(said, NativeMissingWarning, stacklevel=3)
     return None
 
 

@@ -12,7 +12,7 @@ from simsched.errors import EngineError, LayoutError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
-from simsched.native import HOW_TO_GET, find
+from simsched.native import HOW_TO_GET, core, find
 from simsched.policy import Layout, Policy, Problem, RankPolicy
 from simsched.policy import policy as policy_of
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
@@ -104,6 +104,7 @@ def _engine(name: str) -> Callable[[Plan, Callable[[int], object] | None], Sched
         raise EngineError(f"engine 'native': {reason}. Use engine='simpy' or 'auto'")
     if name not in ("auto", "simpy"):
         raise EngineError(f"there is no engine {name!r}; there are auto, simpy and native")
+    core()  # says once, if it must, that the compiled module is missing
     from simsched.replay.simpy_engine import replay
 
     return replay

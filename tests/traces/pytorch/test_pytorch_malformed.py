@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from simsched.errors import FormatError, MissingExtraError, SimschedError
 from simsched.traces.pytorch import PYTORCH
-from simsched.traces.pytorch_json import CHUNK_B, MAX_DEPTH, stream
+from simsched.traces.pytorch_json import CHUNK_B, MAX_DEPTH, MAX_VALUE_B, stream
 
 A, B, C = (1, 11, [2]), (2, 12, [2]), (3, 13, [2])
 ADD_ = "aten::add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"
@@ -193,6 +193,13 @@ def test_a_name_of_a_megabyte_is_kept_and_not_shouted(mini):
     with pytest.raises(FormatError) as raised:
         mini.load()
     assert len(str(raised.value)) < 1000
+
+
+def test_one_endless_value_is_refused(tmp_path):
+    path = tmp_path / "endless.json"
+    path.write_bytes(kineto(b'"' + b"x" * (MAX_VALUE_B + 2 * CHUNK_B) + b'"'))
+    with pytest.raises(FormatError, match=r"endless\.json: near byte \d+: a value of more than"):
+        PYTORCH.read(path)
 
 
 def test_brackets_and_quotes_within_names_are_text(mini):
