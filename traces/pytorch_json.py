@@ -17,8 +17,8 @@ from simsched.graph.loading import open_plain
 CHUNK_B = 64 * 1024
 #: Real traces nest less than ten deep; the parser's memory grows with the square of the depth.
 MAX_DEPTH = 100
-#: The parser builds one value at a time; the largest real ones are below 1 MB. A
-#: text that crosses chunks costs the square of its length.
+#: The parser builds one value at a time; the largest real ones are below 1 MB. A text that spans chunks costs it the
+#: square of its length.
 MAX_VALUE_B = 16 * 1024 * 1024
 #: The parser's C code does not survive integers of more digits than Python converts (4300).
 MAX_DIGITS = 1000
