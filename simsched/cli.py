@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 from simsched.errors import FormatError, MissingExtraError, SimschedError, SpecError
 from simsched.spec import Engine
@@ -171,8 +171,8 @@ def compare(
         for note in [*tasks.report.notes, *schedules[0].notes]:
             typer.echo(f"note: {note}")
     if out is not None:
-        for path in write_gallery(out, schedules, frame):
-            typer.echo(f"wrote {path}", err=json_)
+        written = list(write_gallery(out, schedules, frame))
+        typer.echo(f"wrote {len(written)} files to {out}", err=json_)
 
 
 @app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)
@@ -258,7 +258,14 @@ def main() -> None:
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def _note(message: Warning | str, *_: object) -> None:
+def _note(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Print a warning as one line; where in the code it was raised is of no use here."""
     print(f"simsched: note: {message}", file=sys.stderr)
 
