@@ -65,7 +65,8 @@ def _reader_options(arguments: list[str]) -> dict[str, Any]:
             )
         if not equals and (value := next(rest, "")) == "":
             raise FormatError(f"option {name} needs a value")
-        options[name[2:].replace("-", "_")] = parse_scalar(value)
+        # A file may be called 7 or true.
+        options[name[2:].replace("-", "_")] = value if Path(value).exists() else parse_scalar(value)
     return options
 
 
@@ -148,7 +149,7 @@ def compare(
     """Replay GRAPH under several policies and compare them."""
     from simsched.replay import simulate
     from simsched.schedule.gallery import make_folder, write_gallery
-    from simsched.sweep.compare import comparison_frame, replay_each
+    from simsched.sweep.compare import comparison_frame, layout_for
     from simsched.tables import table_text
 
     if out is not None:
@@ -156,10 +157,12 @@ def compare(
     tasks = _load(graph, context)
     policies = policy or ALL_POLICIES
     with _progress(tasks.n_tasks * len(policies), "replaying") as progress:
-        schedules = replay_each(tasks, machine, policies, layout, engine=engine, seed=seed, progress=progress)
-    sequential = next((s for s in schedules if s.policy == "sequential"), None) or simulate(
-        tasks, machine, "sequential"
-    )
+        schedules = [
+            simulate(tasks, machine, p, layout_for(p, layout), engine=engine, seed=seed, progress=progress)
+            for p in policies
+        ]
+    sequential = next((s for s in schedules if s.policy == "sequential"), None)
+    sequential = sequential or simulate(tasks, machine, "sequential", engine=engine, seed=seed)
     frame = comparison_frame(schedules, sequential)
     if json_:
         typer.echo(frame.to_json(orient="records", double_precision=15))

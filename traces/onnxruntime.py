@@ -29,9 +29,9 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph
 from simsched.graph.loading import find_file
 from simsched.graph.shapes import format_shape
+from simsched.traces.json_stream import shown
 from simsched.traces.onnx_flops import flops
 from simsched.traces.onnx_model import Model, Node, read_model
-from simsched.traces.onnxruntime_fields import shown
 from simsched.traces.onnxruntime_join import Task, check_order, edges, match, outermost
 from simsched.traces.onnxruntime_profile import Event, Run, read_events, read_runs
 from simsched.traces.onnxruntime_shapes import Sizes, dims, sizes, tensor_bytes

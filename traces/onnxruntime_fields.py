@@ -9,22 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError
+from simsched.traces.json_stream import shown
 from simsched.traces.onnx_model import Tensor
 
 #: Beyond this many microseconds (52 days) nanoseconds no longer survive as float64 seconds.
 MAX_US = 2**52 // 1000
 MAX_RANK = 64
-#: Longer values are cut in messages.
-SHOWN = 80
-
-
-def shown(value: object) -> str:
-    """Return a value as it may stand in a message: on one line and of bounded length."""
-    try:
-        text = repr(value[:SHOWN] if isinstance(value, str | bytes | list) else value)
-    except (ValueError, RecursionError):  # thousands of digits, thousands of brackets
-        text = f"a {type(value).__name__} too large to show"
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+LONGEST_ID = 80
 
 
 def printable(text: str) -> str:
@@ -90,7 +81,9 @@ class Fields:
 
     def _id(self, key: str) -> str:
         value = self.values.get(key)
-        short = len(value) <= SHOWN if isinstance(value, str) else type(value) is int and abs(value) < 2**64
+        short = (
+            len(value) <= LONGEST_ID if isinstance(value, str) else type(value) is int and abs(value) < 2**64
+        )
         if not short:
             raise self.wrong(key, value, "a process or thread id")
         return printable(str(value))

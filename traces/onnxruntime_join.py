@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simsched.errors import FormatError
+from simsched.traces.json_stream import shown
 from simsched.traces.onnx_model import Model, Node
-from simsched.traces.onnxruntime_fields import shown
 from simsched.traces.onnxruntime_profile import Event
 
 #: Starts and lengths are whole microseconds.

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import FormatError, MissingExtraError
+from simsched.traces.json_stream import shown, stream
 from simsched.traces.onnx_model import Tensor
-from simsched.traces.onnxruntime_fields import Fields, printable, shown
-from simsched.traces.pytorch_json import stream
+from simsched.traces.onnxruntime_fields import Fields, printable
 
 #: Suffix of the events that time a node's computation; older versions also write `_fence_before` and others.
 KERNEL = "_kernel_time"

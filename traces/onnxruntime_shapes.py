@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simsched.errors import FormatError
+from simsched.traces.json_stream import shown
 from simsched.traces.onnx_model import Model, Tensor
-from simsched.traces.onnxruntime_fields import shown
 from simsched.traces.onnxruntime_join import ADVICE, Task
 
 #: Bytes of one element, under the names that ONNX Runtime gives the types.

@@ -21,8 +21,9 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport, RecordedOn, Recording, TaskGraph
 from simsched.graph.loading import find_file
 from simsched.traces.aten import short
+from simsched.traces.json_stream import shown
+from simsched.traces.pytorch_fields import Place
 from simsched.traces.pytorch_join import Columns, alone, joined
-from simsched.traces.pytorch_json import Place, shown
 from simsched.traces.pytorch_kineto import Step, Survey, Window, collect, survey
 from simsched.traces.pytorch_nesting import Nesting, Task, nest
 from simsched.traces.pytorch_report import fill_report
@@ -46,6 +47,7 @@ class PyTorch:
     options = {  # noqa: RUF012 - the protocol's attribute, never changed
         "execution_trace": "file of ExecutionTraceObserver from the same run; without it, a chain per thread",
         "step": "number of the ProfilerStep to take; the last complete one when not given",
+        "threads": "intra-op threads of the run; what the recorder noted, else 1, when not given",
     }
 
     def recognises(self, head: bytes) -> bool:
@@ -63,6 +65,7 @@ class PyTorch:
         *,
         execution_trace: str | Path | None = None,
         step: int | None = None,
+        threads: int | None = None,
         **unknown: Any,
     ) -> TaskGraph:
         """Return the graph of one step.
@@ -75,6 +78,9 @@ class PyTorch:
             The execution trace of the same run, plain or gzipped.
         step : int, optional
             Number of the ProfilerStep; the last complete one when not given.
+        threads : int, optional
+            Threads that ran each operator (`torch.get_num_threads()`), which PyTorch does not write down; what the
+            recorder of simsched noted, else 1, when not given.
 
         Raises
         ------
@@ -86,6 +92,7 @@ class PyTorch:
         if not isinstance(execution_trace, str | Path | None):
             raise FormatError(f"{path}: execution_trace is {shown(execution_trace)}, expected a file's name")
         held = _survey(path)
+        width = _threads(held.metadata, threads, Place(path, "simsched"))
         chosen = _chosen(path, held, step)
         events = collect(path, chosen)
         nesting = nest(events.events)
@@ -98,7 +105,10 @@ class PyTorch:
             columns = alone(path, nesting.tasks)
         else:
             columns = joined(path, find_file(execution_trace), nesting.tasks)
-        return _graph(path, held, events, nesting, columns)
+        graph = _graph(path, held, events, nesting, columns, width or 1)
+        if width is None:
+            graph.report.note("threads of an operator are unknown and taken as 1; tell with threads=")
+        return graph
 
 
 PYTORCH = PyTorch()
@@ -135,7 +145,9 @@ def _chosen(path: Path, held: Survey, step: int | None) -> Window | None:
     return held.windows[step]
 
 
-def _graph(path: Path, held: Survey, events: Step, nesting: Nesting, columns: Columns) -> TaskGraph:
+def _graph(
+    path: Path, held: Survey, events: Step, nesting: Nesting, columns: Columns, width: int
+) -> TaskGraph:
     tasks = nesting.tasks
     start_ns = np.array([t.event.start_ns for t in tasks], np.int64)
     finish_ns = np.array([t.event.finish_ns for t in tasks], np.int64)
@@ -152,7 +164,7 @@ def _graph(path: Path, held: Survey, events: Step, nesting: Nesting, columns: Co
         scopes=[t.scope for t in tasks],
         flops=columns.flops,
         bytes_B=columns.bytes_B,
-        widths=_threads(held.metadata, place),
+        widths=width,
         name=path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".kineto"),
         recorded_on=_recorded_on(held.metadata, place),
         report=report,
@@ -188,8 +200,12 @@ def _names(tasks: list[Task]) -> list[str]:
     ]
 
 
-def _threads(metadata: dict[str, Any], place: Place) -> int:
-    threads = place.integer(metadata.get("threads", 1), "threads")
+def _threads(metadata: dict[str, Any], given: int | None, place: Place) -> int | None:
+    """Return the threads of an operator: as given, as recorded, or None where nobody knows."""
+    noted = metadata.get("threads") if given is None else given
+    if noted is None:
+        return None
+    threads = place.integer(noted, "threads")
     if not 1 <= threads <= MAX_THREADS:
         raise place.error(f"threads is {threads}, expected 1 to {MAX_THREADS}")
     return threads

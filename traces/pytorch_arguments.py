@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from simsched.traces.aten import Dims
-from simsched.traces.pytorch_json import Place, shown
+from simsched.traces.json_stream import shown
+from simsched.traces.pytorch_fields import Place
 
 MAX_RANK = 64
 MAX_DIM = 2**48

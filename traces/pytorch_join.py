@@ -9,9 +9,10 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.shapes import format_shape
 from simsched.traces.aten import Call, Dims, flops
+from simsched.traces.json_stream import shown
 from simsched.traces.pytorch_arguments import dims_of
 from simsched.traces.pytorch_execution_trace import ExecutionTrace, composite_flops, read_execution_trace
-from simsched.traces.pytorch_json import Place, shown
+from simsched.traces.pytorch_fields import Place
 from simsched.traces.pytorch_nesting import Task, chain
 from simsched.traces.pytorch_report import Edges
 from simsched.traces.pytorch_tensors import Access, access, dependences

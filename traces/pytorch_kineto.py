@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError
-from simsched.traces.pytorch_json import MAX_RECORDS, Place, shown, stream
+from simsched.traces.json_stream import shown, stream
+from simsched.traces.pytorch_fields import MAX_RECORDS, Place
 
 #: Older profilers say Operator.
 OPERATOR_CATEGORIES = frozenset({"cpu_op", "Operator"})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simsched.graph import TaskGraph
-from simsched.traces.pytorch_json import Place
+from simsched.traces.pytorch_fields import Place
 from simsched.traces.pytorch_kineto import Step, Survey
 from simsched.traces.pytorch_nesting import Nesting, covered_ns
 from simsched.traces.pytorch_tensors import Dependences

@@ -287,4 +287,4 @@ class TaskGraph:
         return facts
 
     def _repr_html_(self) -> str:
-        return card(f"TaskGraph {self.name}", self.summary(), self.report.notes)
+        return card(f"TaskGraph {self.name}", self.summary())

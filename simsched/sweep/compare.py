@@ -50,45 +50,20 @@ def compare(
     DataFrame
         One row a policy, as `comparison_frame` describes it.
     """
-    schedules = replay_each(graph, machine, policies, layout, costs, runtime, engine, seed, progress=progress)
-    sequential = next((s for s in schedules if s.policy == "sequential"), None)
-    sequential = sequential or simulate(
-        graph, machine, "sequential", None, costs, runtime, engine, seed, progress=progress
-    )
+    target = machine_of(machine)
+
+    def replay(policy: str | Policy | type[Policy]) -> Schedule:
+        return simulate(
+            graph, target, policy, layout_for(policy, layout), costs, runtime, engine, seed, progress=progress
+        )
+
+    schedules = [replay(policy) for policy in policies]
+    sequential = next((s for s in schedules if s.policy == "sequential"), None) or replay("sequential")
     return comparison_frame(schedules, sequential, costs, runtime)
 
 
-def replay_each(
-    graph: TaskGraph,
-    machine: str | Path | Machine,
-    policies: Sequence[str | Policy | type[Policy]],
-    layout: str | Layout | None = None,
-    costs: CostModel | None = None,
-    runtime: RuntimeProfile | None = None,
-    engine: Engine = "auto",
-    seed: int = 0,
-    *,
-    progress: Callable[[int], object] | None = None,
-) -> list[Schedule]:
-    """Return the schedules that `compare` compares, one a policy; its parameters are the same."""
-    target = machine_of(machine)
-    return [
-        simulate(
-            graph,
-            target,
-            policy,
-            _layout_for(policy, layout),
-            costs,
-            runtime,
-            engine,
-            seed,
-            progress=progress,
-        )
-        for policy in policies
-    ]
-
-
-def _layout_for(policy: str | Policy | type[Policy], layout: str | Layout | None) -> str | Layout | None:
+def layout_for(policy: str | Policy | type[Policy], layout: str | Layout | None) -> str | Layout | None:
+    """Return the layout that a policy gets in a comparison: none where it takes none, or always has one executor."""
     chosen = policy_of(policy)
     return layout if chosen.takes_layout and chosen.name != "sequential" else None
 

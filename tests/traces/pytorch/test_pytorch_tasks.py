@@ -228,3 +228,16 @@ def test_other_formats_are_not_claimed(mini):
         b"",
     ):
         assert not PYTORCH.recognises(other)
+
+
+def test_threads_are_told_noted_or_taken_as_one(mini):
+    mini.op("aten::mm", 0, 2, [A], [B])
+    unknown = mini.load()
+    assert unknown.widths.tolist() == [1]
+    assert any("tell with threads=" in note for note in unknown.report.notes)
+    told = mini.load(threads=4)
+    assert told.widths.tolist() == [4]
+    assert not any("threads=" in note for note in told.report.notes)
+    for wrong in (0, 10**6, "two"):
+        with pytest.raises(FormatError, match="threads is"):
+            mini.load(threads=wrong)

@@ -1,0 +1,87 @@
+"""Checked access to the values of a PyTorch trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from simsched.errors import FormatError
+from simsched.traces.json_stream import shown
+
+#: Until the year 2049, so that differences stay within 64 bits of nanoseconds.
+MAX_MICROSECONDS = 25 * 10**14
+MAX_INTEGER = 2**63
+#: Operators of one step, or calls of one execution trace: some gigabytes of memory.
+MAX_RECORDS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in which file a value stands, for error messages.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    noun : str
+        What the record is: `event`.
+    number : int or None
+        Which one it is, counted from 0; None where there is only one.
+    """
+
+    file: Path
+    noun: str
+    number: int | None = None
+
+    def error(
+        self, problem: str, advice: str = "the file is damaged, or no PyTorch profiler wrote it"
+    ) -> FormatError:
+        """Return the error that tells the place, the problem and what to do."""
+        what = self.noun if self.number is None else f"{self.noun} {self.number}"
+        return FormatError(f"{self.file}: {what}: {problem}; {advice}")
+
+    def record(self, value: object) -> dict[str, Any]:
+        """Return `value`, which must be a JSON object."""
+        if not isinstance(value, dict):
+            raise self.error(f"expected an object, got {shown(value)}")
+        return value
+
+    def array(self, value: object, key: str) -> list[Any]:
+        """Return `value`, which must be a JSON array."""
+        if not isinstance(value, list):
+            raise self.error(f"{key} is {shown(value)}, expected a list")
+        return value
+
+    def text(self, value: object, key: str) -> str:
+        """Return `value`, which must be a string."""
+        if not isinstance(value, str):
+            raise self.error(f"{key} is {shown(value)}, expected a text")
+        return value
+
+    def integer(self, value: object, key: str) -> int:
+        """Return `value`, which must be a whole number of 64 bits."""
+        if type(value) is not int or not -MAX_INTEGER <= value < 2 * MAX_INTEGER:
+            raise self.error(f"{key} is {shown(value)}, expected a whole number")
+        return value
+
+    def positive(self, value: object, key: str) -> float:
+        """Return `value`, which must be a finite number above zero, as a float."""
+        if type(value) not in (int, Decimal) or not 0 < value < 10**300:  # type: ignore[operator]  # numbers by now
+            raise self.error(f"{key} is {shown(value)}, expected a number above zero")
+        return float(value)  # type: ignore[arg-type]  # numbers by now
+
+    def nanoseconds(self, value: object, key: str) -> int:
+        """Return microseconds, a whole or decimal number, as exact integer nanoseconds."""
+        if type(value) is int and abs(value) <= MAX_MICROSECONDS:
+            return value * 1000
+        # The magnitude is looked at first: an integer of a billion digits must never be made.
+        if (
+            not isinstance(value, Decimal)
+            or not value.is_finite()
+            or value.adjusted() > 15
+            or abs(value) > MAX_MICROSECONDS
+        ):
+            raise self.error(f"{key} is {shown(value)}, expected microseconds")
+        return int(value.scaleb(3).to_integral_value())
