@@ -18,7 +18,7 @@ run: $(VENV)/ready-all
 	@echo; echo "Pictures: out/lstm4/*.png and out/cnn/*.png. Chrome traces (*.trace.json.gz) open in https://ui.perfetto.dev."
 
 test: $(VENV)/ready-dev lint types
-	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto --nbmake --nbmake-timeout=300 tests simsched notebooks
 
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check .

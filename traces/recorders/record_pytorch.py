@@ -1,11 +1,12 @@
 """Record a training step of one's own PyTorch model: Kineto trace, execution trace, untraced time, machine.
 
->>> from simsched.traces.recorders.record_pytorch import record  # doctest: +SKIP
->>> record(lambda: train_one_batch(), "resnet")  # doctest: +SKIP
+    from simsched.traces.recorders.record_pytorch import record
+
+    record(lambda: train_one_batch(), "resnet")
 
 writes `resnet.kineto.json.gz` and `resnet.et.json.gz`, which `simsched.load` reads:
 
->>> graph = simsched.load("resnet.kineto.json.gz", execution_trace="resnet.et.json.gz")  # doctest: +SKIP
+    graph = simsched.load("resnet.kineto.json.gz", execution_trace="resnet.et.json.gz")
 
 Two demonstration models are recorded from a shell:
 
