@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 HOW_TO_GET = (
-    "install a C++ compiler (Debian: apt install g++) and then simsched again: "
-    "pip install --force-reinstall --no-deps simsched"
+    "install a C++ compiler (Debian: apt install g++) and then simsched again, in its folder: "
+    "pip install --force-reinstall --no-deps ."
 )
 
 

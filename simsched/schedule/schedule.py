@@ -14,6 +14,7 @@ from simsched.errors import SimschedError
 from simsched.graph.adjacency import Csr
 from simsched.graph.taskgraph import Recording, Seconds, TaskGraph
 from simsched.html import card
+from simsched.tables import format_seconds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,7 +161,7 @@ class Schedule:
         made = {"machine": self.machine.spec if self.machine else None, "policy": self.policy, "layout": self.layout,
                 "engine": self.engine}  # fmt: skip
         facts: dict[str, object] = {key: value for key, value in made.items() if value}
-        facts["makespan"] = f"{self.makespan_s:.6g} s"
+        facts["makespan"] = format_seconds(self.makespan_s)
         facts["utilization"] = f"{self.utilization:.1%}"
         return facts
 

@@ -37,7 +37,7 @@ def test_one_warning_says_how_to_get_it() -> None:
     assert [w.category for w in caught] == [NativeMissingWarning]
     message = str(caught[0].message)
     assert message.startswith("the compiled module is missing, so everything runs in Python, more slowly; ")
-    assert message.endswith("pip install --force-reinstall --no-deps simsched")
+    assert message.endswith("pip install --force-reinstall --no-deps .")
 
 
 @pytest.mark.usefixtures("missing")
