@@ -6,19 +6,18 @@ near it. Strategies 2 and 4 (one width a kind, hardware threads) belong to a lat
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import SpecError
-from simsched.policy import Policy, Start
+from simsched.policy import CandidateRule, Policy
 
 if TYPE_CHECKING:
     from simsched.costs import TaskCosts
-    from simsched.policy import Problem, View
+    from simsched.policy import Problem
 
 #: Tasks whose candidates are worked out at a time: bounds the memory for a million tasks.
 CHUNK = 1 << 14
@@ -28,12 +27,8 @@ CHUNK = 1 << 14
 class CoRun(Policy):
     """Start what fits the idle cores and does not outlast the running tasks, fewest threads first.
 
-    When cores idle, every ready task offers its fastest widths. Of all offers that fit the idle cores and would finish
-    no later than the last of the running tasks, the one with the fewest threads starts (ties: the lower task index).
-    If there is none, the most time-consuming ready task starts, at the fastest of its widths that fits; if none of its
-    widths fits, the next most time-consuming, and if nothing fits, cores idle until the next completion.
-
-    A layout `kxw` caps it: at most k tasks at once, at most w cores each.
+    Every ready task offers its fastest widths; `CandidateRule` says which offer is taken. A layout `kxw` caps it: at
+    most k tasks at once, at most w cores each.
 
     Parameters
     ----------
@@ -63,7 +58,7 @@ class CoRun(Policy):
         if problem.layout is not None:
             most, widest = problem.layout.executors, min(problem.layout.width, widest)
         widths, seconds = candidate_widths(problem.costs, widest, self.interval, self.candidates)
-        return _Prepared(self.candidates, self.interval, most, widths.tolist(), seconds.tolist())
+        return CandidateRule(widths, seconds, most)
 
 
 def candidate_widths(
@@ -84,41 +79,3 @@ def candidate_widths(
         widths[start : start + CHUNK] = tried[fastest]
         seconds[start : start + CHUNK] = np.take_along_axis(table, fastest, axis=1)
     return widths, seconds
-
-
-@dataclass(frozen=True)
-class _Prepared(CoRun):
-    """`CoRun` with the candidates of one graph."""
-
-    most: int = 0
-    widths: list[list[int]] = field(default_factory=list, repr=False)
-    seconds: list[list[float]] = field(default_factory=list, repr=False)
-
-    def decide(self, view: View) -> Iterable[Start]:
-        """Return the one task to start next, if any."""
-        idle = len(view.idle_cores)
-        if not idle or not view.ready or len(view.running) >= self.most:
-            return ()
-        offer = self._beside(view, idle) if view.running else None
-        offer = offer or self._longest(view, idle)
-        return (Start(offer[0], offer[1]),) if offer else ()
-
-    def _beside(self, view: View, idle: int) -> tuple[int, int] | None:
-        """Return (task, width) of the fewest threads that fits and does not outlast the running tasks."""
-        last, now = max(running.finish_s for running in view.running), view.now_s
-        offers = (
-            (width, task)
-            for task in view.ready
-            for width, seconds in zip(self.widths[task], self.seconds[task], strict=True)
-            if width <= idle and now + seconds <= last
-        )
-        width, task = min(offers, default=(0, -1))
-        return (task, width) if width else None
-
-    def _longest(self, view: View, idle: int) -> tuple[int, int] | None:
-        """Return (task, width) of the most time-consuming ready task that fits."""
-        offers = ((self.seconds[task][0], task) for task in view.ready if min(self.widths[task]) <= idle)
-        _, task = max(offers, key=lambda offer: (offer[0], -offer[1]), default=(0.0, -1))
-        if task < 0:
-            return None
-        return task, next(width for width in self.widths[task] if width <= idle)

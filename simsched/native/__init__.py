@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from simsched.errors import NativeMissingWarning
 
@@ -34,6 +34,49 @@ class Core(Protocol):
         weights: npt.NDArray[np.float64],
     ) -> npt.NDArray[np.float64]:
         """See `simsched.graph.longest_path.longest_path`."""
+        ...
+
+    def replay_list(
+        self,
+        indptr: npt.NDArray[np.int64],
+        indices: npt.NDArray[np.int32],
+        seconds: npt.NDArray[np.float64],
+        discipline: str,
+        position: npt.NDArray[np.int32],
+        executors: int,
+        delay_s: float,
+        per_poller_s: float,
+        progress: object,
+    ) -> tuple[Any, ...]:
+        """See `simsched.replay.native_engine`."""
+        ...
+
+    def replay_corun(
+        self,
+        indptr: npt.NDArray[np.int64],
+        indices: npt.NDArray[np.int32],
+        widths: npt.NDArray[np.int32],
+        seconds: npt.NDArray[np.float64],
+        noise: npt.NDArray[np.float64],
+        candidates: int,
+        most: int,
+        cores: int,
+        cores_per_tile: int,
+        dispatch_s: float,
+        resize_s: float,
+        progress: object,
+    ) -> tuple[Any, ...]:
+        """See `simsched.replay.native_engine`."""
+        ...
+
+    def replay_callback(
+        self,
+        indptr: npt.NDArray[np.int64],
+        indices: npt.NDArray[np.int32],
+        chooser: object,
+        progress: object,
+    ) -> tuple[Any, ...]:
+        """See `simsched.replay.native_engine`."""
         ...
 
 

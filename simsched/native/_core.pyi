@@ -25,3 +25,88 @@ def longest_path(
     indptr: int64 (n + 1,); indices: int32 (m,); order: int32 (n,), every neighbour before its node;
     weights: float64 (n,). Nothing is copied or converted; arrays that do not fit raise.
     """
+
+def replay_list(
+    indptr: Annotated[
+        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    seconds: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    discipline: str,
+    position: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    executors: int,
+    delay_s: float,
+    per_poller_s: float,
+    progress: object | None,
+) -> tuple:
+    """
+    Replay a static policy without calling Python.
+
+    indptr: int64 (n + 1,), indices: int32 (m,): successors; seconds: float64 (n,), of each task on an
+    executor; discipline: rank, fifo or lifo; position: int32 (n,), a permutation, for rank; executors: how
+    many; delay_s: seconds a start costs, and per_poller_s what every further idle executor adds; progress:
+    None, or called now and then with the number of tasks finished since its last call.
+
+    Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), executor and start
+    order (int32 (n,)). Runs without the interpreter's lock. Nothing is copied or converted; arrays that do
+    not fit raise.
+    """
+
+def replay_corun(
+    indptr: Annotated[
+        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    widths: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    seconds: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    noise: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    candidates: int,
+    most: int,
+    cores: int,
+    cores_per_tile: int,
+    dispatch_s: float,
+    resize_s: float,
+    progress: object | None,
+) -> tuple:
+    """
+    Replay co-running by candidate widths without calling Python.
+
+    indptr, indices, progress: as in replay_list; widths: int32 (n * candidates,), seconds: float64
+    (n * candidates,): of each task the widths it offers and their estimated seconds, the fastest first;
+    noise: float64 (n,), factor on what really passes, or empty; most: tasks at once; cores, cores_per_tile:
+    the machine's; dispatch_s, resize_s: seconds of a start, and of a team that changes size.
+
+    Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), team, executor and
+    start order (int32 (n,)), and the teams' cores as indptr (int64) and indices (int32).
+    """
+
+def replay_callback(
+    indptr: Annotated[
+        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    chooser: object,
+    progress: object | None,
+) -> tuple:
+    """
+    Replay a policy written in Python.
+
+    chooser: has released(tasks, now_s), finished(task) and next(now_s), which returns a Decision or None.
+    Holds the interpreter's lock; its time is that of the calls. Returns as replay_corun, without teams.
+    """

@@ -101,10 +101,10 @@ class Decider:
             return None
         return self._carried_out(self._decided.popleft())
 
-    def stuck(self, now_s: float) -> Exception:
+    def stuck(self) -> Exception:
         """Return the error that says which tasks the policy never started."""
         return PolicyError(
-            f"policy {self._plan.spec} started nothing at {now_s:.9g} s, with {len(self._ready)} ready tasks, "
+            f"policy {self._plan.spec} started nothing at {self._now_s:.9g} s, with {len(self._ready)} ready tasks, "
             f"{len(self._idle)} idle cores and nothing running: {self._story(self._ready[0])}"
         )
 

@@ -49,9 +49,9 @@ class Lister:
         self._executor_of[task] = executor
         return Decision(task, executor, executor, self._seconds[task], delay)
 
-    def stuck(self, now_s: float) -> Exception:
+    def stuck(self) -> Exception:
         """Return an error that cannot happen while graphs are acyclic."""
-        return EngineError(f"the replay stopped at {now_s} s with tasks left; this is a bug in simsched")
+        return EngineError("the replay stopped with tasks left; this is a bug in simsched")
 
     def teams(self) -> Csr:
         """Return the executors' cores."""

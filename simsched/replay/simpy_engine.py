@@ -8,7 +8,7 @@ last of them settles the instant, so that all completions come before any decisi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import simpy
@@ -19,7 +19,10 @@ from simsched.replay.decider import Decider
 from simsched.replay.decision import Decision
 from simsched.replay.lister import Lister
 from simsched.replay.plan import Plan, StaticPlan
-from simsched.schedule import Schedule
+from simsched.replay.result import Times, schedule_of
+
+if TYPE_CHECKING:
+    from simsched.schedule import Schedule
 
 PROGRESS_EVERY = 4096
 
@@ -39,7 +42,7 @@ class Chooser(Protocol):
         """Return the next decision, or None to wait for the next completion."""
         ...
 
-    def stuck(self, now_s: float) -> Exception:
+    def stuck(self) -> Exception:
         """Return the error that says why nothing runs although tasks are left."""
         ...
 
@@ -57,26 +60,16 @@ def replay(plan: Plan, progress: Callable[[int], object] | None = None) -> Sched
     chooser: Chooser = Lister(plan) if isinstance(plan, StaticPlan) else Decider(plan)
     run = _Run(plan, chooser, progress)
     run.go()
-    problem = plan.problem
     teams, team = chooser.teams(), np.asarray(run.team, np.int32)
-    return Schedule(
-        graph=problem.graph,
+    times = Times(
         ready_s=np.asarray(run.ready_s, np.float64),
         start_s=np.asarray(run.start_s, np.float64),
         finish_s=np.asarray(run.finish_s, np.float64),
-        teams=teams,
         team=team,
         executor=np.asarray(run.executor, np.int32),
-        start_order=np.asarray(run.order, np.int32),
-        alone_s=chooser.alone(teams.degrees()[team] if len(team) else team),
-        n_cores=problem.machine.n_cores,
-        machine=problem.machine,
-        policy=plan.policy if isinstance(plan, StaticPlan) else plan.spec,
-        layout=str(problem.layout or ""),
-        engine="simpy",
-        seed=problem.seed,
-        notes=problem.costs.notes,
+        order=np.asarray(run.order, np.int32),
     )
+    return schedule_of(plan, times, teams, chooser.alone(teams.degrees()[team]), "simpy")
 
 
 class _Run:
@@ -109,7 +102,7 @@ class _Run:
         self.decide()
         self.env.run()
         if self.n_done < len(self.waiting):
-            raise self.chooser.stuck(self.env.now)
+            raise self.chooser.stuck()
         self.tell()
 
     def tell(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from simsched.errors import EngineError, LayoutError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
-from simsched.native import HOW_TO_GET, core, find
+from simsched.native import core
 from simsched.policy import Layout, Policy, Problem, RankPolicy
 from simsched.policy import policy as policy_of
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
@@ -99,12 +100,13 @@ def _noise(problem: Problem, sigma: float) -> np.ndarray[tuple[int], np.dtype[np
 
 
 def _engine(name: str) -> Callable[[Plan, Callable[[int], object] | None], Schedule]:
-    if name == "native":
-        reason = "the compiled module does not replay yet" if find() else f"it is not built; {HOW_TO_GET}"
-        raise EngineError(f"engine 'native': {reason}. Use engine='simpy' or 'auto'")
-    if name not in ("auto", "simpy"):
-        raise EngineError(f"there is no engine {name!r}; there are auto, simpy and native")
-    core()  # says once, if it must, that the compiled module is missing
-    from simsched.replay.simpy_engine import replay
+    if name not in get_args(Engine):
+        raise EngineError(f"there is no engine {name!r}; there are {', '.join(get_args(Engine))}")
+    # core() says once, if it must, that the compiled module is missing.
+    if name == "native" or (name == "auto" and core() is not None):
+        from simsched.replay import native_engine
 
-    return replay
+        return native_engine.replay
+    from simsched.replay import simpy_engine
+
+    return simpy_engine.replay

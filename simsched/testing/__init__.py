@@ -5,6 +5,7 @@
 """
 
 from simsched.testing.conformance import check_policy
+from simsched.testing.equivalence import check_engines
 from simsched.testing.invariants import (
     check_bounds,
     check_cores,
@@ -17,6 +18,7 @@ from simsched.testing.invariants import (
 __all__ = [
     "check_bounds",
     "check_cores",
+    "check_engines",
     "check_graham",
     "check_policy",
     "check_precedence",

@@ -4,6 +4,7 @@ import numpy as np
 
 import simsched as ss
 from simsched.policies.corun import candidate_widths
+from simsched.policy import CandidateRule, Running
 
 
 def costs(serial=0.0):
@@ -22,8 +23,6 @@ def test_the_papers_example():
 
     Concurrency control, Sec. III-D, strategy 3. Here as a view with just these numbers.
     """
-    from simsched.policies.corun import _Prepared
-    from simsched.policy import Running
 
     class View:
         now_s = 10.0
@@ -31,9 +30,8 @@ def test_the_papers_example():
         running = (Running(0, tuple(range(48)), 11.9),)
         idle_cores = tuple(range(48, 68))
 
-    offers = {4: ([20, 18, 16], [1.3, 1.5, 2.1])}
-    policy = _Prepared(3, 2, 68, {t: o[0] for t, o in offers.items()}, {t: o[1] for t, o in offers.items()})
-    assert list(policy.decide(View())) == [ss.Start(4, 18)]
+    widths, seconds = np.full((5, 3), [20, 18, 16], np.int32), np.full((5, 3), [1.3, 1.5, 2.1])
+    assert list(CandidateRule(widths, seconds, most=68).decide(View())) == [ss.Start(4, 18)]
 
 
 def test_equal_tasks_run_side_by_side():

@@ -9,11 +9,7 @@ FORK = [(0, 1), (0, 2)]
 JOIN = [(0, 2), (1, 2)]
 
 
-def replay(seconds, edges, policy="critical-path", machine="generic[cores=2]", **options):
-    return ss.simulate(ss.TaskGraph.from_edges(seconds, edges), machine, policy, **options)
-
-
-def test_join():
+def test_join(replay):
     """0 (1 s) and 1 (2 s) start at 0 on two cores; 2 (3 s) waits for 1: 2 + 3 = 5 s."""
     schedule = replay([1, 2, 3], JOIN)
     assert schedule.start_s.tolist() == [0, 0, 2]
@@ -23,7 +19,7 @@ def test_join():
     assert schedule.utilization == (1 + 2 + 3) / (2 * 5)
 
 
-def test_fork():
+def test_fork(replay):
     """0 (1 s), then 1 (2 s) and 2 (3 s) side by side: 1 + 3 = 4 s; 2 has the higher level and takes executor 0."""
     schedule = replay([1, 2, 3], FORK)
     assert schedule.start_s.tolist() == [0, 1, 1]
@@ -32,14 +28,14 @@ def test_fork():
     assert schedule.start_order.tolist() == [0, 2, 1]
 
 
-def test_one_core_takes_the_sum():
+def test_one_core_takes_the_sum(replay):
     """1 + 2 + 3 = 6 s, the longer of 1 and 2 first."""
     schedule = replay([1, 2, 3], FORK, machine="generic[cores=1]")
     assert schedule.makespan_s == 6
     assert schedule.start_order.tolist() == [0, 2, 1]
 
 
-def test_critical_path_goes_first_and_fifo_does_not():
+def test_critical_path_goes_first_and_fifo_does_not(replay):
     """Tasks 0, 1 (1 s each) and the chain 2 -> 3 (1 + 2 s) on two cores.
 
     Critical path: 2 (level 3) and 0 start at 0; 3 and 1 start at 1; 3 ends at 3 s. FIFO: 0 and 1 start at 0, 2 at 1,
@@ -52,13 +48,13 @@ def test_critical_path_goes_first_and_fifo_does_not():
     assert fifo.start_s.tolist() == [0, 0, 1, 2]
 
 
-def test_wavefront_takes_the_lower_depth():
+def test_wavefront_takes_the_lower_depth(replay):
     """Chain 0 -> 1 and tasks 2, 3, one second each, on one core: depth 0 is 0, 2, 3; depth 1 is 1."""
     schedule = replay([1, 1, 1, 1], [(0, 1)], "wavefront", "generic[cores=1]")
     assert schedule.start_order.tolist() == [0, 2, 3, 1]
 
 
-def test_ties_go_to_the_lower_index():
+def test_ties_go_to_the_lower_index(replay):
     """Four equal tasks on two cores: 0, 1 at 0 s, then 2, 3 at 1 s."""
     schedule = replay([1, 1, 1, 1], [])
     assert schedule.start_order.tolist() == [0, 1, 2, 3]
@@ -66,7 +62,7 @@ def test_ties_go_to_the_lower_index():
     assert schedule.executor.tolist() == [0, 1, 0, 1]
 
 
-def test_all_completions_of_an_instant_come_before_the_decision():
+def test_all_completions_of_an_instant_come_before_the_decision(replay):
     """0 and 1 (1 s) end together at 1 s and release 2 (by 0, level 1) and 3 (by 1, level 5), on executor 0 of two.
 
     If completions were handled one by one, 2 would start first, on executor 0.
@@ -76,20 +72,20 @@ def test_all_completions_of_an_instant_come_before_the_decision():
     assert schedule.executor[3] == 0
 
 
-def test_lifo():
+def test_lifo(replay):
     """One core, 0 (1 s) first: it releases 3 and 4, which overtake 1 and 2, lower index first."""
     schedule = replay([1] * 5, [(0, 3), (0, 4)], "fifo[order=lifo]", "generic[cores=1]")
     assert schedule.start_order.tolist() == [0, 3, 4, 1, 2]
 
 
-def test_zero_durations_chain_through_one_instant():
+def test_zero_durations_chain_through_one_instant(replay):
     """0 -> 1 -> 2 of 0, 0 and 1 s: all start at 0."""
     schedule = replay([0, 0, 1], [(0, 1), (1, 2)])
     assert schedule.start_s.tolist() == [0, 0, 0]
     assert schedule.makespan_s == 1
 
 
-def test_empty_graph():
+def test_empty_graph(replay):
     schedule = replay([], [])
     assert schedule.makespan_s == 0
     assert schedule.utilization == 0
@@ -97,13 +93,13 @@ def test_empty_graph():
     assert schedule.metrics()["max_corunning"] == 0
 
 
-def test_more_executors_than_tasks():
+def test_more_executors_than_tasks(replay):
     schedule = replay([1], [], machine="generic[cores=64]")
     assert schedule.makespan_s == 1
     assert schedule.utilization == 1 / 64
 
 
-def test_central_dispatch_is_serial():
+def test_central_dispatch_is_serial(replay):
     """Dispatch takes 0.5 s a start. 0, 1 and 2 (1 s each) on three cores start at 0.5, 1.0 and 1.5 s; end 2.5 s."""
     runtime = ss.RuntimeProfile(dispatch_s=0.5)
     schedule = replay([1, 1, 1], [], machine="generic[cores=3]", runtime=runtime)
@@ -112,7 +108,7 @@ def test_central_dispatch_is_serial():
     assert schedule.makespan_s == 2.0
 
 
-def test_central_dispatch_sees_what_happened_meanwhile():
+def test_central_dispatch_sees_what_happened_meanwhile(replay):
     """One core, dispatch 1 s: 0 (level 3) starts at 1 and ends at 2; its follower 1 (2 s) is dispatched from 2 to 3."""
     runtime = ss.RuntimeProfile(dispatch_s=1.0)
     schedule = replay([1, 2], [(0, 1)], machine="generic[cores=1]", runtime=runtime)
@@ -120,7 +116,7 @@ def test_central_dispatch_sees_what_happened_meanwhile():
     assert schedule.finish_s.tolist() == [2, 5]
 
 
-def test_shared_queue_pops_cost_more_with_more_pollers():
+def test_shared_queue_pops_cost_more_with_more_pollers(replay):
     """Pop 1 s plus 0.5 s a further poller, three cores, three tasks of 10 s.
 
     First pop: 3 idle, 1 + 2 x 0.5 = 2 s. Second: 2 idle, 1.5 s, at 3.5. Third: 1 idle, 1 s, at 4.5.
@@ -130,7 +126,7 @@ def test_shared_queue_pops_cost_more_with_more_pollers():
     assert schedule.start_s.tolist() == [2.0, 3.5, 4.5]
 
 
-def test_completion_at_the_instant_of_a_dispatch_is_handled_before_the_decision():
+def test_completion_at_the_instant_of_a_dispatch_is_handled_before_the_decision(replay):
     """Dispatch takes 1 s; two cores.
 
     0 (1 s) runs from 1 to 2, when the dispatch of 1 (9 s) ends. 2 (8 s), released by 0, has a higher level than 3, must
@@ -142,7 +138,7 @@ def test_completion_at_the_instant_of_a_dispatch_is_handled_before_the_decision(
     assert schedule.start_s.tolist() == [1, 2, 3, 12]
 
 
-def test_layout_width_uses_the_cost_curve():
+def test_layout_width_uses_the_cost_curve(replay):
     """A 1 s task with half of it serial takes 0.5 + 0.5 / 4 = 0.625 s on four cores."""
     costs = ss.CostModel(default=ss.Curve(serial_share=0.5))
     schedule = replay([1], [], machine="generic[cores=4]", layout="1x4", costs=costs)
@@ -150,7 +146,7 @@ def test_layout_width_uses_the_cost_curve():
     assert schedule.cores(0).tolist() == [0, 1, 2, 3]
 
 
-def test_resized_teams_pay():
+def test_resized_teams_pay(replay):
     """Half of the work is serial, a resize costs 0.25 s; two cores.
 
     0 runs on both cores: 0.5 + 0.5 / 2 = 0.75 s. 1 runs on one of them: a team of another size, 1 + 0.25 s.
@@ -167,7 +163,7 @@ def test_resized_teams_pay():
     assert schedule.finish_s.tolist() == [0.75, 0.75 + 1 + 0.25]
 
 
-def test_scatter_takes_one_core_of_every_tile():
+def test_scatter_takes_one_core_of_every_tile(replay):
     """Two tiles of two cores, two executors of one: cores 0 and 2."""
     schedule = replay(
         [1, 1],
@@ -180,34 +176,36 @@ def test_scatter_takes_one_core_of_every_tile():
     assert [schedule.cores(t).tolist() for t in (0, 1)] == [[0], [2]]
 
 
-def test_noise_and_random_order_come_from_the_seed():
+def test_noise_and_random_order_come_from_the_seed(engine):
     graph = ss.TaskGraph.from_edges(np.ones(50))
     costs = ss.CostModel(noise=0.3)
     runs = [
-        ss.simulate(graph, "generic[cores=4]", "fifo[order=random]", costs=costs, seed=s) for s in (1, 1, 2)
+        ss.simulate(graph, "generic[cores=4]", "fifo[order=random]", costs=costs, engine=engine, seed=s)
+        for s in (1, 1, 2)
     ]
     assert runs[0].finish_s.tobytes() == runs[1].finish_s.tobytes()
     assert runs[0].finish_s.tobytes() != runs[2].finish_s.tobytes()
     busy = runs[0].finish_s - runs[0].start_s
     assert 0.15 < np.log(busy).std() < 0.45
     # The noise belongs to the task, whatever the policy.
-    other = ss.simulate(graph, "generic[cores=2]", "critical-path", costs=costs, seed=1)
+    other = ss.simulate(graph, "generic[cores=2]", "critical-path", costs=costs, engine=engine, seed=1)
     np.testing.assert_allclose(other.finish_s - other.start_s, busy, rtol=1e-12)
 
 
-def test_estimates_carry_no_noise():
+def test_estimates_carry_no_noise(engine):
     """Under noise the critical path is still ranked by the estimates: the order of equal tasks is by index."""
     schedule = ss.simulate(
         ss.TaskGraph.from_edges(np.ones(20)),
         "generic[cores=1]",
         "critical-path",
+        engine=engine,
         costs=ss.CostModel(noise=1.0),
     )
     assert schedule.start_order.tolist() == list(range(20))
 
 
 @pytest.mark.parametrize("policy", ["sequential", "fifo", "critical-path", "corun", "wavefront"])
-def test_disconnected_and_chain(policy):
+def test_disconnected_and_chain(policy, replay):
     """A chain takes its sum under every policy, and the machine has room for the rest beside it or after it."""
     schedule = replay([1, 1, 1, 0.5], [(0, 1), (1, 2)], policy, "generic[cores=1]")
     assert schedule.makespan_s == 3.5

@@ -20,13 +20,13 @@ STATIC = [
 
 
 @pytest.mark.parametrize("policy", STATIC)
-def test_static_policies(policy):
-    check_policy(policy, work_conserving=True)
+def test_static_policies(policy, engine):
+    check_policy(policy, work_conserving=True, examples=60, engine=engine)
 
 
 @pytest.mark.parametrize("policy", ["corun", "corun[candidates=1,interval=3]"])
-def test_dynamic_policies(policy):
-    check_policy(policy)
+def test_dynamic_policies(policy, engine):
+    check_policy(policy, examples=60, engine=engine)
 
 
 class Greedy(ss.Policy):
@@ -39,8 +39,8 @@ class Greedy(ss.Policy):
             yield ss.Start(view.ready[-1], width=(len(view.idle_cores) + 1) // 2)
 
 
-def test_a_users_policy_runs_through_the_suite():
-    check_policy(Greedy, examples=50)
+def test_a_users_policy_runs_through_the_suite(engine):
+    check_policy(Greedy, examples=50, engine=engine)
 
 
 class Lazy(ss.Policy):

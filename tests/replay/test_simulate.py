@@ -4,19 +4,21 @@ import numpy as np
 import pytest
 
 import simsched as ss
+from simsched import native
 from simsched.errors import EngineError, LayoutError, MachineError, PolicyError, SpecError
+from simsched.replay import native_engine
 
 GRAPH = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], names=["a", "b", "c"])
 
 
-def act(*starts):
+def act(engine, *starts):
     class Acting(ss.Policy):
         name = "acting"
 
         def decide(self, view):
             return starts
 
-    return ss.simulate(GRAPH, "generic[cores=2]", Acting)
+    return ss.simulate(GRAPH, "generic[cores=2]", Acting, engine=engine)
 
 
 @pytest.mark.parametrize(
@@ -37,12 +39,12 @@ def act(*starts):
         ([], "started nothing at 0 s, with 2 ready tasks, 2 idle cores and nothing running: task 0"),
     ],
 )
-def test_impossible_actions_tell_the_story(starts, says):
+def test_impossible_actions_tell_the_story(engine, starts, says):
     with pytest.raises(PolicyError, match=says):
-        act(*starts)
+        act(engine, *starts)
 
 
-def test_view_shows_the_state():
+def test_view_shows_the_state(engine):
     seen = []
 
     class Looking(ss.Policy):
@@ -53,7 +55,7 @@ def test_view_shows_the_state():
             assert view.problem.machine.n_cores == 2
             return [ss.Start(task) for task in view.ready][:1]
 
-    ss.simulate(GRAPH, "generic[cores=2]", Looking)
+    ss.simulate(GRAPH, "generic[cores=2]", Looking, engine=engine)
     assert seen == [(0.0, (0, 1), 2, []), (0.0, (1,), 1, [0]), (1.0, (2,), 1, [1])]
 
 
@@ -106,12 +108,16 @@ def test_bad_ranks(rank):
         ss.simulate(GRAPH, "generic", Bad)
 
 
-def test_engines():
-    assert ss.simulate(GRAPH, "generic", "fifo", engine="auto").engine == "simpy"
-    with pytest.raises(EngineError, match=r"'native'.*Use engine='simpy'"):
-        ss.simulate(GRAPH, "generic", "fifo", engine="native")
-    with pytest.raises(EngineError, match="no engine 'fast'"):
+def test_engines(monkeypatch):
+    assert ss.simulate(GRAPH, "generic", "fifo", engine="simpy").engine == "simpy"
+    assert ss.simulate(GRAPH, "generic", "fifo").engine == ("native" if native.find() else "simpy")
+    with pytest.raises(EngineError, match="no engine 'fast'; there are auto, simpy, native"):
         ss.simulate(GRAPH, "generic", "fifo", engine="fast")
+    monkeypatch.setattr(native_engine, "find", lambda: None)
+    with pytest.raises(
+        EngineError, match=r"'native': it is not built; install a C\+\+ compiler.*Use engine='simpy'"
+    ):
+        ss.simulate(GRAPH, "generic", "fifo", engine="native")
 
 
 @pytest.mark.parametrize(
@@ -129,10 +135,10 @@ def test_default_layouts(policy, machine, layout):
     assert ss.simulate(GRAPH, machine, policy).layout == layout
 
 
-def test_corun_layout_is_a_cap():
+def test_corun_layout_is_a_cap(engine):
     """Six MatMuls on 16 cores capped at 2x4: never more than two at once, never wider than four."""
     graph = ss.TaskGraph.from_edges([1.0] * 6, kinds="MatMul")
-    schedule = ss.simulate(graph, "generic[cores=16]", "corun", "2x4")
+    schedule = ss.simulate(graph, "generic[cores=16]", "corun", "2x4", engine=engine)
     assert schedule.metrics()["max_corunning"] == 2
     assert schedule.widths.max() == 4
 
@@ -149,11 +155,12 @@ def test_user_rank_policy():
     assert schedule.start_order.tolist() == [1, 0, 2]
 
 
-def test_progress_counts_every_task():
-    graph = ss.TaskGraph.from_edges(np.ones(10_000))
+def test_progress_counts_every_task(engine):
+    graph = ss.TaskGraph.from_edges(np.ones(100_000))
     seen = []
-    ss.simulate(graph, "generic", "fifo", progress=seen.append)
-    assert sum(seen) == 10_000
+    ss.simulate(graph, "generic", "fifo", engine=engine, progress=seen.append)
+    assert sum(seen) == 100_000
+    assert len(seen) > 1
 
 
 def test_graph_is_not_changed_and_cannot_be():

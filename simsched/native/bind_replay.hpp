@@ -1,0 +1,10 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace simsched {
+
+// Adds replay_list, replay_corun and replay_callback to the module.
+void bind_replay(nanobind::module_ &m);
+
+} // namespace simsched

@@ -1,0 +1,145 @@
+#include "corun.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace simsched {
+
+namespace {
+
+void check(const CorunInput &in, std::size_t n) {
+    if (in.cores == 0 || in.cores_per_tile == 0 || in.cores % in.cores_per_tile || in.candidates == 0 ||
+        in.most == 0)
+        throw std::invalid_argument("cores are whole tiles; at least one core, candidate and task at once");
+    if (in.widths.size() != n * in.candidates || in.seconds.size() != n * in.candidates ||
+        (!in.noise.empty() && in.noise.size() != n))
+        throw std::invalid_argument("widths and seconds need one row a task, noise one entry or none");
+    for (const auto width : in.widths)
+        if (width < 1 || static_cast<std::size_t>(width) > in.cores)
+            throw std::invalid_argument("a candidate width is not one of the machine's");
+    for (const auto seconds : in.seconds)
+        if (!(seconds >= 0) || std::isinf(seconds))
+            throw std::invalid_argument("seconds must be zero or more, and finite");
+    for (const auto factor : in.noise)
+        if (!(factor >= 0) || std::isinf(factor))
+            throw std::invalid_argument("noise must be zero or more, and finite");
+}
+
+} // namespace
+
+Corun::Corun(const CorunInput &input, std::size_t n)
+    : in_((check(input, n), input)), ready_(n), lanes_(input.cores, true),
+      cores_(input.cores, input.cores_per_tile), runs_(n), lane_of_(n), team_of_(n), last_width_(input.cores),
+      narrowest_(n) {
+    for (std::size_t task = 0; task < n; ++task) {
+        const auto row = in_.widths.subspan(task * in_.candidates, in_.candidates);
+        narrowest_[task] = *std::min_element(row.begin(), row.end());
+    }
+}
+
+void Corun::release(std::span<const std::int32_t> tasks, double) {
+    for (const auto task : tasks)
+        ready_.insert(static_cast<std::size_t>(task));
+}
+
+void Corun::finished(std::int32_t task) {
+    const auto t = static_cast<std::size_t>(task);
+    cores_.give_back(*teams_[static_cast<std::size_t>(team_of_[t])]);
+    lanes_.insert(static_cast<std::size_t>(lane_of_[t]));
+    runs_[t] = 0;
+    --n_running_;
+}
+
+bool Corun::next(double now, Decision &decision) {
+    if (!cores_.idle() || ready_.empty() || n_running_ >= in_.most)
+        return false;
+    Offer offer;
+    if (n_running_)
+        offer = beside(now);
+    if (offer.task < 0)
+        offer = longest();
+    if (offer.task < 0)
+        return false;
+    const auto t = static_cast<std::size_t>(offer.task);
+    ready_.erase(t);
+    cores_.take(static_cast<std::size_t>(offer.width), team_);
+    const double resized = resize(team_);
+    const double estimate = offer.seconds + resized;
+    decision.task = offer.task;
+    decision.team = team_of_[t] = interned(team_);
+    decision.executor = lane_of_[t] = static_cast<std::int32_t>(lanes_.take_first());
+    decision.seconds = in_.noise.empty() ? estimate : offer.seconds * in_.noise[t] + resized;
+    decision.delay_s = in_.dispatch_s;
+    ends_.emplace(now + in_.dispatch_s + estimate, offer.task);
+    runs_[t] = 1;
+    ++n_running_;
+    return true;
+}
+
+// Of all offers that fit the idle cores and end no later than the last of the running tasks, the one of the
+// fewest threads; ties to the lower index.
+Corun::Offer Corun::beside(double now) {
+    while (!runs_[static_cast<std::size_t>(ends_.top().second)])
+        ends_.pop();
+    const double last = ends_.top().first;
+    const auto idle = static_cast<std::int32_t>(cores_.idle());
+    Offer best;
+    ready_.each([&](std::size_t t) {
+        for (std::size_t i = t * in_.candidates; i < (t + 1) * in_.candidates; ++i)
+            if (in_.widths[i] <= idle && now + in_.seconds[i] <= last &&
+                (best.task < 0 || in_.widths[i] < best.width))
+                best = {static_cast<std::int32_t>(t), in_.widths[i], in_.seconds[i]};
+        return best.width != 1;
+    });
+    return best;
+}
+
+// The ready task that takes longest of those with a width that fits, at the fastest of these; ties to the
+// lower index.
+Corun::Offer Corun::longest() const {
+    const auto idle = static_cast<std::int32_t>(cores_.idle());
+    Offer best;
+    ready_.each([&](std::size_t t) {
+        const double seconds = in_.seconds[t * in_.candidates];
+        if (narrowest_[t] <= idle && (best.task < 0 || seconds > best.seconds))
+            best = {static_cast<std::int32_t>(t), 0, seconds};
+        return true;
+    });
+    if (best.task < 0)
+        return best;
+    auto i = static_cast<std::size_t>(best.task) * in_.candidates;
+    while (in_.widths[i] > idle)
+        ++i;
+    return {best.task, in_.widths[i], in_.seconds[i]};
+}
+
+double Corun::resize(const std::vector<std::int32_t> &team) {
+    const auto width = static_cast<std::int32_t>(team.size());
+    bool changed = false;
+    for (const auto core : team) {
+        auto &last = last_width_[static_cast<std::size_t>(core)];
+        changed |= last != 0 && last != width;
+        last = width;
+    }
+    return changed ? in_.resize_s : 0.0;
+}
+
+std::int32_t Corun::interned(const std::vector<std::int32_t> &team) {
+    const auto [place, fresh] = ids_.try_emplace(team, static_cast<std::int32_t>(teams_.size()));
+    if (fresh)
+        teams_.push_back(&place->first);
+    return place->second;
+}
+
+std::pair<std::vector<std::int64_t>, std::vector<std::int32_t>> Corun::teams() const {
+    std::vector<std::int64_t> indptr{0};
+    std::vector<std::int32_t> cores;
+    for (const auto *team : teams_) {
+        cores.insert(cores.end(), team->begin(), team->end());
+        indptr.push_back(static_cast<std::int64_t>(cores.size()));
+    }
+    return {indptr, cores};
+}
+
+} // namespace simsched

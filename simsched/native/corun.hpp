@@ -1,0 +1,62 @@
+#pragma once
+
+#include "cores.hpp"
+#include "ordered_set.hpp"
+#include "replay.hpp"
+
+#include <cstdint>
+#include <map>
+#include <queue>
+#include <span>
+#include <utility>
+#include <vector>
+
+// Co-running by candidate widths: the twin of CandidateRule in simsched/policy/candidates.py, carried out as
+// simsched/replay/decider.py does.
+
+namespace simsched {
+
+struct CorunInput {
+    std::span<const std::int32_t> widths; // (n, candidates), the fastest first
+    std::span<const double> seconds;      // (n, candidates), estimates
+    std::span<const double> noise;        // (n,), factor on what really passes; empty for none
+    std::size_t candidates, most, cores, cores_per_tile;
+    double dispatch_s, resize_s;
+};
+
+class Corun {
+  public:
+    // Throws std::invalid_argument on widths or sizes that are impossible.
+    Corun(const CorunInput &input, std::size_t n);
+
+    void release(std::span<const std::int32_t> tasks, double);
+    void finished(std::int32_t task);
+    bool next(double now, Decision &decision);
+
+    // Every distinct team in order of first use: where its cores begin, and the cores.
+    std::pair<std::vector<std::int64_t>, std::vector<std::int32_t>> teams() const;
+
+  private:
+    struct Offer {
+        std::int32_t task = -1;
+        std::int32_t width = 0;
+        double seconds = 0;
+    };
+    Offer beside(double now);
+    Offer longest() const;
+    double resize(const std::vector<std::int32_t> &team);
+    std::int32_t interned(const std::vector<std::int32_t> &team);
+
+    const CorunInput in_;
+    OrderedSet ready_, lanes_;
+    Cores cores_;
+    std::size_t n_running_ = 0;
+    std::vector<char> runs_;
+    std::priority_queue<std::pair<double, std::int32_t>>
+        ends_; // estimates; tasks no longer running are dropped late
+    std::vector<std::int32_t> lane_of_, team_of_, last_width_, team_, narrowest_;
+    std::map<std::vector<std::int32_t>, std::int32_t> ids_;
+    std::vector<const std::vector<std::int32_t> *> teams_;
+};
+
+} // namespace simsched

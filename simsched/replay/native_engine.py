@@ -1,0 +1,85 @@
+"""The front of the compiled engine: plans in, schedules out. Its rules are those of the SimPy engine, in C++."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.errors import EngineError
+from simsched.graph.adjacency import Csr
+from simsched.native import HOW_TO_GET, find
+from simsched.policy import CandidateRule
+from simsched.replay.decider import Decider
+from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
+from simsched.replay.result import Times, schedule_of
+
+if TYPE_CHECKING:
+    from simsched.native import Core
+    from simsched.schedule import Schedule
+
+Progress = Callable[[int], object] | None
+
+
+def replay(plan: Plan, progress: Progress = None) -> Schedule:
+    """Replay a plan and return its schedule.
+
+    Static policies and co-running by candidates never call Python. Any other policy is asked through a callback, which
+    costs as much as it does in the SimPy engine.
+
+    Raises
+    ------
+    EngineError
+        If the compiled module is missing.
+    """
+    native = find()
+    if native is None:
+        raise EngineError(f"engine 'native': it is not built; {HOW_TO_GET}. Use engine='simpy' or 'auto'")
+    if isinstance(plan, StaticPlan):
+        return _list(native, plan, progress)
+    if isinstance(plan.policy, CandidateRule):
+        return _corun(native, plan, plan.policy, progress)
+    return _callback(native, plan, progress)
+
+
+def _list(native: Core, plan: StaticPlan, progress: Progress) -> Schedule:
+    after, runtime = plan.problem.graph.successors, plan.runtime
+    shared = plan.queue == "shared"
+    done, ready_s, start_s, finish_s, executor, order = native.replay_list(
+        after.indptr, after.indices, plan.seconds, plan.discipline, plan.position, plan.executors.n,
+        runtime.pop_s if shared else runtime.dispatch_s, runtime.pop_per_poller_s if shared else 0.0, progress,
+    )  # fmt: skip
+    _require_all(done, plan)
+    times = Times(ready_s, start_s, finish_s, executor, executor, order)
+    return schedule_of(plan, times, plan.executors, plan.alone_s, "native")
+
+
+def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progress) -> Schedule:
+    problem, after = plan.problem, plan.problem.graph.successors
+    done, ready_s, start_s, finish_s, team, executor, order, indptr, indices = native.replay_corun(
+        after.indptr, after.indices, rule.widths.ravel(), rule.estimates_s.ravel(),
+        np.empty(0) if plan.noise is None else plan.noise, rule.widths.shape[1], rule.most,
+        problem.machine.n_cores, problem.machine.cores_per_tile, plan.runtime.dispatch_s,
+        plan.runtime.resize_s, progress,
+    )  # fmt: skip
+    _require_all(done, plan)
+    teams = Csr(indptr, indices)
+    times = Times(ready_s, start_s, finish_s, team, executor, order)
+    return schedule_of(plan, times, teams, problem.costs.seconds(teams.degrees()[team]), "native")
+
+
+def _callback(native: Core, plan: DynamicPlan, progress: Progress) -> Schedule:
+    after, decider = plan.problem.graph.successors, Decider(plan)
+    done, *columns = native.replay_callback(after.indptr, after.indices, decider, progress)
+    if done < plan.problem.graph.n_tasks:
+        raise decider.stuck()
+    times, teams = Times(*columns), decider.teams()
+    return schedule_of(plan, times, teams, decider.alone(teams.degrees()[times.team]), "native")
+
+
+def _require_all(done: int, plan: Plan) -> None:
+    if done < plan.problem.graph.n_tasks:
+        raise EngineError(
+            f"the replay ended after {done} of {plan.problem.graph.n_tasks} tasks; a bug in simsched"
+        )

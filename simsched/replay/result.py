@@ -1,0 +1,54 @@
+"""From an engine's columns to a `Schedule`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simsched.replay.plan import Plan, StaticPlan
+from simsched.schedule import Schedule
+
+if TYPE_CHECKING:
+    from simsched.graph.adjacency import Csr, Index
+    from simsched.graph.taskgraph import Seconds
+
+
+@dataclass(frozen=True)
+class Times:
+    """What an engine found out; one entry a task, `order` in order of starting.
+
+    Parameters
+    ----------
+    ready_s, start_s, finish_s : float64 arrays, shape (n,)
+    team, executor, order : int32 arrays, shape (n,)
+    """
+
+    ready_s: Seconds
+    start_s: Seconds
+    finish_s: Seconds
+    team: Index
+    executor: Index
+    order: Index
+
+
+def schedule_of(plan: Plan, times: Times, teams: Csr, alone_s: Seconds, engine: str) -> Schedule:
+    """Return the schedule of a replayed plan."""
+    problem = plan.problem
+    return Schedule(
+        graph=problem.graph,
+        ready_s=times.ready_s,
+        start_s=times.start_s,
+        finish_s=times.finish_s,
+        teams=teams,
+        team=times.team,
+        executor=times.executor,
+        start_order=times.order,
+        alone_s=alone_s,
+        n_cores=problem.machine.n_cores,
+        machine=problem.machine,
+        policy=plan.policy if isinstance(plan, StaticPlan) else plan.spec,
+        layout=str(problem.layout or ""),
+        engine=engine,
+        seed=problem.seed,
+        notes=problem.costs.notes,
+    )

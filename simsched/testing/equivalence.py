@@ -1,0 +1,104 @@
+"""Both engines on the same random cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
+
+from simsched.costs import CostModel, Curve
+from simsched.machine import RuntimeProfile
+from simsched.plugins import registered
+from simsched.policy import Policy, Start
+from simsched.policy import policy as policy_of
+from simsched.replay import simulate
+from simsched.testing import strategies as ours
+
+if TYPE_CHECKING:
+    from simsched.policy import View
+    from simsched.schedule import Schedule
+
+COLUMNS = ("ready_s", "start_s", "finish_s", "team", "executor", "start_order", "alone_s")
+
+
+class HalfOfTheIdle(Policy):
+    """A policy in Python, for the callback: the last ready task on half of the idle cores."""
+
+    name = "half-of-the-idle"
+
+    def decide(self, view: View) -> Iterable[Start]:
+        """Return one start."""
+        if view.ready:
+            yield Start(view.ready[-1], width=(len(view.idle_cores) + 1) // 2)
+
+
+def policies() -> st.SearchStrategy[Policy]:
+    """All registered policies, with parameters of the built-in ones, and one in Python."""
+    variants = [
+        "fifo[order=lifo]",
+        "fifo[order=random,placement=scatter]",
+        "critical-path[placement=scatter]",
+        "corun[candidates=1,interval=3]",
+        "corun[candidates=5,interval=1]",
+    ]
+    return st.sampled_from(
+        [*(policy_of(name) for name in [*registered("policies"), *variants]), HalfOfTheIdle()]
+    )
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> dict[str, object]:
+    """Arguments of `simulate`: ties, zero durations, one core and more, noise, software costs."""
+    machine, policy = draw(ours.machines()), draw(policies())
+    layout = draw(ours.layouts(machine)) if policy.takes_layout else None
+    if layout is not None and policy.name == "sequential":
+        layout = type(layout)(1, layout.width)
+    return {
+        "graph": draw(ours.graphs(widths=4)),
+        "machine": machine,
+        "policy": policy,
+        "layout": layout,
+        "costs": CostModel(
+            noise=draw(st.sampled_from([0.0, 0.0, 0.3])),
+            default=Curve(draw(st.sampled_from([1.0, 0.1])), draw(st.sampled_from([0.0, 0.01]))),
+        ),
+        "runtime": draw(st.one_of(st.just(RuntimeProfile()), ours.runtimes())),
+        "seed": draw(st.integers(0, 3)),
+    }
+
+
+def check_engines(examples: int = 100, seed: int | None = None) -> None:
+    """Replay random cases on both engines and compare every column to the bit.
+
+    Parameters
+    ----------
+    examples : int
+        Random cases.
+    seed : int, optional
+        Seed of the cases; chosen by Hypothesis when not given.
+
+    Raises
+    ------
+    AssertionError
+        If the schedules differ; Hypothesis prints the smallest case it found.
+    """
+
+    @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(cases())
+    def suite(case: dict[str, object]) -> None:
+        check_same(*(simulate(**case, engine=engine) for engine in ("simpy", "native")))  # type: ignore[arg-type] # drawn
+
+    (suite if seed is None else seeded(seed)(suite))()
+
+
+def check_same(one: Schedule, other: Schedule) -> None:
+    """Two schedules are the same to the bit: order, cores and times."""
+    for column in COLUMNS:
+        if getattr(one, column).tobytes() != getattr(other, column).tobytes():
+            raise AssertionError(f"{column} differs: {getattr(one, column)} and {getattr(other, column)}")
+    for part in ("indptr", "indices"):
+        if getattr(one.teams, part).tolist() != getattr(other.teams, part).tolist():
+            raise AssertionError(f"the teams differ: {one.teams} and {other.teams}")
