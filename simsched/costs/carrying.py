@@ -7,31 +7,28 @@ import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S
 from simsched.costs.roofline import one_core_roofline_s
+from simsched.costs.task_costs import Terms
 from simsched.errors import CostError
-from simsched.graph import TaskGraph
+from simsched.graph import RecordedOn, TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
-
-Terms = tuple[Seconds, Seconds, Seconds, Seconds]
 
 
 def one_core_of_recorded(graph: TaskGraph, terms: Terms) -> Seconds:
     """Return the one-core seconds whose curve passes through the recorded duration at the recorded width.
 
-    Parameters
-    ----------
-    graph : TaskGraph
-    terms : four float64 arrays, shape (n,)
-        Serial share, thread overhead at 1 ms, fork and join in seconds, and what each thread adds to it.
+    Where every task was recorded on one thread these are the recorded durations themselves.
     """
-    serial, overhead, fork, per_thread = terms
-    widths, recorded = graph.widths.astype(np.float64), graph.durations_s
+    recorded = graph.durations_s
     if (graph.widths == 1).all():
-        return recorded.copy()
+        return recorded
+    widths, labels = graph.widths.astype(np.float64), graph.kinds.codes
+    serial = terms.serial_share[labels]
     # c(w) = d is quadratic in x = sqrt(t1): (s + (1-s)/w) x^2 + a sqrt(1 ms) (w-1) x + F + f w - d = 0.
     square = serial + (1 - serial) / widths
-    linear = overhead * np.sqrt(REFERENCE_S) * (widths - 1)
-    left = np.maximum(recorded - fork - per_thread * widths, 0.0)
+    linear = terms.thread_overhead[labels] * np.sqrt(REFERENCE_S) * (widths - 1)
+    fork_join = terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * widths
+    left = np.maximum(recorded - fork_join, 0.0)
     root = (-linear + np.sqrt(linear**2 + 4 * square * left)) / (2 * square)
     # A task that ran on one thread of its team takes as long on one core.
     return np.where(graph.widths > 1, np.maximum(recorded, root**2), recorded)
@@ -52,10 +49,12 @@ def carried(graph: TaskGraph, machine: Machine, one_core: Seconds) -> tuple[Seco
     CostError
         If a task has no duration, and no FLOPs or bytes to estimate one from.
     """
-    here = one_core_roofline_s(graph, machine.core_flops, machine.core_bandwidth_Bps)
     recorded = ~np.isnan(one_core)
-    scaled = recorded & ~np.isnan(ratio := _ratio(graph, here))
-    known = np.where(scaled, one_core * ratio, one_core)
+    if recorded.all() and not _is_known(graph.recorded_on):
+        return one_core, [f"{graph.n_tasks} recorded durations are taken as they are"]
+    here = one_core_roofline_s(graph, machine.core_flops, machine.core_bandwidth_Bps)
+    ratio = _ratio(graph, here)
+    scaled = recorded & ~np.isnan(ratio)
     notes = []
     if scaled.any() and graph.recorded_on:
         origin = graph.recorded_on.name
@@ -67,7 +66,11 @@ def carried(graph: TaskGraph, machine: Machine, one_core: Seconds) -> tuple[Seco
     if not recorded.all():
         _check_estimable(graph, recorded, here)
         notes.append(f"{(~recorded).sum()} tasks without a duration take their roofline time on {machine}")
-    return np.where(recorded, known, here), notes
+    return np.where(recorded, np.where(scaled, one_core * ratio, one_core), here), notes
+
+
+def _is_known(origin: RecordedOn | None) -> bool:
+    return origin is not None and bool(origin.core_flops) and bool(origin.core_bandwidth_Bps)
 
 
 def _ratio(graph: TaskGraph, here: Seconds) -> Seconds:

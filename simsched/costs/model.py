@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simsched.costs.carrying import carried, one_core_of_recorded
-from simsched.costs.curves import REFERENCE_S, Curve, default_curves, normalised
-from simsched.costs.task_costs import TaskCosts
+from simsched.costs.curves import Curve, default_curves, normalised
+from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
@@ -57,25 +57,32 @@ class CostModel:
             If a task has no duration, and no FLOPs or bytes to estimate one from.
         """
         runtime = machine.runtime if runtime is None else runtime
-        curves, codes = [self.curve(kind) for kind in graph.kinds.labels], graph.kinds.codes
-        serial = np.array([c.serial_share for c in curves])[codes]
-        overhead = np.array([c.thread_overhead for c in curves])[codes]
-        fork, per_thread = (
-            np.where(serial < 1, s, 0.0) for s in (runtime.fork_join_s, runtime.fork_join_per_thread_s)
-        )
-        recorded = one_core_of_recorded(graph, (serial, overhead, fork, per_thread))
+        curves = [self.curve(kind) for kind in graph.kinds.labels]
+        terms = _terms(curves, runtime)
+        recorded = one_core_of_recorded(graph, terms)
         one_core, notes = carried(graph, machine, recorded)
-        estimated_bytes = np.where(np.isnan(recorded), np.nan_to_num(graph.bytes_B), 0.0)
+        estimated = np.isnan(recorded)
         return TaskCosts(
             one_core_s=one_core,
-            serial_share=serial,
-            thread_s=overhead * np.sqrt(REFERENCE_S * one_core),
-            fork_join_s=fork,
-            fork_join_per_thread_s=per_thread,
-            floor_s=estimated_bytes / machine.bandwidth_Bps,
+            labels=graph.kinds.codes,
+            terms=terms,
+            bytes_B=graph.bytes_B,
+            estimated=estimated if estimated.any() else None,
             n_cores=machine.n_cores,
+            core_bandwidth_Bps=machine.core_bandwidth_Bps,
+            bandwidth_Bps=machine.bandwidth_Bps,
             notes=(*notes, _families(graph, curves)),
         )
+
+
+def _terms(curves: Sequence[Curve], runtime: RuntimeProfile) -> Terms:
+    serial = np.array([curve.serial_share for curve in curves])
+    return Terms(
+        serial_share=serial,
+        thread_overhead=np.array([curve.thread_overhead for curve in curves]),
+        fork_join_s=np.where(serial < 1, runtime.fork_join_s, 0.0),
+        fork_join_per_thread_s=np.where(serial < 1, runtime.fork_join_per_thread_s, 0.0),
+    )
 
 
 def _families(graph: TaskGraph, curves: Sequence[Curve]) -> str:

@@ -3,75 +3,137 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
 
+from simsched.costs.curves import REFERENCE_S
+from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
+
+Width = int | npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Terms of the cost curves, one entry a label of the graph's kinds; see `simsched.costs.curves` for the formula.
+
+    Parameters
+    ----------
+    serial_share, thread_overhead : float64 arrays, shape (labels,)
+        s and a of the curve.
+    fork_join_s, fork_join_per_thread_s : float64 arrays, shape (labels,)
+        F and f of the runtime profile; zero for kinds that never fork.
+    """
+
+    serial_share: Seconds
+    thread_overhead: Seconds
+    fork_join_s: Seconds
+    fork_join_per_thread_s: Seconds
 
 
 @dataclass(frozen=True, eq=False)
 class TaskCosts:
-    """Seconds of every task of one graph on one machine, by width; see `simsched.costs.curves` for the formula.
+    """Seconds of every task of one graph on one machine, by width.
 
     Parameters
     ----------
     one_core_s : float64 array, shape (n,)
         Seconds on one core.
-    serial_share, thread_s, fork_join_s, fork_join_per_thread_s : float64 arrays, shape (n,)
-        Terms of the curve of each task; all but the share in seconds.
-    floor_s : float64 array, shape (n,)
-        Least seconds on any width: the task's bytes at the memory's bandwidth, where it was estimated from them.
+    labels : int32 array, shape (n,)
+        Row of `terms` of each task.
+    terms : Terms
+        Terms of the cost curves.
+    bytes_B : float64 array, shape (n,)
+        Bytes that each task moves; NaN where unknown.
+    estimated : bool array, shape (n,), or None
+        Tasks whose seconds come from the roofline; None for none.
     n_cores : int
         Cores of the machine: the widest team.
+    core_bandwidth_Bps, bandwidth_Bps : float
+        Bytes a second that one core alone and all together move.
     notes : tuple of str
         Where the seconds came from.
     """
 
     one_core_s: Seconds
-    serial_share: Seconds
-    thread_s: Seconds
-    fork_join_s: Seconds
-    fork_join_per_thread_s: Seconds
-    floor_s: Seconds
+    labels: Index
+    terms: Terms
+    bytes_B: Seconds
+    estimated: npt.NDArray[np.bool_] | None
     n_cores: int
+    core_bandwidth_Bps: float
+    bandwidth_Bps: float
     notes: tuple[str, ...] = ()
 
-    def seconds(self, width: int | npt.NDArray[np.integer]) -> Seconds:
+    def seconds(self, width: Width) -> Seconds:
         """Return the seconds of every task on `width` cores, one for all or one a task; shape (n,)."""
-        t1, s = self.one_core_s, self.serial_share
-        team = s * t1 + (1 - s) * t1 / width + self.thread_s * (width - np.int64(1))
-        team = team + self.fork_join_s + self.fork_join_per_thread_s * width
-        return np.where(np.equal(width, 1), t1, np.minimum(t1, np.maximum(team, self.floor_s)))
-
-    def part(self, tasks: slice) -> TaskCosts:
-        """Return the costs of some of the tasks."""
-        columns = {
-            name: column[tasks] for name, column in vars(self).items() if isinstance(column, np.ndarray)
-        }
-        return replace(self, **columns)  # type: ignore[arg-type] # columns are arrays, whatever their names
+        t1 = self.one_core_s
+        if isinstance(width, int) and width == 1:
+            return t1
+        terms, labels = self.terms, self.labels
+        s = terms.serial_share[labels]
+        team = s * t1 + (1 - s) * t1 / width
+        team += terms.thread_overhead[labels] * np.sqrt(REFERENCE_S * t1) * (width - np.int64(1))
+        team = team + terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * width
+        if self.estimated is not None:
+            team = np.where(self.estimated, np.fmax(team, self.bytes_B / self.bandwidth_Bps), team)
+        return np.where(np.equal(width, 1), t1, np.minimum(t1, team))
 
     def seconds_of(self, task: int, width: int) -> float:
         """Return the seconds of one task on `width` cores; the same bits as `seconds`."""
-        t1, s = float(self.one_core_s[task]), float(self.serial_share[task])
+        t1, label, terms = float(self.one_core_s[task]), int(self.labels[task]), self.terms
         if width == 1:
             return t1
-        team = s * t1 + (1 - s) * t1 / width + float(self.thread_s[task]) * (width - 1)
-        team = team + float(self.fork_join_s[task]) + float(self.fork_join_per_thread_s[task]) * width
-        return min(t1, max(team, float(self.floor_s[task])))
+        s = float(terms.serial_share[label])
+        team = s * t1 + (1 - s) * t1 / width
+        team += float(terms.thread_overhead[label]) * sqrt(REFERENCE_S * t1) * (width - 1)
+        team = team + float(terms.fork_join_s[label]) + float(terms.fork_join_per_thread_s[label]) * width
+        if self.estimated is not None and self.estimated[task]:
+            team = float(np.fmax(team, self.bytes_B[task] / self.bandwidth_Bps))
+        return min(t1, team)
+
+    def part(self, tasks: slice) -> TaskCosts:
+        """Return the costs of some of the tasks."""
+        return replace(
+            self,
+            one_core_s=self.one_core_s[tasks],
+            labels=self.labels[tasks],
+            bytes_B=self.bytes_B[tasks],
+            estimated=None if self.estimated is None else self.estimated[tasks],
+        )
 
     def fastest_widths(self, most: int | None = None) -> npt.NDArray[np.int32]:
         """Return the width on which each task is fastest, the narrowest of equals, at most `most`; shape (n,)."""
         most = self.n_cores if most is None else most
-        slope = self.thread_s + self.fork_join_per_thread_s
+        terms, labels, t1 = self.terms, self.labels, self.one_core_s
+        slope = (
+            terms.thread_overhead[labels] * np.sqrt(REFERENCE_S * t1) + terms.fork_join_per_thread_s[labels]
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
-            best = np.sqrt((1 - self.serial_share) * self.one_core_s / slope)
+            best = np.sqrt((1 - terms.serial_share[labels]) * t1 / slope)
         # The curve is convex beyond one core, so the best whole width is next to its minimum.
         low = np.clip(np.nan_to_num(np.floor(best), nan=1.0, posinf=most), 1, most).astype(np.int64)
-        widths = np.ones(len(low), np.int64)
-        seconds = self.one_core_s
+        widths, seconds = np.ones(len(low), np.int64), t1
         for candidate in (low, np.minimum(low + 1, most)):
             faster = self.seconds(candidate) < seconds
             widths = np.where(faster, candidate, widths)
             seconds = np.where(faster, self.seconds(candidate), seconds)
         return widths.astype(np.int32)
+
+    def memory(self, width: Width) -> tuple[Seconds, npt.NDArray[np.int64]]:
+        """Return what each task asks of the memory on `width` cores.
+
+        Returns
+        -------
+        (float64 array, int64 array), both of shape (n,)
+            The share of its seconds in which the memory limits it, in [0, 1]: its bytes at the bandwidth of its cores
+            over its seconds; and its demand, in bytes a second. Zero where its bytes are unknown.
+        """
+        reachable_Bps = np.minimum(np.asarray(width) * self.core_bandwidth_Bps, self.bandwidth_Bps)
+        seconds, bytes_B = self.seconds(width), np.nan_to_num(self.bytes_B)
+        demand_Bps = np.zeros(len(seconds))
+        np.divide(bytes_B, seconds, out=demand_Bps, where=seconds > 0)
+        demand_Bps = np.minimum(demand_Bps, reachable_Bps)
+        return demand_Bps / reachable_Bps, demand_Bps.astype(np.int64)
