@@ -122,6 +122,13 @@ class TaskCosts:
             seconds = np.where(faster, self.seconds(candidate), seconds)
         return widths.astype(np.int32)
 
+    def memory_of(self, task: int, width: int) -> tuple[float, int]:
+        """Return memory share and demand of one task on `width` cores; the same bits as `memory`."""
+        reachable_Bps = min(width * self.core_bandwidth_Bps, self.bandwidth_Bps)
+        seconds, bytes_B = self.seconds_of(task, width), float(np.nan_to_num(self.bytes_B[task]))
+        demand_Bps = min(bytes_B / seconds, reachable_Bps) if seconds > 0 else 0.0
+        return demand_Bps / reachable_Bps, int(demand_Bps)
+
     def memory(self, width: Width) -> tuple[Seconds, npt.NDArray[np.int64]]:
         """Return what each task asks of the memory on `width` cores.
 

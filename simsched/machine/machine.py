@@ -83,6 +83,8 @@ class Machine:
         Bytes a second that all cores together move.
     runtime : RuntimeProfile
         The software's own costs.
+    share_bandwidth : bool
+        Whether running tasks slow each other down when they ask for more than `bandwidth_Bps` together.
     facts : tuple of Fact
         Every number as its file states it.
     """
@@ -96,6 +98,7 @@ class Machine:
     core_bandwidth_Bps: float
     bandwidth_Bps: float
     runtime: RuntimeProfile = RuntimeProfile()
+    share_bandwidth: bool = False
     facts: tuple[Fact, ...] = field(default=(), repr=False)
 
     @property
@@ -114,7 +117,7 @@ class Machine:
         ----------
         params : mapping
             `cores`: number of cores, in whole tiles; the memory stays as it is. `bandwidth_Bps`: memory bandwidth
-            of the chip.
+            of the chip. `share_bandwidth`: whether running tasks share it.
 
         Raises
         ------
@@ -131,8 +134,14 @@ class Machine:
                         f"{self.spec}[bandwidth_Bps={value}]: expected bytes a second, above 0"
                     )
                 changes["bandwidth_Bps"] = float(value)
+            elif key == "share_bandwidth":
+                if not isinstance(value, bool):
+                    raise MachineError(f"{self.spec}[share_bandwidth={value}]: expected true or false")
+                changes["share_bandwidth"] = value
             else:
-                raise MachineError(f"{self.spec} has no parameter {key!r}; it has cores and bandwidth_Bps")
+                raise MachineError(
+                    f"{self.spec} has no parameter {key!r}; it has cores, bandwidth_Bps and share_bandwidth"
+                )
         return replace(self, spec=str(Spec(self.spec, dict(params))), **changes)  # type: ignore[arg-type]
 
     def _checked_cores(self, value: Scalar) -> int:

@@ -41,6 +41,9 @@ class Core(Protocol):
         indptr: npt.NDArray[np.int64],
         indices: npt.NDArray[np.int32],
         seconds: npt.NDArray[np.float64],
+        memory_share: npt.NDArray[np.float64],
+        demand_Bps: npt.NDArray[np.int64],
+        capacity_Bps: float,
         discipline: str,
         position: npt.NDArray[np.int32],
         executors: int,
@@ -58,6 +61,9 @@ class Core(Protocol):
         widths: npt.NDArray[np.int32],
         seconds: npt.NDArray[np.float64],
         noise: npt.NDArray[np.float64],
+        memory_share: npt.NDArray[np.float64],
+        demand_Bps: npt.NDArray[np.int64],
+        capacity_Bps: float,
         candidates: int,
         most: int,
         cores: int,
@@ -74,6 +80,7 @@ class Core(Protocol):
         indptr: npt.NDArray[np.int64],
         indices: npt.NDArray[np.int32],
         chooser: object,
+        capacity_Bps: float,
         progress: object,
     ) -> tuple[Any, ...]:
         """See `simsched.replay.native_engine`."""

@@ -36,6 +36,13 @@ def replay_list(
     seconds: Annotated[
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
+    memory_share: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    demand_Bps: Annotated[
+        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    capacity_Bps: float,
     discipline: str,
     position: Annotated[
         NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
@@ -46,16 +53,16 @@ def replay_list(
     progress: object | None,
 ) -> tuple:
     """
-    Replay a static policy without calling Python.
+    Replay a static policy without calling Python, without the interpreter's lock.
 
-    indptr: int64 (n + 1,), indices: int32 (m,): successors; seconds: float64 (n,), of each task on an
-    executor; discipline: rank, fifo or lifo; position: int32 (n,), a permutation, for rank; executors: how
-    many; delay_s: seconds a start costs, and per_poller_s what every further idle executor adds; progress:
-    None, or called now and then with the number of tasks finished since its last call.
+    indptr: int64 (n + 1,), indices: int32 (m,): successors. seconds: float64 (n,), of each task on an executor.
+    memory_share: float64 (n,), demand_Bps: int64 (n,): what each asks of the memory, of which there is
+    capacity_Bps; empty and 0 where nothing is shared. discipline: rank, fifo or lifo. position: int32 (n,), a
+    permutation, for rank. executors: how many. delay_s: seconds a start costs, and per_poller_s what every
+    further idle executor adds. progress: None, or called with the number of tasks finished since its last call.
 
-    Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), executor and start
-    order (int32 (n,)). Runs without the interpreter's lock. Nothing is copied or converted; arrays that do
-    not fit raise.
+    Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), executor and start order
+    (int32 (n,)). Nothing is copied or converted; arrays that do not fit raise.
     """
 
 def replay_corun(
@@ -74,6 +81,13 @@ def replay_corun(
     noise: Annotated[
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
+    memory_share: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    demand_Bps: Annotated[
+        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    capacity_Bps: float,
     candidates: int,
     most: int,
     cores: int,
@@ -85,13 +99,13 @@ def replay_corun(
     """
     Replay co-running by candidate widths without calling Python.
 
-    indptr, indices, progress: as in replay_list; widths: int32 (n * candidates,), seconds: float64
-    (n * candidates,): of each task the widths it offers and their estimated seconds, the fastest first;
-    noise: float64 (n,), factor on what really passes, or empty; most: tasks at once; cores, cores_per_tile:
-    the machine's; dispatch_s, resize_s: seconds of a start, and of a team that changes size.
+    widths: int32 (n * candidates,), seconds: float64 (n * candidates,): of each task the widths it offers and
+    their estimated seconds, the fastest first; memory_share and demand_Bps likewise. noise: float64 (n,), factor
+    on what really passes, or empty. most: tasks at once. cores, cores_per_tile: the machine's. dispatch_s,
+    resize_s: seconds of a start, and of a team that changes size. The rest as in replay_list.
 
-    Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), team, executor and
-    start order (int32 (n,)), and the teams' cores as indptr (int64) and indices (int32).
+    Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor, start order), and the teams'
+    cores as indptr (int64) and indices (int32).
     """
 
 def replay_callback(
@@ -102,11 +116,14 @@ def replay_callback(
         NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
     chooser: object,
+    capacity_Bps: float,
     progress: object | None,
 ) -> tuple:
     """
     Replay a policy written in Python.
 
     chooser: has released(tasks, now_s), finished(task) and next(now_s), which returns a Decision or None.
-    Holds the interpreter's lock; its time is that of the calls. Returns as replay_corun, without teams.
+    Holds the interpreter's lock; its time is that of the calls. The rest as in replay_list.
+
+    Returns the number of tasks that ran, ready_s, start_s, finish_s, team, executor and start order.
     """

@@ -3,9 +3,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 // NumPy arrays in and out, never copied: inputs are views, outputs own what C++ has filled.
 
@@ -34,5 +36,12 @@ template <typename T> class Column {
     std::unique_ptr<T[]> data_;
     std::size_t n_;
 };
+
+// An array of its own with the same values.
+template <typename T> Result<T> copied(const std::vector<T> &values) {
+    Column<T> column(values.size());
+    std::copy(values.begin(), values.end(), column.span().begin());
+    return column.release();
+}
 
 } // namespace simsched

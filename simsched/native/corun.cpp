@@ -1,7 +1,8 @@
 #include "corun.hpp"
 
+#include "checks.hpp"
+
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 namespace simsched {
@@ -18,12 +19,8 @@ void check(const CorunInput &in, std::size_t n) {
     for (const auto width : in.widths)
         if (width < 1 || static_cast<std::size_t>(width) > in.cores)
             throw std::invalid_argument("a candidate width is not one of the machine's");
-    for (const auto seconds : in.seconds)
-        if (!(seconds >= 0) || std::isinf(seconds))
-            throw std::invalid_argument("seconds must be zero or more, and finite");
-    for (const auto factor : in.noise)
-        if (!(factor >= 0) || std::isinf(factor))
-            throw std::invalid_argument("noise must be zero or more, and finite");
+    check_seconds(in.seconds);
+    check_seconds(in.noise);
 }
 
 } // namespace
@@ -71,6 +68,7 @@ bool Corun::next(double now, Decision &decision) {
     decision.executor = lane_of_[t] = static_cast<std::int32_t>(lanes_.take_first());
     decision.seconds = in_.noise.empty() ? estimate : offer.seconds * in_.noise[t] + resized;
     decision.delay_s = in_.dispatch_s;
+    in_.memory.tell(offer.row, decision);
     ends_.emplace(now + in_.dispatch_s + estimate, offer.task);
     runs_[t] = 1;
     ++n_running_;
@@ -89,7 +87,7 @@ Corun::Offer Corun::beside(double now) {
         for (std::size_t i = t * in_.candidates; i < (t + 1) * in_.candidates; ++i)
             if (in_.widths[i] <= idle && now + in_.seconds[i] <= last &&
                 (best.task < 0 || in_.widths[i] < best.width))
-                best = {static_cast<std::int32_t>(t), in_.widths[i], in_.seconds[i]};
+                best = {static_cast<std::int32_t>(t), in_.widths[i], in_.seconds[i], i};
         return best.width != 1;
     });
     return best;
@@ -103,7 +101,7 @@ Corun::Offer Corun::longest() const {
     ready_.each([&](std::size_t t) {
         const double seconds = in_.seconds[t * in_.candidates];
         if (narrowest_[t] <= idle && (best.task < 0 || seconds > best.seconds))
-            best = {static_cast<std::int32_t>(t), 0, seconds};
+            best = {static_cast<std::int32_t>(t), 0, seconds, 0};
         return true;
     });
     if (best.task < 0)
@@ -111,7 +109,7 @@ Corun::Offer Corun::longest() const {
     auto i = static_cast<std::size_t>(best.task) * in_.candidates;
     while (in_.widths[i] > idle)
         ++i;
-    return {best.task, in_.widths[i], in_.seconds[i]};
+    return {best.task, in_.widths[i], in_.seconds[i], i};
 }
 
 double Corun::resize(const std::vector<std::int32_t> &team) {

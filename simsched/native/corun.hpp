@@ -1,8 +1,8 @@
 #pragma once
 
 #include "cores.hpp"
+#include "decision.hpp"
 #include "ordered_set.hpp"
-#include "replay.hpp"
 
 #include <cstdint>
 #include <map>
@@ -20,6 +20,7 @@ struct CorunInput {
     std::span<const std::int32_t> widths; // (n, candidates), the fastest first
     std::span<const double> seconds;      // (n, candidates), estimates
     std::span<const double> noise;        // (n,), factor on what really passes; empty for none
+    Memory memory;                        // (n, candidates), or empty
     std::size_t candidates, most, cores, cores_per_tile;
     double dispatch_s, resize_s;
 };
@@ -41,6 +42,7 @@ class Corun {
         std::int32_t task = -1;
         std::int32_t width = 0;
         double seconds = 0;
+        std::size_t row = 0; // of the candidate
     };
     Offer beside(double now);
     Offer longest() const;
@@ -52,8 +54,8 @@ class Corun {
     Cores cores_;
     std::size_t n_running_ = 0;
     std::vector<char> runs_;
-    std::priority_queue<std::pair<double, std::int32_t>>
-        ends_; // estimates; tasks no longer running are dropped late
+    // Estimated ends; tasks that run no longer are dropped when they come up.
+    std::priority_queue<std::pair<double, std::int32_t>> ends_;
     std::vector<std::int32_t> lane_of_, team_of_, last_width_, team_, narrowest_;
     std::map<std::vector<std::int32_t>, std::int32_t> ids_;
     std::vector<const std::vector<std::int32_t> *> teams_;

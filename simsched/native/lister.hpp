@@ -1,10 +1,11 @@
 #pragma once
 
+#include "decision.hpp"
 #include "ordered_set.hpp"
-#include "replay.hpp"
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 // The list scheduler behind static policies: the twin of simsched/replay/lister.py and queues.py.
@@ -68,9 +69,9 @@ struct DispatchCost {
 // The next ready task on the lowest-numbered idle executor.
 template <class Queue> class Lister {
   public:
-    Lister(Queue queue, std::span<const double> seconds, std::size_t executors, DispatchCost cost,
-           std::span<const std::int32_t> executor_of)
-        : queue_(std::move(queue)), seconds_(seconds), idle_(executors, true), cost_(cost),
+    Lister(Queue queue, std::span<const double> seconds, const Memory &memory, std::size_t executors,
+           DispatchCost cost, std::span<const std::int32_t> executor_of)
+        : queue_(std::move(queue)), seconds_(seconds), memory_(memory), idle_(executors, true), cost_(cost),
           executor_of_(executor_of) {}
 
     void release(std::span<const std::int32_t> tasks, double) { queue_.add(tasks); }
@@ -85,13 +86,16 @@ template <class Queue> class Lister {
         decision.delay_s = cost_.base_s + cost_.per_poller_s * static_cast<double>(idle_.size() - 1);
         decision.executor = decision.team = static_cast<std::int32_t>(idle_.take_first());
         decision.task = queue_.take();
-        decision.seconds = seconds_[static_cast<std::size_t>(decision.task)];
+        const auto task = static_cast<std::size_t>(decision.task);
+        decision.seconds = seconds_[task];
+        memory_.tell(task, decision);
         return true;
     }
 
   private:
     Queue queue_;
     std::span<const double> seconds_;
+    Memory memory_;
     OrderedSet idle_;
     DispatchCost cost_;
     std::span<const std::int32_t> executor_of_; // written by the replay when a task begins

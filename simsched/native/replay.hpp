@@ -1,6 +1,8 @@
 #pragma once
 
+#include "bandwidth.hpp"
 #include "csr.hpp"
+#include "decision.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,22 +10,12 @@
 #include <functional>
 #include <limits>
 #include <span>
-#include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 // The event core of the compiled engine: the twin of simsched/replay/simpy_engine.py, rule by rule.
 
 namespace simsched {
-
-// A task to start: its team and executor, what passes from start to finish, and what the dispatcher spends
-// before.
-struct Decision {
-    std::int32_t task;
-    std::int32_t team;
-    std::int32_t executor;
-    double seconds;
-    double delay_s;
-};
 
 // What becomes of each task; one entry a task, `order` in order of starting. `team` may be empty.
 struct Results {
@@ -44,12 +36,19 @@ struct Completion {
     }
 };
 
+struct SharedCompletion : Completion {
+    double memory_share;
+    std::int64_t demand_Bps;
+};
+
 // A chooser has release(tasks, now): these became ready, ascending; finished(task); next(now, decision):
-// false to wait for the next completion.
-template <class Chooser> class Replay {
+// false to wait for the next completion. Memory bandwidth is shared, or not.
+template <bool shared, class Chooser> class Replay {
   public:
-    Replay(const Csr &successors, Chooser &chooser, const Results &out, const Progress &progress)
-        : after_(successors), chooser_(chooser), out_(out), progress_(progress), waiting_(successors.n()) {
+    Replay(const Csr &successors, Chooser &chooser, const Results &out, const Progress &progress,
+           double capacity_Bps)
+        : after_(successors), chooser_(chooser), out_(out), progress_(progress), waiting_(successors.n()),
+          memory_(capacity_Bps) {
         for (const auto follower : after_.indices)
             ++waiting_[static_cast<std::size_t>(follower)];
     }
@@ -61,6 +60,7 @@ template <class Chooser> class Replay {
                 released_.push_back(static_cast<std::int32_t>(task));
         release();
         decide();
+        retime();
         while (!running_.empty() || busy_) {
             now_ = running_.empty() ? infinity : running_.front().time;
             if (busy_)
@@ -69,12 +69,11 @@ template <class Chooser> class Replay {
             complete();
             if (!busy_)
                 decide();
+            retime();
         }
         tell();
         return n_done_;
     }
-
-    double now() const { return now_; }
 
   private:
     // Everything that happens at this instant, before any decision; tasks of no length end as they begin.
@@ -86,6 +85,8 @@ template <class Chooser> class Replay {
             } else if (!running_.empty() && running_.front().time == now_) {
                 std::pop_heap(running_.begin(), running_.end());
                 done_.push_back(running_.back().task);
+                if constexpr (shared)
+                    memory_.end(running_.back().demand_Bps);
                 running_.pop_back();
             } else {
                 break;
@@ -142,8 +143,26 @@ template <class Chooser> class Replay {
         if (!out_.team.empty())
             out_.team[t] = decision.team;
         out_.order[n_begun_++] = decision.task;
-        running_.push_back({now_ + decision.seconds, decision.task});
+        if constexpr (shared) {
+            const double finish = now_ + decision.seconds * memory_.stretch(decision.memory_share);
+            running_.push_back({{finish, decision.task}, decision.memory_share, decision.demand_Bps});
+            memory_.begin(decision.demand_Bps);
+        } else {
+            running_.push_back({now_ + decision.seconds, decision.task});
+        }
         std::push_heap(running_.begin(), running_.end());
+    }
+
+    // After the decisions of an instant: what is left of the tasks that wait for the memory takes longer or
+    // shorter.
+    void retime() {
+        if constexpr (shared)
+            memory_.update([this](auto &&factor) {
+                for (auto &task : running_)
+                    if (task.memory_share != 0)
+                        task.time = now_ + (task.time - now_) * factor(task.memory_share);
+                std::make_heap(running_.begin(), running_.end());
+            });
     }
 
     void tell() {
@@ -159,7 +178,9 @@ template <class Chooser> class Replay {
     const Results out_;
     const Progress &progress_;
     std::vector<std::int32_t> waiting_; // predecessors that have not finished
-    std::vector<Completion> running_;   // a heap, the earliest completion in front
+    Bandwidth memory_;
+    // A heap, the earliest completion in front.
+    std::vector<std::conditional_t<shared, SharedCompletion, Completion>> running_;
     std::vector<std::int32_t> done_, released_;
     double now_ = 0;
     bool busy_ = false; // the dispatcher, with a decision already taken

@@ -142,7 +142,10 @@ class Decider:
         self._running[task] = Running(task, cores, self._now_s + delay + estimate)
         lane = heappop(self._free_lanes) if self._free_lanes else len(self._lane_of)
         self._lane_of[task] = lane
-        return Decision(task, self._teams.setdefault(cores, len(self._teams)), lane, really, delay)
+        memory = (
+            self.problem.costs.memory_of(task, width) if self.problem.machine.share_bandwidth else (0.0, 0)
+        )
+        return Decision(task, self._teams.setdefault(cores, len(self._teams)), lane, really, delay, *memory)
 
     def _resize_s(self, cores: tuple[int, ...]) -> float:
         """Return what the team pays because one of its cores last ran in a team of another size."""

@@ -24,6 +24,9 @@ class Lister:
         runtime = plan.runtime
         self._plan = plan
         self._seconds = plan.seconds.tolist()
+        self._shares, self._demands_Bps = (
+            ([], []) if plan.memory is None else (c.tolist() for c in plan.memory)
+        )
         self._queue = ready_queue(plan.discipline, plan.position)
         self._idle = list(range(plan.executors.n))
         self._executor_of: dict[int, int] = {}
@@ -47,7 +50,10 @@ class Lister:
         executor = heappop(self._idle)
         task = self._queue.take()
         self._executor_of[task] = executor
-        return Decision(task, executor, executor, self._seconds[task], delay)
+        return Decision(task, executor, executor, self._seconds[task], delay, *self._memory_of(task))
+
+    def _memory_of(self, task: int) -> tuple[float, int]:
+        return (self._shares[task], self._demands_Bps[task]) if self._shares else (0.0, 0)
 
     def stuck(self) -> Exception:
         """Return an error that cannot happen while graphs are acyclic."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import EngineError
 from simsched.graph.adjacency import Csr
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule
 
 Progress = Callable[[int], object] | None
+Memory = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]
+NOTHING_SHARED: Memory = (np.empty(0), np.empty(0, np.int64))
 
 
 def replay(plan: Plan, progress: Progress = None) -> Schedule:
@@ -45,11 +48,20 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
 
 def _list(native: Core, plan: StaticPlan, progress: Progress) -> Schedule:
     after, runtime = plan.problem.graph.successors, plan.runtime
-    shared = plan.queue == "shared"
+    shared_queue = plan.queue == "shared"
     done, ready_s, start_s, finish_s, executor, order = native.replay_list(
-        after.indptr, after.indices, plan.seconds, plan.discipline, plan.position, plan.executors.n,
-        runtime.pop_s if shared else runtime.dispatch_s, runtime.pop_per_poller_s if shared else 0.0, progress,
-    )  # fmt: skip
+        after.indptr,
+        after.indices,
+        plan.seconds,
+        *(plan.memory or NOTHING_SHARED),
+        _shared_bandwidth(plan),
+        plan.discipline,
+        plan.position,
+        plan.executors.n,
+        runtime.pop_s if shared_queue else runtime.dispatch_s,
+        runtime.pop_per_poller_s if shared_queue else 0.0,
+        progress,
+    )
     _require_all(done, plan)
     times = Times(ready_s, start_s, finish_s, executor, executor, order)
     return schedule_of(plan, times, plan.executors, plan.alone_s, "native")
@@ -57,25 +69,49 @@ def _list(native: Core, plan: StaticPlan, progress: Progress) -> Schedule:
 
 def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progress) -> Schedule:
     problem, after = plan.problem, plan.problem.graph.successors
-    done, ready_s, start_s, finish_s, team, executor, order, indptr, indices = native.replay_corun(
-        after.indptr, after.indices, rule.widths.ravel(), rule.estimates_s.ravel(),
-        np.empty(0) if plan.noise is None else plan.noise, rule.widths.shape[1], rule.most,
-        problem.machine.n_cores, problem.machine.cores_per_tile, plan.runtime.dispatch_s,
-        plan.runtime.resize_s, progress,
-    )  # fmt: skip
+    (done, *columns), indptr, indices = native.replay_corun(
+        after.indptr,
+        after.indices,
+        rule.widths.ravel(),
+        rule.estimates_s.ravel(),
+        np.empty(0) if plan.noise is None else plan.noise,
+        *(_candidates_memory(plan, rule) if problem.machine.share_bandwidth else NOTHING_SHARED),
+        _shared_bandwidth(plan),
+        rule.widths.shape[1],
+        rule.most,
+        problem.machine.n_cores,
+        problem.machine.cores_per_tile,
+        plan.runtime.dispatch_s,
+        plan.runtime.resize_s,
+        progress,
+    )
     _require_all(done, plan)
-    teams = Csr(indptr, indices)
-    times = Times(ready_s, start_s, finish_s, team, executor, order)
-    return schedule_of(plan, times, teams, problem.costs.seconds(teams.degrees()[team]), "native")
+    times, teams = Times(*columns), Csr(indptr, indices)
+    return schedule_of(plan, times, teams, problem.costs.seconds(teams.degrees()[times.team]), "native")
 
 
 def _callback(native: Core, plan: DynamicPlan, progress: Progress) -> Schedule:
     after, decider = plan.problem.graph.successors, Decider(plan)
-    done, *columns = native.replay_callback(after.indptr, after.indices, decider, progress)
+    done, *columns = native.replay_callback(
+        after.indptr, after.indices, decider, _shared_bandwidth(plan), progress
+    )
     if done < plan.problem.graph.n_tasks:
         raise decider.stuck()
     times, teams = Times(*columns), decider.teams()
     return schedule_of(plan, times, teams, decider.alone(teams.degrees()[times.team]), "native")
+
+
+def _shared_bandwidth(plan: Plan) -> float:
+    """Return the bytes a second that running tasks share; 0 where they share nothing."""
+    machine = plan.problem.machine
+    return machine.bandwidth_Bps if machine.share_bandwidth else 0.0
+
+
+def _candidates_memory(plan: DynamicPlan, rule: CandidateRule) -> Memory:
+    """Return memory share and demand of every candidate, in the order of its widths."""
+    columns = [plan.problem.costs.memory(rule.widths[:, i]) for i in range(rule.widths.shape[1])]
+    shares, demands_Bps = (np.stack(part, axis=1).ravel() for part in zip(*columns, strict=True))
+    return shares, demands_Bps
 
 
 def _require_all(done: int, plan: Plan) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import PolicyError
 from simsched.graph.adjacency import Csr, Index
@@ -36,6 +37,8 @@ class StaticPlan:
         Seconds that each task really takes on an executor.
     alone_s : float64 array, shape (n,)
         The same without noise.
+    memory : (float64 array, int64 array), both of shape (n,), or None
+        Memory share and demand of each task, as `TaskCosts.memory` gives them; None where nothing is shared.
     """
 
     problem: Problem
@@ -47,6 +50,7 @@ class StaticPlan:
     executors: Csr
     seconds: Seconds
     alone_s: Seconds
+    memory: tuple[Seconds, npt.NDArray[np.int64]] | None
 
     @classmethod
     def of(
@@ -71,6 +75,7 @@ class StaticPlan:
             executors=policy.executors(problem.machine, problem.layout),
             seconds=alone if noise is None else alone * noise,
             alone_s=alone,
+            memory=problem.costs.memory(problem.layout.width) if problem.machine.share_bandwidth else None,
         )
 
 

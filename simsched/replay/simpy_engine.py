@@ -8,57 +8,26 @@ last of them settles the instant, so that all completions come before any decisi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
-import simpy
 
-from simsched.graph.adjacency import Csr
-from simsched.graph.taskgraph import Seconds
 from simsched.replay.decider import Decider
-from simsched.replay.decision import Decision
 from simsched.replay.lister import Lister
 from simsched.replay.plan import Plan, StaticPlan
 from simsched.replay.result import Times, schedule_of
+from simsched.replay.run import Chooser, Run
+from simsched.replay.sharing_run import SharingRun
 
 if TYPE_CHECKING:
     from simsched.schedule import Schedule
-
-PROGRESS_EVERY = 4096
-
-
-class Chooser(Protocol):
-    """The party that decides: a list of ranks, or a policy that is asked."""
-
-    def released(self, tasks: list[int], now_s: float) -> None:
-        """Take note of tasks that became ready at one instant, ascending."""
-        ...
-
-    def finished(self, task: int) -> None:
-        """Take note of a completion."""
-        ...
-
-    def next(self, now_s: float) -> Decision | None:
-        """Return the next decision, or None to wait for the next completion."""
-        ...
-
-    def stuck(self) -> Exception:
-        """Return the error that says why nothing runs although tasks are left."""
-        ...
-
-    def teams(self) -> Csr:
-        """Return the cores of every team used."""
-        ...
-
-    def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Seconds:
-        """Return each task's undisturbed seconds on its width."""
-        ...
 
 
 def replay(plan: Plan, progress: Callable[[int], object] | None = None) -> Schedule:
     """Replay a plan and return its schedule."""
     chooser: Chooser = Lister(plan) if isinstance(plan, StaticPlan) else Decider(plan)
-    run = _Run(plan, chooser, progress)
+    kind = SharingRun if plan.problem.machine.share_bandwidth else Run
+    run = kind(plan, chooser, progress)
     run.go()
     teams, team = chooser.teams(), np.asarray(run.team, np.int32)
     times = Times(
@@ -70,104 +39,3 @@ def replay(plan: Plan, progress: Callable[[int], object] | None = None) -> Sched
         order=np.asarray(run.order, np.int32),
     )
     return schedule_of(plan, times, teams, chooser.alone(teams.degrees()[team]), "simpy")
-
-
-class _Run:
-    """State of one replay."""
-
-    def __init__(self, plan: Plan, chooser: Chooser, progress: Callable[[int], object] | None) -> None:
-        graph = plan.problem.graph
-        n = graph.n_tasks
-        self.env = simpy.Environment()
-        self.chooser = chooser
-        self.progress = progress
-        self.starts = graph.successors.indptr.tolist()
-        self.after = graph.successors.indices.tolist()
-        self.waiting = np.bincount(graph.successors.indices, minlength=n).tolist()
-        self.done: list[int] = []
-        self.n_done = 0
-        self.n_told = 0
-        self.busy = False  # the dispatcher, with a decision already taken
-        self.ready_s = [0.0] * n
-        self.start_s = [0.0] * n
-        self.finish_s = [0.0] * n
-        self.team = [0] * n
-        self.executor = [0] * n
-        self.order: list[int] = []
-
-    def go(self) -> None:
-        """Run to the end."""
-        sources = [task for task, count in enumerate(self.waiting) if not count]
-        self.chooser.released(sources, 0.0)
-        self.decide()
-        self.env.run()
-        if self.n_done < len(self.waiting):
-            raise self.chooser.stuck()
-        self.tell()
-
-    def tell(self) -> None:
-        """Report the tasks finished since the last report."""
-        if self.progress is not None:
-            self.progress(self.n_done - self.n_told)
-        self.n_told = self.n_done
-
-    def on_finish(self, event: Any) -> None:
-        """A task finished."""
-        self.done.append(event.value)
-        if self.env.peek() > self.env.now:
-            self.settle()
-
-    def on_dispatched(self, event: Any) -> None:
-        """The dispatcher has handed a task over."""
-        self.busy = False
-        self.begin(event.value)
-        if self.env.peek() > self.env.now:
-            self.settle()
-
-    def settle(self) -> None:
-        """Handle all completions of this instant, ascending, then decide."""
-        if self.done:
-            done = sorted(self.done)
-            self.done.clear()
-            self.complete(done)
-        if not self.busy:
-            self.decide()
-
-    def complete(self, done: list[int]) -> None:
-        """Free the teams of finished tasks and release what waited for them."""
-        now = self.env.now
-        released: list[int] = []
-        waiting, starts, after = self.waiting, self.starts, self.after
-        for task in done:
-            self.finish_s[task] = now
-            self.chooser.finished(task)
-            for follower in after[starts[task] : starts[task + 1]]:
-                waiting[follower] -= 1
-                if not waiting[follower]:
-                    released.append(follower)
-        if released:
-            released.sort()
-            for task in released:
-                self.ready_s[task] = now
-            self.chooser.released(released, now)
-        self.n_done += len(done)
-        if self.n_done - self.n_told >= PROGRESS_EVERY:
-            self.tell()
-
-    def decide(self) -> None:
-        """Start tasks until the chooser starts nothing more, or the dispatcher is busy."""
-        while (decision := self.chooser.next(self.env.now)) is not None:
-            if decision.delay_s:
-                self.busy = True
-                self.env.timeout(decision.delay_s, decision).callbacks.append(self.on_dispatched)
-                return
-            self.begin(decision)
-
-    def begin(self, decision: Decision) -> None:
-        """Start a task now."""
-        task = decision.task
-        self.start_s[task] = self.env.now
-        self.team[task] = decision.team
-        self.executor[task] = decision.executor
-        self.order.append(task)
-        self.env.timeout(decision.seconds, task).callbacks.append(self.on_finish)

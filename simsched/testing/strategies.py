@@ -47,7 +47,10 @@ def graphs(draw: st.DrawFn, max_tasks: int = 24, widths: int = 1) -> TaskGraph:
     renamed = generator.permutation(n) if draw(st.booleans()) else np.arange(n)
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=n, max_size=n))
     threads = draw(st.lists(st.integers(1, widths), min_size=n, max_size=n))
-    return TaskGraph.from_edges(seconds, renamed[below], kinds=kinds, widths=np.asarray(threads, np.int64))
+    moved = draw(st.lists(st.sampled_from([np.nan, 0.0, 1e6, 5e9, 1e11]), min_size=n, max_size=n))
+    return TaskGraph.from_edges(
+        seconds, renamed[below], kinds=kinds, widths=np.asarray(threads, np.int64), bytes_B=moved
+    )
 
 
 @st.composite
@@ -59,12 +62,15 @@ def runtimes(draw: st.DrawFn) -> RuntimeProfile:
 
 @st.composite
 def machines(draw: st.DrawFn, max_cores: int = 12) -> Machine:
-    """Small machines with and without tiles, of one core up."""
+    """Small machines with and without tiles, of one core up, that share their memory bandwidth or do not."""
     base: Any = draw(st.sampled_from(["generic", "knl-7250"]))
     cores = draw(st.integers(1, max_cores))
     if base == "knl-7250":
         cores += cores % 2
-    return machine_of(f"{base}[cores={cores}]")
+    if not draw(st.booleans()):
+        return machine_of(f"{base}[cores={cores}]")
+    bandwidth_Bps = draw(st.sampled_from([1e9, 7e9, 2e10, 1e12]))
+    return machine_of(f"{base}[cores={cores},bandwidth_Bps={bandwidth_Bps},share_bandwidth=true]")
 
 
 @st.composite

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "checks.hpp"
+#include "decision.hpp"
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+namespace simsched {
+
+// Asks a Python object, as the SimPy engine does.
+class PythonChooser {
+  public:
+    PythonChooser(nanobind::handle chooser, std::size_t n, std::int64_t max_demand_Bps)
+        : released_(chooser.attr("released")), finished_(chooser.attr("finished")),
+          next_(chooser.attr("next")), begun_(n), max_demand_Bps_(max_demand_Bps) {}
+
+    void release(std::span<const std::int32_t> tasks, double now) {
+        nanobind::list ready;
+        for (const auto task : tasks)
+            ready.append(task);
+        released_(ready, now);
+    }
+
+    void finished(std::int32_t task) { finished_(task); }
+
+    bool next(double now, Decision &decision) {
+        const nanobind::object found = next_(now);
+        if (found.is_none())
+            return false;
+        decision.task = get<std::int32_t>(found, "task");
+        decision.team = get<std::int32_t>(found, "team");
+        decision.executor = get<std::int32_t>(found, "executor");
+        decision.seconds = get<double>(found, "seconds");
+        decision.delay_s = get<double>(found, "delay_s");
+        decision.memory_share = get<double>(found, "memory_share");
+        decision.demand_Bps = get<std::int64_t>(found, "demand_Bps");
+        check(decision);
+        return true;
+    }
+
+  private:
+    template <typename T> static T get(const nanobind::object &found, const char *name) {
+        return nanobind::cast<T>(found.attr(name));
+    }
+
+    void check(const Decision &decision) {
+        const auto task = static_cast<std::size_t>(decision.task);
+        if (decision.task < 0 || task >= begun_.size() || begun_[task])
+            throw std::invalid_argument("the chooser started a task that is not there, or one twice");
+        begun_[task] = true;
+        check_seconds(decision.seconds);
+        check_seconds(decision.delay_s);
+        if (!(decision.memory_share >= 0 && decision.memory_share <= 1) || decision.demand_Bps < 0 ||
+            decision.demand_Bps > max_demand_Bps_)
+            throw std::invalid_argument(
+                "a memory share is from 0 to 1, a demand from 0 to 2^42 bytes a second");
+    }
+
+    nanobind::object released_, finished_, next_;
+    std::vector<bool> begun_;
+    std::int64_t max_demand_Bps_;
+};
+
+} // namespace simsched

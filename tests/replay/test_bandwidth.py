@@ -1,0 +1,112 @@
+"""Memory bandwidth that running tasks share, by hand (rule 5)."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.replay.bandwidth import Bandwidth
+from simsched.testing.strategies import graphs, layouts, machines
+
+# Cores of 10 GB/s on a memory of 10 GB/s: one memory-bound task fills it.
+TWO_CORES = "generic[cores=2,bandwidth_Bps=1e10,share_bandwidth=true]"
+
+
+def share(engine, seconds, bytes_B, edges=(), machine=TWO_CORES, policy="fifo", **options):
+    graph = ss.TaskGraph.from_edges(seconds, edges, bytes_B=bytes_B)
+    return ss.simulate(graph, machine, policy, engine=engine, **options)
+
+
+def test_two_tasks_that_fill_the_memory_take_twice_as_long(engine):
+    """Both move 10 GB in 1 s alone; together they ask for 20 of 10 GB/s: p = 2, 2 s each."""
+    assert share(engine, [1, 1], [1e10, 1e10]).finish_s.tolist() == [2, 2]
+
+
+def test_rates_change_when_a_task_finishes(engine):
+    """1 needs 0.5 s alone and ends at 1 s, p = 2 until then; 0 has done half of its 1 s and needs 0.5 s more."""
+    assert share(engine, [1, 0.5], [1e10, 5e9]).finish_s.tolist() == [1.5, 1]
+
+
+def test_rates_change_when_a_task_starts(engine):
+    """0 (2 s alone) has the memory to itself until 1 s, when the chain 1 -> 2 reaches its memory-bound part.
+
+    2 (1 s alone) starts at 1 s: both run at half speed. 0 has 1 s left and ends at 3 s, as does 2.
+    """
+    schedule = share(engine, [2, 1, 1], [2e10, 0, 1e10], [(1, 2)])
+    assert schedule.start_s.tolist() == [0, 0, 1]
+    assert schedule.finish_s.tolist() == [3, 1, 3]
+
+
+def test_only_the_memory_bound_share_is_stretched(engine):
+    """Each moves 5 GB in 1 s: half of its time at 10 GB/s. Three at once ask for 15 of 10 GB/s: p = 1.5.
+
+    Each takes 0.5 + 0.5 x 1.5 = 1.25 s.
+    """
+    machine = "generic[cores=3,bandwidth_Bps=1e10,share_bandwidth=true]"
+    assert share(engine, [1, 1, 1], [5e9] * 3, machine=machine).finish_s.tolist() == [1.25] * 3
+
+
+def test_tasks_within_the_bandwidth_do_not_disturb_each_other(engine):
+    assert share(engine, [1, 1], [5e9, 5e9]).finish_s.tolist() == [1, 1]
+
+
+def test_unknown_bytes_ask_for_nothing(engine):
+    assert share(engine, [1, 1], [1e10, np.nan]).finish_s.tolist() == [1, 1]
+
+
+def test_off_is_the_default(engine):
+    machine = "generic[cores=2,bandwidth_Bps=1e10]"
+    assert share(engine, [1, 1], [1e10, 1e10], machine=machine).finish_s.tolist() == [1, 1]
+
+
+def test_a_dispatch_that_ends_between_changes_nothing_twice(engine):
+    """Dispatch 0.5 s: 0 runs alone from 0.5 to 1 and has 0.5 s left when 1 starts; at half speed it ends at 2.
+
+    1 (1 s) has done half by then and ends at 2.5.
+    """
+    schedule = share(
+        engine, [1, 1], [1e10, 1e10], policy="critical-path", runtime=ss.RuntimeProfile(dispatch_s=0.5)
+    )
+    assert schedule.start_s.tolist() == [0.5, 1]
+    assert schedule.finish_s.tolist() == [2, 2.5]
+
+
+def test_corun_on_a_shared_memory(engine):
+    """Two serial memory-bound tasks side by side, as in the first test."""
+    assert share(engine, [1, 1], [1e10, 1e10], policy="corun").finish_s.tolist() == [2, 2]
+
+
+def test_demand_leaves_no_rest():
+    memory = Bandwidth(1e9)
+    for demand in (3, 10**12, 7):
+        memory.demand_Bps += demand
+    for demand in (10**12, 7, 3):
+        memory.demand_Bps -= demand
+    assert memory.demand_Bps == 0
+    assert memory.update() is None
+
+
+@given(graphs(), machines(), st.data())
+def test_a_memory_that_is_never_short_changes_nothing(graph, machine, data):
+    """With endless bandwidth, sharing it gives the same bits as not sharing it; with little, nothing gets faster."""
+    layout = data.draw(layouts(machine))
+    plain = ss.machine(f"{machine.spec.partition('[')[0]}[cores={machine.n_cores},bandwidth_Bps=1e18]")
+    alone, endless = (
+        ss.simulate(graph, m, "fifo", layout, engine="simpy")
+        for m in (
+            plain,
+            plain.varied({"cores": machine.n_cores, "bandwidth_Bps": 1e18, "share_bandwidth": True}),
+        )
+    )
+    assert alone.finish_s.tobytes() == endless.finish_s.tobytes()
+    if machine.share_bandwidth:
+        shared = ss.simulate(graph, machine, "fifo", layout, engine="simpy")
+        least = shared.start_s + shared.alone_s
+        assert (shared.finish_s >= least * (1 - 1e-12)).all()
+
+
+@pytest.mark.parametrize("value", ["1", "yes"])
+def test_the_switch_is_true_or_false(value):
+    with pytest.raises(ss.SimschedError, match="expected true or false"):
+        ss.machine(f"generic[share_bandwidth={value}]")
