@@ -10,37 +10,29 @@ The limits of the project, 3 s and 400 MB, are asserted for the medians.
 from __future__ import annotations
 
 import argparse
-import ctypes
-import gc
 import json
 import statistics
-import subprocess
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse.csgraph  # noqa: F401 - loaded here, so that its memory is not the graph's
+from graphs import layered_edges
+from measure import Memory, fresh, seconds
 
 from simsched.graph import TaskGraph
 from simsched.native import find
 
-WIDTH, PREDECESSORS = 256, 3
 LIMIT_S, LIMIT_MB = 3.0, 400.0
 CASES = ("sorted", "shuffled edges", "shuffled tasks")
 
 Edges = npt.NDArray[np.int64]
 
 
-def layers(n: int, case: str) -> Edges:
-    """Return the edges of `n` tasks in layers, shape (3 n - 3 * 256, 2), in one of the orders of `CASES`."""
-    targets = np.repeat(np.arange(WIDTH, n), PREDECESSORS)
-    before = targets // WIDTH * WIDTH - WIDTH
-    offsets = np.tile(np.arange(PREDECESSORS) * 85, n - WIDTH)
-    edges = np.stack([before + (targets + offsets) % WIDTH, targets], axis=1)
+def shuffled(edges: Edges, n: int, case: str) -> Edges:
+    """Return the edges of a graph of `n` tasks in one of the orders of `CASES`."""
     rng = np.random.default_rng(0)
     if case == "shuffled tasks":
         edges = rng.permutation(n)[edges]
@@ -49,35 +41,17 @@ def layers(n: int, case: str) -> Edges:
     return rng.permutation(edges)
 
 
-def seconds(run: Callable[[], object]) -> float:
-    """Return the seconds that a call takes."""
-    begin = time.perf_counter()
-    run()
-    return time.perf_counter() - begin
-
-
-def memory(field: str) -> int:
-    """Return bytes of this process's memory, `VmRSS` or its highest value `VmHWM`."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
-
-
 def measure(n: int, case: str) -> dict[str, float]:
     """Build one graph in this process; return seconds and megabytes of each step."""
-    durations, edges = np.random.default_rng(1).random(n), layers(n, case)
+    durations, edges = np.random.default_rng(1).random(n), shuffled(layered_edges(n), n, case)
     TaskGraph.from_edges([1.0, 1.0, 1.0], [(2, 1), (1, 0)])
-    gc.collect()
-    # Memory that the inputs' making left to the allocator would be used again and not be seen.
-    ctypes.CDLL(None).malloc_trim(0)
-    Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM
-    before_B = memory("VmRSS")
-    begin = time.perf_counter()
+    used, begin = Memory(), time.perf_counter()
     graph = TaskGraph.from_edges(durations, edges)
-    result = {"build_s": time.perf_counter() - begin, "build_MB": (memory("VmHWM") - before_B) / 1e6}
+    result = {"build_s": time.perf_counter() - begin, "build_MB": used.peak() / 1e6}
     assert (graph.n_tasks, graph.n_edges) == (n, len(edges))
     result["levels_s"] = seconds(graph.levels) if find() else float("nan")
     result["depths_s"] = seconds(lambda: graph.depths)
-    assert graph.depths.max() == (n - 1) // WIDTH
+    assert graph.depths.max() == (n - 1) // 256
     with patch("simsched.graph.longest_path.core", lambda: None):
         result["levels_python_s"] = seconds(graph.levels)
     return result
@@ -86,7 +60,7 @@ def measure(n: int, case: str) -> dict[str, float]:
 def medians(n: int, case: str, repeats: int) -> dict[str, float]:
     """Return the median of each number over processes of their own."""
     command = [sys.executable, __file__, "--tasks", str(n), "--case", case]
-    runs = [json.loads(subprocess.check_output(command)) for _ in range(repeats)]  # noqa: S603 - ourselves
+    runs = [fresh(command) for _ in range(repeats)]
     return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
 
 

@@ -1,0 +1,111 @@
+"""How simsched's compiled engine grows: with tasks, with workers, and with threads that replay at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from contenders.ours import simulate, watched
+from graphs import layered
+from measure import RATE_HEADING, Spread, seconds
+
+import simsched as ss
+
+TASKS = [10_000, 30_000, 100_000, 300_000, 1_000_000]
+WORKERS = [64, 128, 256, 512, 1_024]
+THREADS = [1, 2]
+THREAD_TASKS = [100_000, 1_000_000]
+#: At least so many tasks are replayed for one figure, so that small graphs are not lost in the clock's noise.
+ENOUGH = 300_000
+#: Wide enough that 1,024 workers all have something to do.
+WIDE = 4_096
+
+
+class Variant(NamedTuple):
+    """A way to replay that the tables compare: its name and options of `simulate()`."""
+
+    name: str
+    options: dict[str, Any]
+
+
+#: What a rule of the engine costs is a line here: each variant runs in turns with the others.
+VARIANTS = [Variant("sharing off", {})]
+
+Table = dict[str, dict[int, list[float]]]
+
+
+def tables(repeats: int) -> dict[str, Table]:
+    """Print three tables; return seconds a task, by variant and number, of every repeat."""
+    graphs = {n: layered(n) for n in TASKS}
+    result = {"tasks": by_tasks(graphs, repeats), "workers": by_workers(repeats)}
+    result["threads"] = by_threads({n: graphs[n] for n in THREAD_TASKS}, repeats)
+    return result
+
+
+def seconds_a_task(graph: ss.TaskGraph, workers: int, variant: Variant) -> float:
+    """Return the engine's own seconds a task, of as many replays as are enough."""
+    times = -(-ENOUGH // graph.n_tasks)
+    with watched("native") as calls:
+        for _ in range(times):
+            simulate(graph, workers, "native", **variant.options)
+    return calls.seconds / times / graph.n_tasks
+
+
+def by_tasks(graphs: dict[int, ss.TaskGraph], repeats: int) -> Table:
+    """Print and return growth with tasks, on 64 workers."""
+    result: Table = {variant.name: {n: [] for n in graphs} for variant in VARIANTS}
+    for _ in range(repeats):
+        for n, graph in graphs.items():
+            for variant in VARIANTS:
+                result[variant.name][n].append(seconds_a_task(graph, 64, variant))
+    show("tasks", result, "64 workers, layers of 256")
+    return result
+
+
+def by_workers(repeats: int) -> Table:
+    """Print and return growth with workers."""
+    graph = layered(1_000_000, width=WIDE)
+    result: Table = {variant.name: {n: [] for n in WORKERS} for variant in VARIANTS}
+    for _ in range(repeats):
+        for workers in WORKERS:
+            for variant in VARIANTS:
+                result[variant.name][workers].append(seconds_a_task(graph, workers, variant))
+    show("workers", result, f"{graph.n_tasks} tasks, layers of {WIDE}")
+    return result
+
+
+def by_threads(graphs: dict[int, ss.TaskGraph], repeats: int) -> Table:
+    """Print and return what two threads do that replay one graph at once; seconds a task of both together."""
+    result: Table = {f"{n} tasks": {threads: [] for threads in THREADS} for n in graphs}
+    for n, graph in graphs.items():
+        with watched("native") as calls:
+            simulate(graph, 64, "native")
+        for _ in range(repeats):
+            for threads in THREADS:
+                passed = at_once(threads, calls.again, max(2, 1_000_000 // n))
+                result[f"{n} tasks"][threads].append(passed / n)
+    show("threads", result, "engine alone, all threads together")
+    return result
+
+
+def at_once(threads: int, run: Callable[[], object], times: int) -> float:
+    """Return seconds a call, of all threads together, when each makes `times` of them."""
+
+    def several(_: int) -> None:
+        for _ in range(times):
+            run()
+
+    with ThreadPoolExecutor(threads) as pool:
+        passed = seconds(lambda: list(pool.map(several, range(threads))))
+    return passed / times / threads
+
+
+def show(what: str, table: Table, about: str) -> None:
+    """Print a table; the last column compares with its first line."""
+    print(f"\n{what:>9} {'':<14}{RATE_HEADING} {'to first':>9}   ({about})")
+    for name, column in table.items():
+        first = Spread(next(iter(column.values()))).median
+        for number, values in column.items():
+            spread = Spread(values)
+            print(f"{number:>9} {name:<14}{spread.rate(1)} {first / spread.median:>9.2f}", flush=True)
