@@ -34,6 +34,10 @@ class Sequential(RankPolicy):
         """Return one executor with all cores."""
         return Layout(1, machine.n_cores)
 
+    def suited(self, layout: Layout | None) -> Layout | None:
+        """Return the layout if it has one executor."""
+        return layout if layout is not None and layout.executors == 1 else None
+
     def checked_layout(self, machine: Machine, layout: Layout | None) -> Layout:
         """Return the layout; more than one executor is an error."""
         if layout is not None and layout.executors > 1:

@@ -62,9 +62,9 @@ __all__ = list(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
+        from simsched.version import version
 
-        return version("simsched")
+        return version()
     if name not in _HOMES:
         raise AttributeError(f"module 'simsched' has no attribute {name!r}")
     home = import_module(_HOMES[name])

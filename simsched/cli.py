@@ -8,17 +8,19 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 from simsched.errors import FormatError, MissingExtraError, SimschedError, SpecError
 from simsched.spec import Engine
+from simsched.text import printable
 
 try:
     import typer
     from tqdm.auto import tqdm
     from typer.exceptions import Abort, TyperException
 except ImportError:
-    sys.exit(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}")
+    print(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}", file=sys.stderr)
+    sys.exit(2)
 
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
@@ -42,7 +44,11 @@ SeedOption = Annotated[int, typer.Option("--seed", help="Seed of every random dr
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 DEFAULT_MACHINE = "knl-7250"
-ALL_POLICIES = ["sequential", "fifo", "critical-path", "corun", "wavefront"]
+
+
+def _say(text: str, *, err: bool = False) -> None:
+    """Print lines; what a terminal would take for a command, from a name in a file, is printed as its escape."""
+    typer.echo("\n".join(printable(line) for line in text.split("\n")), err=err)
 
 
 def _load(graph: str, context: typer.Context) -> TaskGraph:
@@ -51,11 +57,9 @@ def _load(graph: str, context: typer.Context) -> TaskGraph:
     return load(graph, **_reader_options(context.args))
 
 
-def _reader_options(arguments: list[str]) -> dict[str, Any]:
+def _reader_options(arguments: list[str]) -> dict[str, str]:
     """Return the options for the reader among arguments that are not the command's own."""
-    from simsched.spec import parse_scalar
-
-    options: dict[str, Any] = {}
+    options: dict[str, str] = {}
     rest = iter(arguments)
     for argument in rest:
         name, equals, value = argument.partition("=")
@@ -65,8 +69,7 @@ def _reader_options(arguments: list[str]) -> dict[str, Any]:
             )
         if not equals and (value := next(rest, "")) == "":
             raise FormatError(f"option {name} needs a value")
-        # A file may be called 7 or true.
-        options[name[2:].replace("-", "_")] = value if Path(value).exists() else parse_scalar(value)
+        options[name[2:].replace("-", "_")] = value
     return options
 
 
@@ -85,7 +88,7 @@ def list_(what: Annotated[str, typer.Argument(help="machines, policies or format
     from simsched.listing import lines
 
     for line in lines(what):
-        typer.echo(line)
+        _say(line)
 
 
 @app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)
@@ -118,12 +121,12 @@ def run(
         schedule.save(path)
     facts = run_facts(schedule)
     if json_:
-        typer.echo(json.dumps(facts))
+        _say(json.dumps(facts))
         return
     for key, value in facts.items():
-        typer.echo(f"{key:<18} {value if not isinstance(value, float) else format(value, '.6g')}")
+        _say(f"{key:<18} {value if not isinstance(value, float) else format(value, '.6g')}")
     for note in [*tasks.report.notes, *schedule.notes]:
-        typer.echo(f"note: {note}")
+        _say(f"note: {note}")
 
 
 @app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)
@@ -147,35 +150,32 @@ def compare(
     ] = None,
 ) -> None:
     """Replay GRAPH under several policies and compare them."""
-    from simsched.replay import simulate
+    from simsched.plugins import registered
     from simsched.schedule.gallery import make_folder, write_gallery
-    from simsched.sweep.compare import comparison_frame, layout_for
+    from simsched.sweep.compare import comparison_frame, replays
     from simsched.tables import table_text
 
     if out is not None:
         make_folder(out)
     tasks = _load(graph, context)
-    policies = policy or ALL_POLICIES
+    policies = policy or list(registered("policies"))
     with _progress(tasks.n_tasks * len(policies), "replaying") as progress:
-        schedules = [
-            simulate(tasks, machine, p, layout_for(p, layout), engine=engine, seed=seed, progress=progress)
-            for p in policies
-        ]
-    sequential = next((s for s in schedules if s.policy == "sequential"), None)
-    sequential = sequential or simulate(tasks, machine, "sequential", engine=engine, seed=seed)
+        schedules, sequential = replays(
+            tasks, machine, policies, layout, engine=engine, seed=seed, progress=progress
+        )
     frame = comparison_frame(schedules, sequential)
     if json_:
-        typer.echo(frame.to_json(orient="records", double_precision=15))
+        _say(frame.to_json(orient="records", double_precision=15))
     else:
-        typer.echo(
+        _say(
             f"{tasks.name}: {tasks.n_tasks} tasks, {tasks.n_edges} edges, on {schedules[0].require_machine()}\n"
         )
-        typer.echo(table_text(frame))
+        _say(table_text(frame))
         for note in [*tasks.report.notes, *schedules[0].notes]:
-            typer.echo(f"note: {note}")
+            _say(f"note: {note}")
     if out is not None:
         written = list(write_gallery(out, schedules, frame))
-        typer.echo(f"wrote {len(written)} files to {out}", err=json_)
+        _say(f"wrote {len(written)} files to {out}", err=json_)
 
 
 @app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)
@@ -205,7 +205,7 @@ def predict(
         frame = predict_(
             tasks, machine, policy, counts, engine=engine, seed=seed, width=width, progress=progress
         )
-    typer.echo(frame.to_json(orient="records", double_precision=15) if json_ else table_text(frame))
+    _say(frame.to_json(orient="records", double_precision=15) if json_ else table_text(frame))
     for path in out or []:
         export_prediction(frame, path)
 
@@ -239,7 +239,7 @@ def convert(
         )
     else:
         tasks.recorded.save(target)
-    typer.echo(str(tasks.report))
+    _say(str(tasks.report))
 
 
 def main() -> None:
@@ -254,10 +254,8 @@ def main() -> None:
         status = 130
     except TyperException as error:
         status = _fail(error.format_message())
-    except BrokenPipeError:
-        # The reader of our output went away, as `| head` does: nothing is wrong and nobody is listening.
-        sys.stderr.close()
-        status = 0
+    except OSError as error:
+        status = _fail(f"{error.filename or 'output'}: {error.strerror or error}")
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -274,8 +272,7 @@ def _note(
 
 
 def _fail(message: str) -> int:
-    line = " ".join(message.split())
-    print(f"simsched: error: {line}", file=sys.stderr)
+    print(f"simsched: error: {printable(' '.join(message.split()))}", file=sys.stderr)
     return 2
 
 

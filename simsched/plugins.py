@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from simsched.errors import SpecError
 
-Group = Literal["machines", "policies", "formats"]
+Group = Literal["machines", "policies", "formats", "writers"]
 
 
 @cache
@@ -44,4 +44,4 @@ def named(group: Group, name: str) -> Any:
     return entries[name].load()
 
 
-_SINGULAR = {"machines": "machine", "policies": "policy", "formats": "format"}
+_SINGULAR = {"machines": "machine", "policies": "policy", "formats": "format", "writers": "writer"}

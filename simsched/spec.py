@@ -90,7 +90,7 @@ def parse_scalar(text: str) -> Scalar:
 
 
 def format_scalar(value: Scalar) -> str:
-    """Print a scalar so that `parse_scalar` gives it back."""
+    """Print a scalar as specs write it; `parse_scalar` gives it back, but for strings that look like numbers."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

@@ -16,7 +16,7 @@ from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CostModel:
     """How recorded seconds become seconds on another width and another machine.
 

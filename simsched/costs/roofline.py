@@ -2,7 +2,7 @@
 
 References
 ----------
-S. Williams, A. Waterman, D. Patterson: Roofline: an insightful visual performance model for multicore
+Roofline: an insightful visual performance model for multicore
 architectures. Communications of the ACM 52(4), 2009.
 """
 

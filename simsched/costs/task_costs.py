@@ -104,9 +104,9 @@ class TaskCosts:
             estimated=None if self.estimated is None else self.estimated[tasks],
         )
 
-    def fastest_widths(self, most: int | None = None) -> npt.NDArray[np.int32]:
-        """Return the width on which each task is fastest, the narrowest of equals, at most `most`; shape (n,)."""
-        most = self.n_cores if most is None else most
+    def fastest_widths(self) -> npt.NDArray[np.int64]:
+        """Return a width on which each task is fastest, shape (n,)."""
+        most = self.n_cores
         terms, labels, t1 = self.terms, self.labels, self.one_core_s
         slope = (
             terms.thread_overhead[labels] * np.sqrt(REFERENCE_S * t1) + terms.fork_join_per_thread_s[labels]
@@ -120,7 +120,7 @@ class TaskCosts:
             faster = self.seconds(candidate) < seconds
             widths = np.where(faster, candidate, widths)
             seconds = np.where(faster, self.seconds(candidate), seconds)
-        return widths.astype(np.int32)
+        return widths
 
     def memory_of(self, task: int, width: int) -> tuple[float, int]:
         """Return memory share and demand of one task on `width` cores; the same bits as `memory`."""

@@ -91,8 +91,8 @@ def topological_order(successors: Csr) -> Index | None:
 
     References
     ----------
-    D. J. Pearce, "A space-efficient algorithm for finding strongly connected components", Information
-    Processing Letters 116(1), 2016: what SciPy implements, without recursion.
+    "A space-efficient algorithm for finding strongly connected components", Information Processing Letters
+    116(1), 2016: what SciPy implements, without recursion.
     """
     n = successors.n
     nodes = np.arange(n, dtype=np.int32)

@@ -1,7 +1,10 @@
 """An uncompressed zip of a JSON header and NumPy arrays, written at once and read with suspicion.
 
-NumPy's own reader allocates what a file claims to hold; here nothing larger than the file is ever allocated,
-and only one-dimensional little-endian arrays of the expected types are accepted.
+NumPy's own reader allocates what a file claims to hold; here no array is larger than the bytes that are really
+there, and only one-dimensional little-endian arrays of the expected types are accepted. Of a gzipped file these are
+the decompressed bytes: at most `MAX_EXPANSION` times the file's, or 64 MiB where that is more
+(`simsched.graph.loading`). Reading takes up to three times as much memory, for the file, the member at hand and the
+arrays made so far, and for the header some thirty times its text.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import re
 import secrets
 import struct
 import zipfile
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -126,12 +130,13 @@ class Archive:
         return FormatError(f"{self._path}: {member}{': ' if member else ''}{problem}")
 
     def _refuse_odd_members(self, members: list[zipfile.ZipInfo], size_B: int) -> None:
+        times = Counter(self.names)
         for member in members:
             if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
                 raise self.error(
                     member.filename, "is compressed or encrypted; members are stored as they are"
                 )
-            if self.names.count(member.filename) > 1:
+            if times[member.filename] > 1:
                 raise self.error(member.filename, f"stands twice; {DAMAGED}")
         claimed_B = sum(max(member.file_size, member.compress_size) for member in members)
         if claimed_B > size_B:

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
-from simsched.graph.columns import plain_text
-from simsched.graph.recording import Recording, Seconds
+from simsched.graph.columns import Floats, plain_text
+from simsched.graph.recording import Recording
 
 MAX_WIDTH = 2**31 - 1
 
 
-def numbers(values: npt.ArrayLike | Iterator[float], n: int | None, what: str, unit: str) -> Seconds:
+def numbers(values: npt.ArrayLike | Iterator[float], n: int | None, what: str, unit: str) -> Floats:
     """Return a copy of `values` as float64, NaN and None meaning unknown.
 
     Parameters
@@ -46,7 +46,7 @@ def numbers(values: npt.ArrayLike | Iterator[float], n: int | None, what: str, u
     return array
 
 
-def _refuse_negative(array: Seconds, what: str, unit: str) -> None:
+def _refuse_negative(array: Floats, what: str, unit: str) -> None:
     bad = np.flatnonzero((array < 0) | np.isinf(array))
     if len(bad):
         more = f" ({len(bad)} such tasks)" if len(bad) > 1 else ""
@@ -56,7 +56,7 @@ def _refuse_negative(array: Seconds, what: str, unit: str) -> None:
         )
 
 
-def unknown(n: int) -> Seconds:
+def unknown(n: int) -> Floats:
     """Return `n` unknown numbers."""
     return np.full(n, np.nan)
 

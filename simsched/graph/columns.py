@@ -9,6 +9,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+#: Numbers of any meaning: operations, bytes; `simsched.graph.recording.Seconds` where they are times.
+Floats = npt.NDArray[np.float64]
+
 
 def plain_text(value: object) -> str:
     r"""Return `value` as text that UTF-8 can hold.

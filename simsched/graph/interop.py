@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
-from simsched.graph.columns import plain_text
+from simsched.graph.columns import Floats, plain_text
 from simsched.graph.report import ImportReport
-from simsched.graph.taskgraph import Seconds, TaskGraph
+from simsched.graph.taskgraph import TaskGraph
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -103,7 +103,7 @@ def _shown(label: Any) -> str:
     return repr(label.item() if isinstance(label, np.generic) else label)
 
 
-def _numbers(column: pd.Series[Any], called: str) -> Seconds:
+def _numbers(column: pd.Series[Any], called: str) -> Floats:
     from pandas.api import types
 
     if types.is_bool_dtype(column) or not (types.is_numeric_dtype(column) or types.is_object_dtype(column)):

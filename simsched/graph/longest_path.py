@@ -12,6 +12,7 @@ from simsched.graph.adjacency import Csr, Index
 from simsched.native import core
 
 if TYPE_CHECKING:
+    from simsched.graph.columns import Floats
     from simsched.graph.taskgraph import Seconds, TaskGraph
 
 
@@ -57,7 +58,7 @@ def depths(graph: TaskGraph) -> npt.NDArray[np.int32]:
     return hops
 
 
-def longest_path(neighbours: Csr, order: Index, weights: Seconds) -> Seconds:
+def longest_path(neighbours: Csr, order: Index, weights: Floats) -> Floats:
     """Return `weights[i] + max(result of i's neighbours, 0 if none)` for every node i.
 
     In `order` every neighbour of a node stands before it.

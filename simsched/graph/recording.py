@@ -2,12 +2,45 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
 
-Seconds = npt.NDArray[np.float64]
+from simsched.errors import GraphError
+from simsched.graph.columns import Floats
+
+#: Floats that are times.
+Seconds = Floats
+
+
+def positive(value: object, what: str) -> float:
+    """Return a finite number above zero as a float.
+
+    Parameters
+    ----------
+    value : object
+        The number.
+    what : str
+        What messages call it.
+
+    Raises
+    ------
+    GraphError
+        If it is none.
+    """
+    number = math.nan
+    if isinstance(value, Real) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        value = number
+    if not 0 < number < math.inf:
+        raise GraphError(f"{what} is {value!r:.60}, expected a finite number above zero, or None")
+    return number
 
 
 @dataclass(frozen=True)
@@ -22,11 +55,22 @@ class RecordedOn:
         Floating-point operations a second that one core reached in a matrix product (FP32).
     core_bandwidth_Bps : float or None
         Bytes a second that one core reached in a copy.
+
+    Raises
+    ------
+    GraphError
+        If one of the two is no finite number above zero.
     """
 
     name: str
     core_flops: float | None = None
     core_bandwidth_Bps: float | None = None
+
+    def __post_init__(self) -> None:
+        for key in ("core_flops", "core_bandwidth_Bps"):
+            value = getattr(self, key)
+            if value is not None:
+                object.__setattr__(self, key, positive(value, f"recorded_on: {key}"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from simsched.errors import GraphError
 
 Shape = tuple[tuple[int, ...], ...]
+
+#: Of tensors in files: what NumPy allows, and far beyond any real one.
+MAX_RANK = 64
 
 #: 18 digits fit an int64.
 _INPUT = re.compile(r"\(\)|[0-9]{1,18}(?:x[0-9]{1,18})*")
@@ -41,3 +45,14 @@ def format_shape(shape: Iterable[Iterable[int]]) -> str:
     '64x512;512;()'
     """
     return ";".join("x".join(map(str, dims)) or "()" for dims in shape)
+
+
+def numel(dims: Sequence[int]) -> float:
+    """Return the number of elements of one input; a float, so that absurd shapes are infinite and not slow.
+
+    Examples
+    --------
+    >>> numel((64, 512)), numel(())
+    (32768.0, 1.0)
+    """
+    return math.prod(map(float, dims))

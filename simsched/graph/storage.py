@@ -27,13 +27,13 @@ The header is one JSON object (NaN and infinity are spelled as in JavaScript):
 
 =================== ==========================================================================================
 `format`, `version` "simsched-taskgraph" and 1; readers refuse versions they do not know
-`simsched`          version of simsched that wrote the file
+`simsched`          version of simsched that wrote the file; "unknown" where it was not installed
 `name`              name of the graph
 `tasks`, `edges`    n and m
 `labels`            lists of distinct strings: `kinds`, `shapes`, `scopes`
 `names`             true where tasks have names
 `lane_names`        list of strings, or null where there is no recording
-`recorded_on`       null, or an object of `name`, `core_flops`, `core_bandwidth_Bps` (numbers or null)
+`recorded_on`       null, or an object of `name`, `core_flops`, `core_bandwidth_Bps` (above zero, or null)
 `report`            an object of `source`, `format`, `facts` (an object) and `notes` (strings)
 =================== ==========================================================================================
 """
@@ -41,7 +41,6 @@ The header is one JSON object (NaN and infinity are spelled as in JavaScript):
 from __future__ import annotations
 
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +49,7 @@ from simsched.graph import checks, stored
 from simsched.graph.archive import DAMAGED, Archive, Array, write
 from simsched.graph.loading import find_file
 from simsched.graph.taskgraph import RecordedOn, TaskGraph
+from simsched.version import version
 
 FORMAT = "simsched-taskgraph"
 HEADER = f"{FORMAT}.json"
@@ -76,14 +76,10 @@ def save(graph: TaskGraph, path: str | Path) -> None:
 
 
 def _header(graph: TaskGraph) -> dict[str, Any]:
-    try:
-        written_by = version("simsched")
-    except PackageNotFoundError:
-        written_by = ""
     return {
         "format": FORMAT,
         "version": VERSION,
-        "simsched": written_by,
+        "simsched": version(),
         "name": graph.name,
         "tasks": graph.n_tasks,
         "edges": graph.n_edges,
@@ -194,6 +190,6 @@ def _recorded_on(fields: stored.Fields) -> RecordedOn | None:
         return None
     return RecordedOn(
         machine.string("name"),
-        machine.number_or_none("core_flops"),
-        machine.number_or_none("core_bandwidth_Bps"),
+        machine.positive_or_none("core_flops"),
+        machine.positive_or_none("core_bandwidth_Bps"),
     )

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from simsched.errors import GraphError
 from simsched.graph import checks
 from simsched.graph.adjacency import Csr, Index
 from simsched.graph.archive import Archive, Array
 from simsched.graph.build import MAX_TASKS, called
 from simsched.graph.columns import LabelColumn, TextColumn
 from simsched.graph.edges import MAX_EDGES, acyclic_order
-from simsched.graph.recording import Recording
+from simsched.graph.recording import Recording, positive
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import parse_shape
 
@@ -58,10 +59,13 @@ class Fields:
             raise MisfitError(f"{self._place}: {key!r} is {value}, expected 0 to {min(MAX_TASKS, MAX_EDGES)}")
         return value
 
-    def number_or_none(self, key: str) -> float | None:
-        """Return a number, whole or not as it was written, or None."""
-        value: float | None = self._entry(key, (int, float, type(None)), "a number or null")
-        return value
+    def positive_or_none(self, key: str) -> float | None:
+        """Return a finite number above zero, or None."""
+        value = self._entry(key, (int, float, type(None)), "a number above zero or null")
+        try:
+            return None if value is None else positive(value, repr(key))
+        except GraphError as error:
+            raise MisfitError(f"{self._place}: {error}") from None
 
     def object(self, key: str) -> Fields:
         """Return an object."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph.adjacency import Csr, Index, topological_order
-from simsched.graph.columns import LabelColumn, TextColumn
+from simsched.graph.columns import Floats, LabelColumn, TextColumn
 from simsched.graph.recording import RecordedOn, Recording, Seconds
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import Shape, parse_shape
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from simsched.schedule import Schedule
 
-__all__ = ["RecordedOn", "Recording", "Seconds", "TaskGraph"]
+__all__ = ["Floats", "RecordedOn", "Recording", "Seconds", "TaskGraph"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +68,8 @@ class TaskGraph:
     successors: Csr
     durations_s: Seconds
     widths: npt.NDArray[np.int32]
-    flops: Seconds
-    bytes_B: Seconds
+    flops: Floats
+    bytes_B: Floats
     kinds: LabelColumn
     shapes: LabelColumn
     scopes: LabelColumn
@@ -242,6 +242,14 @@ class TaskGraph:
         """Sum of the recorded durations; NaN if one of them is unknown."""
         return float(self.durations_s.sum())
 
+    @property
+    def average_parallelism(self) -> float:
+        """Work over critical path: how many tasks run at once, on average, where nothing limits them.
+
+        NaN if a recorded duration is unknown, or if the critical path has no length.
+        """
+        return self.work_s / self.critical_path_s if self.critical_path_s else float("nan")
+
     def critical_path(self, seconds: npt.ArrayLike | None = None) -> list[int]:
         """Return the tasks of a longest path, first to last; ties go to the lower index."""
         from simsched.graph.longest_path import critical_path
@@ -281,7 +289,7 @@ class TaskGraph:
             facts["work_s"] = round(self.work_s, 9)
             facts["critical_path_s"] = round(self.critical_path_s, 9)
             if self.critical_path_s:
-                facts["average_parallelism"] = round(self.work_s / self.critical_path_s, 3)
+                facts["average_parallelism"] = round(self.average_parallelism, 3)
         facts["depth"] = int(self.depths.max(initial=-1)) + 1
         facts["kinds"] = len(self.kinds.labels)
         return facts

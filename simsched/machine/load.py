@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from dataclasses import replace
 from functools import cache
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -23,8 +25,8 @@ def machine(source: str | Path | Machine) -> Machine:
     Parameters
     ----------
     source : str, Path or Machine
-        A name (`knl-7250`), a name with variations (`knl-7250[cores=128]`), or the path of a TOML file. A machine
-        is returned as it is.
+        A name (`knl-7250`) or the path of a TOML file, each also with variations (`knl-7250[cores=128]`,
+        `mine.toml[cores=128]`). A machine is returned as it is.
 
     Raises
     ------
@@ -40,11 +42,17 @@ def machine(source: str | Path | Machine) -> Machine:
     """
     if isinstance(source, Machine):
         return source
-    if isinstance(source, Path) or source.endswith(".toml"):
-        return read_machine(Path(source))
-    spec = parse(source)
-    base = _built_in(spec.name)
-    return base.varied(spec.params) if spec.params else base
+    text = str(source)
+    if match := _FILE.fullmatch(text):
+        path, variations = match.groups()
+        base, params = replace(read_machine(Path(path)), spec=path), parse(f"x{variations or ''}").params
+    else:
+        spec = parse(text)
+        base, params = _built_in(spec.name), spec.params
+    return base.varied(params) if params else base
+
+
+_FILE = re.compile(r"(.*\.toml)(\[[^\[\]]*\])?", re.DOTALL)
 
 
 @cache

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from simsched.errors import MachineError
 from simsched.html import card
-from simsched.spec import Scalar, Spec
+from simsched.spec import Scalar, Spec, parse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RuntimeProfile:
-    """The software's own costs (design: rules 3 and 4).
+    """The software's own costs (docs/semantics.md, rule 3 and 4).
 
     Parameters
     ----------
@@ -66,7 +65,7 @@ class Machine:
     Parameters
     ----------
     spec : str
-        The string that makes it again: `knl-7250[cores=128]`.
+        The string that makes it again: `knl-7250[cores=128]`, `mine.toml`.
     title : str
         Name for people.
     n_cores : int
@@ -106,10 +105,6 @@ class Machine:
         """Number of tiles."""
         return self.n_cores // self.cores_per_tile
 
-    def tile_of(self) -> npt.NDArray[np.int32]:
-        """Return the tile of each core, shape (n_cores,)."""
-        return np.arange(self.n_cores, dtype=np.int32) // self.cores_per_tile
-
     def varied(self, params: Mapping[str, Scalar]) -> Machine:
         """Return this machine with other numbers.
 
@@ -142,10 +137,12 @@ class Machine:
                 raise MachineError(
                     f"{self.spec} has no parameter {key!r}; it has cores, bandwidth_Bps and share_bandwidth"
                 )
-        return replace(self, spec=str(Spec(self.spec, dict(params))), **changes)  # type: ignore[arg-type]
+        name, _, varied = self.spec.partition("[")
+        before = parse(f"x[{varied}").params if varied else {}
+        return replace(self, spec=str(Spec(name, {**before, **params})), **changes)  # type: ignore[arg-type]
 
     def _checked_cores(self, value: Scalar) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 2**20:
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= 2**20:
             raise MachineError(
                 f"{self.spec}[cores={value}]: expected a whole number of cores from 1 to {2**20}"
             )
@@ -155,7 +152,7 @@ class Machine:
                 f"{self.spec}[cores={value}]: a tile has {self.cores_per_tile} cores and tiles stay whole; "
                 f"try {near} or {near + self.cores_per_tile}"
             )
-        return value
+        return int(value)
 
     def describe(self) -> pd.DataFrame:
         """Return every number of the machine's file: key, value, unit, source, confidence."""

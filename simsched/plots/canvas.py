@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simsched.errors import MissingExtraError
+from simsched.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,7 @@ def plain(text: str, longest: int = LONGEST_LABEL) -> str:
     """Return `text` on one line, without characters that cannot be drawn or stored, cut to `longest`."""
     if len(text) > longest:
         text = text[: longest - 1] + "…"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return printable(text)
 
 
 def verbatim(*texts: Text) -> None:

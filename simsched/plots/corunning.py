@@ -8,7 +8,7 @@ import numpy as np
 
 from simsched.plots.canvas import plain, set_title, shown_axes
 from simsched.plots.gantt import gantt_title
-from simsched.plots.units import time_unit
+from simsched.units import time_unit
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simsched.files import replacing
 from simsched.plots.canvas import Size
 from simsched.plots.picture import quiet_canvas, save
-from simsched.schedule.export import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from simsched.plots.canvas import outside_legend, plain, set_title, shown_axes, 
 from simsched.plots.density import density
 from simsched.plots.palette import Colouring, colouring
 from simsched.plots.rectangles import TeamRuns, count_rectangles, rectangles, team_runs
-from simsched.plots.units import TimeUnit, format_time, time_unit
+from simsched.units import TimeUnit, format_time, time_unit
 
 if TYPE_CHECKING:
     import numpy.typing as npt

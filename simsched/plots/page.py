@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from simsched.plots.svg import gantt_svg
+from simsched.text import printable
 
 if TYPE_CHECKING:
     from simsched.schedule import Schedule
@@ -56,4 +57,4 @@ def _table(caption: str, facts: Mapping[str, object]) -> str:
 
 def _text(value: object) -> str:
     # Control characters are not allowed in HTML, escaped or not.
-    return escape("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value)))
+    return escape(printable(str(value)))

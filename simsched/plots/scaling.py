@@ -8,7 +8,7 @@ import numpy as np
 
 from simsched.errors import SimschedError
 from simsched.plots.canvas import plain, shown_axes
-from simsched.plots.units import TimeUnit, format_time, time_unit
+from simsched.units import TimeUnit, format_time, time_unit
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -45,9 +45,9 @@ class Layout:
         """
         if isinstance(layout, Layout):
             return layout
-        if isinstance(layout, tuple):
+        if isinstance(layout, tuple) and len(layout) == 2 and all(type(part) is int for part in layout):
             return cls(*layout)
-        match = _LAYOUT.fullmatch(layout)
+        match = _LAYOUT.fullmatch(layout) if isinstance(layout, str) else None
         if match is None:
             raise LayoutError(f"{layout!r} is not a layout; write executors x cores, as in 8x4")
         return cls(int(match[1]), int(match[2]))

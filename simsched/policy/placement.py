@@ -1,4 +1,4 @@
-"""Which cores an executor gets (design, rule 6, pinned)."""
+"""Which cores an executor gets (docs/semantics.md, rule 6, pinned)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ Either is a frozen dataclass whose fields are its parameters, so that `str(polic
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy.typing as npt
@@ -57,8 +57,8 @@ class Policy:
     name : str
         Name in tables and specs.
     queue : {"central", "shared"}
-        Who decides (design, rule 3): a central scheduler that pays `dispatch_s` a start, or idle executors that
-        poll one shared queue and pay `pop_s`, growing with the number of pollers.
+        Who decides (docs/semantics.md, rule 3): a central scheduler that pays `dispatch_s` a start, or idle
+        executors that poll one shared queue and pay `pop_s`, growing with the number of pollers.
     takes_layout : bool
         Whether a layout means something to it; if not, being given one is an error.
 
@@ -85,14 +85,16 @@ class Policy:
             f"policy {self} has no decide(); write one, or subclass RankPolicy and write rank()"
         )
 
+    def suited(self, layout: Layout | None) -> Layout | None:
+        """Return the layout to use when one is meant for several policies; None for the policy's own default."""
+        return layout if self.takes_layout else None
+
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy that decides for one replay: itself, or a fresh object that holds what it computed."""
         return self
 
     def __str__(self) -> str:
         name = self.name or type(self).__name__
-        if not is_dataclass(self):
-            return name
         changed = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
         return str(Spec(name, changed))
 

@@ -31,7 +31,7 @@ class Running:
 
 
 class View(Protocol):
-    """The state of a replay, read-only (design, rule 8)."""
+    """The state of a replay, read-only (docs/semantics.md, rule 8)."""
 
     @property
     def now_s(self) -> float:

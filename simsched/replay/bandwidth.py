@@ -1,4 +1,4 @@
-"""Memory bandwidth that running tasks share (design, rule 5)."""
+"""Memory bandwidth that running tasks share (docs/semantics.md, rule 5)."""
 
 from __future__ import annotations
 

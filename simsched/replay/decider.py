@@ -187,8 +187,8 @@ class Decider:
     def _impossible(self, start: Start, why: str) -> PolicyError:
         return PolicyError(f"policy {self._plan.spec} asked at {self._now_s:.9g} s for {start}: {why}")
 
-    def _story(self, task: int) -> str:
-        """Return what happened to a task so far."""
+    def _story(self, task: int, depth: int = 2) -> str:
+        """Return what happened to a task so far, and what it waits for, `depth` predecessors back."""
         graph = self.problem.graph
         story = f"task {task} ({graph.task_name(task)!r})"
         if task in self._running:
@@ -198,9 +198,8 @@ class Decider:
             return f"{story} has finished, about {self._finished_at[task]:.9g} s"
         if task in self._ready_at:
             return f"{story} is ready since {self._ready_at[task]:.9g} s"
-        left = [
-            before
-            for before in graph.predecessors.neighbours(task).tolist()
-            if before not in self._finished_at
-        ]
-        return f"{story} waits for {len(left)} predecessors, the first of them: {self._story(left[0])}"
+        before = graph.predecessors.neighbours(task).tolist()
+        left = [other for other in before if other not in self._finished_at]
+        if depth == 0:
+            return f"{story} waits for {len(left)} predecessors"
+        return f"{story} waits for {len(left)} predecessors, the first of them: {self._story(left[0], depth - 1)}"

@@ -21,7 +21,6 @@ class Lister:
     """Decides for a static plan; see `Chooser`."""
 
     def __init__(self, plan: StaticPlan) -> None:
-        runtime = plan.runtime
         self._plan = plan
         self._seconds = plan.seconds.tolist()
         self._shares, self._demands_Bps = (
@@ -30,9 +29,7 @@ class Lister:
         self._queue = ready_queue(plan.discipline, plan.position)
         self._idle = list(range(plan.executors.n))
         self._executor_of: dict[int, int] = {}
-        shared = plan.queue == "shared"
-        self._delay_s = runtime.pop_s if shared else runtime.dispatch_s
-        self._per_poller_s = runtime.pop_per_poller_s if shared else 0.0
+        self._delay_s, self._per_poller_s = plan.dispatch_s, plan.per_poller_s
 
     def released(self, tasks: list[int], now_s: float) -> None:
         """Queue ready tasks."""

@@ -47,8 +47,7 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
 
 
 def _list(native: Core, plan: StaticPlan, progress: Progress) -> Schedule:
-    after, runtime = plan.problem.graph.successors, plan.runtime
-    shared_queue = plan.queue == "shared"
+    after = plan.problem.graph.successors
     done, ready_s, start_s, finish_s, executor, order = native.replay_list(
         after.indptr,
         after.indices,
@@ -58,8 +57,8 @@ def _list(native: Core, plan: StaticPlan, progress: Progress) -> Schedule:
         plan.discipline,
         plan.position,
         plan.executors.n,
-        runtime.pop_s if shared_queue else runtime.dispatch_s,
-        runtime.pop_per_poller_s if shared_queue else 0.0,
+        plan.dispatch_s,
+        plan.per_poller_s,
         progress,
     )
     _require_all(done, plan)

@@ -23,7 +23,7 @@ class StaticPlan:
     ----------
     problem : Problem
     runtime : RuntimeProfile
-    policy : str
+    spec : str
         Spec of the policy.
     queue : {"central", "shared"}
         Who decides.
@@ -43,7 +43,7 @@ class StaticPlan:
 
     problem: Problem
     runtime: RuntimeProfile
-    policy: str
+    spec: str
     queue: Queue
     discipline: Discipline
     position: Index
@@ -51,6 +51,16 @@ class StaticPlan:
     seconds: Seconds
     alone_s: Seconds
     memory: tuple[Seconds, npt.NDArray[np.int64]] | None
+
+    @property
+    def dispatch_s(self) -> float:
+        """Seconds that a start costs."""
+        return self.runtime.pop_s if self.queue == "shared" else self.runtime.dispatch_s
+
+    @property
+    def per_poller_s(self) -> float:
+        """Seconds that every further idle executor adds to a start."""
+        return self.runtime.pop_per_poller_s if self.queue == "shared" else 0.0
 
     @classmethod
     def of(
@@ -68,7 +78,7 @@ class StaticPlan:
         return cls(
             problem=problem,
             runtime=runtime,
-            policy=str(policy),
+            spec=str(policy),
             queue=policy.queue,
             discipline=policy.discipline,
             position=_position(policy, problem) if policy.discipline == "rank" else np.empty(0, np.int32),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from simsched.replay.plan import Plan, StaticPlan
+from simsched.replay.plan import Plan
 from simsched.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def schedule_of(plan: Plan, times: Times, teams: Csr, alone_s: Seconds, engine: 
         alone_s=alone_s,
         n_cores=problem.machine.n_cores,
         machine=problem.machine,
-        policy=plan.policy if isinstance(plan, StaticPlan) else plan.spec,
+        policy=plan.spec,
         layout=str(problem.layout or ""),
         engine=engine,
         seed=problem.seed,

@@ -2,7 +2,7 @@
 
 One event a task, its completion, and where dispatching costs time one event a dispatch. Callbacks on events, not
 processes: a process a task would be a hundred times slower. The handlers of one instant only note what happened; the
-last of them settles the instant, so that all completions come before any decision (design, rule 2).
+last of them settles the instant, so that all completions come before any decision (docs/semantics.md, rule 2).
 """
 
 from __future__ import annotations

@@ -8,9 +8,10 @@ from typing import get_args
 
 import numpy as np
 
-from simsched.costs import CostModel
-from simsched.errors import EngineError, LayoutError, SimschedError
+from simsched.costs import CostModel, TaskCosts
+from simsched.errors import CostError, EngineError, LayoutError, SimschedError
 from simsched.graph import TaskGraph
+from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
 from simsched.native import core
@@ -86,17 +87,29 @@ def simulate(
     return _engine(engine)(plan, progress)
 
 
-def _plan(problem: Problem, chosen: Policy, runtime: RuntimeProfile, noise: float) -> Plan:
+def _plan(problem: Problem, chosen: Policy, runtime: RuntimeProfile, sigma: float) -> Plan:
+    noise = _noise(problem, sigma)
+    _check_finite(problem.costs, noise)
     if isinstance(chosen, RankPolicy):
-        return StaticPlan.of(problem, chosen, runtime, _noise(problem, noise))
-    return DynamicPlan(problem, chosen.prepared(problem), runtime, _noise(problem, noise), str(chosen))
+        return StaticPlan.of(problem, chosen, runtime, noise)
+    return DynamicPlan(problem, chosen.prepared(problem), runtime, noise, str(chosen))
 
 
-def _noise(problem: Problem, sigma: float) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
-    """Return the factor on each task's seconds, drawn per task index before the replay starts (design, rule 7)."""
+def _noise(problem: Problem, sigma: float) -> Seconds | None:
+    """Return the factor on each task's seconds, drawn per task before the replay starts (docs/semantics.md, rule 7)."""
     if not sigma:
         return None
-    return np.exp(sigma * np.random.default_rng([problem.seed, 0]).standard_normal(problem.graph.n_tasks))
+    with np.errstate(over="ignore"):
+        return np.exp(sigma * np.random.default_rng([problem.seed, 0]).standard_normal(problem.graph.n_tasks))
+
+
+def _check_finite(costs: TaskCosts, noise: Seconds | None) -> None:
+    """Times must stay numbers: no schedule is longer than all tasks one after another, each on one core."""
+    with np.errstate(over="ignore"):
+        seconds = costs.one_core_s if noise is None else costs.one_core_s * noise
+        total = float(seconds.sum())
+    if not np.isfinite(total):
+        raise CostError("the seconds of all tasks add up to infinity; check the durations, and the noise")
 
 
 def _engine(name: str) -> Callable[[Plan, Callable[[int], object] | None], Schedule]:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from simsched.costs import CostModel
     from simsched.graph import TaskGraph
@@ -64,7 +62,7 @@ def bounds(
 
     target = machine_of(machine)
     task_costs = (costs or CostModel()).on(graph, target, runtime)
-    fastest = task_costs.seconds(task_costs.fastest_widths().astype(np.int64))
+    fastest = task_costs.seconds(task_costs.fastest_widths())
     return Bounds(
         critical_path_s=float(graph.levels(fastest).max(initial=0.0)),
         area_s=float(task_costs.one_core_s.sum()) / target.n_cores,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from simsched.errors import MissingExtraError, SimschedError
+from simsched.files import replacing
+from simsched.graph.columns import plain_text
+from simsched.plugins import named
+from simsched.version import version
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,46 +58,14 @@ def description(schedule: Schedule) -> dict[str, Any]:
         "seed": int(schedule.seed),
         "makespan_s": schedule.makespan_s,
         "notes": list(schedule.notes),
-        "simsched": _version(),
+        "simsched": version(),
     }
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file to write; it takes the name `path` once complete, and vanishes if anything fails.
-
-    Raises
-    ------
-    SimschedError
-        If the folder does not exist, or the file cannot be written there.
-    """
-    if not path.parent.is_dir():
-        raise SimschedError(f"{path}: there is no folder {path.parent}; create it first")
-    if path.is_dir():
-        raise SimschedError(f"{path} is a folder; give the name of a file")
-    # Beside the target, because a rename is only atomic within one file system.
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            yield file
-        part.replace(path)
-    except OSError as error:
-        raise SimschedError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _version() -> str:
-    try:
-        return version("simsched")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _table(schedule: Schedule) -> pd.DataFrame:
     """Return the table of tasks, its texts such that UTF-8 can hold them."""
     frame = schedule.tasks.copy(deep=False)
-    kinds = [label.encode("utf-8", "backslashreplace").decode() for label in frame["kind"].cat.categories]
+    kinds = [plain_text(label) for label in frame["kind"].cat.categories]
     if kinds != list(frame["kind"].cat.categories):
         frame["kind"] = [kinds[code] for code in frame["kind"].cat.codes]
     frame.attrs = {"simsched": description(schedule)}
@@ -117,10 +86,14 @@ def _write_csv(schedule: Schedule, path: Path) -> None:
         _table(schedule).to_csv(file, index=False, lineterminator="\n")
 
 
-def _write_chrome_trace(schedule: Schedule, path: Path) -> None:
-    from simsched.traces.chrome import write_chrome_trace
+def chrome_writer() -> Writer:
+    """Return the writer of Chrome traces, which is registered as any other package's would be."""
+    writer: Writer = named("writers", "chrome")
+    return writer
 
-    write_chrome_trace(schedule, path)
+
+def _write_chrome_trace(schedule: Schedule, path: Path) -> None:
+    chrome_writer()(schedule, path)
 
 
 def _write_picture(schedule: Schedule, path: Path) -> None:

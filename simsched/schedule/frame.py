@@ -31,8 +31,7 @@ def tasks_frame(schedule: Schedule) -> pd.DataFrame:
             "executor": schedule.executor,
             "first_core": first[schedule.team],
             "n_cores": schedule.widths,
-        },
-        copy=False,
+        }
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simsched.errors import SimschedError
+from simsched.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,14 +33,26 @@ def write_gallery(folder: Path, schedules: Sequence[Schedule], frame: pd.DataFra
     """
     make_folder(folder)
     table = folder / "comparison.csv"
-    frame.to_csv(table, index=False)
+    with replacing(table) as file:
+        frame.to_csv(file, index=False)
     yield table
     yield _bars(folder / "comparison.png", frame)
+    taken: set[str] = set()
     for schedule in schedules:
-        stem = re.sub(r"[^A-Za-z0-9=.,-]+", "_", schedule.policy).strip("_")
+        stem = _stem(schedule.policy, taken)
         for path in (folder / f"{stem}.png", folder / f"{stem}.trace.json.gz"):
             schedule.save(path)
             yield path
+
+
+def _stem(policy: str, taken: set[str]) -> str:
+    """Return a file name that no other policy has."""
+    stem = plain = re.sub(r"[^A-Za-z0-9=.,-]+", "_", policy).strip("_") or "policy"
+    number = 2
+    while stem in taken:
+        stem, number = f"{plain}-{number}", number + 1
+    taken.add(stem)
+    return stem
 
 
 def _bars(path: Path, frame: pd.DataFrame) -> Path:

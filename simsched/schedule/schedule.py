@@ -14,7 +14,7 @@ from simsched.errors import SimschedError
 from simsched.graph.adjacency import Csr
 from simsched.graph.taskgraph import Recording, Seconds, TaskGraph
 from simsched.html import card
-from simsched.tables import format_seconds
+from simsched.units import format_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,6 +71,12 @@ class Schedule:
     engine: str = ""
     seed: int = 0
     notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        # Everything else is derived from these: a change in place would make the derived numbers lie.
+        times = (self.ready_s, self.start_s, self.finish_s, self.alone_s)
+        for column in (*times, self.team, self.executor, self.start_order):
+            column.setflags(write=False)
 
     @classmethod
     def from_recording(cls, graph: TaskGraph, recording: Recording) -> Schedule:
@@ -138,9 +144,9 @@ class Schedule:
 
     def to_chrome_trace(self, path: str | Path) -> None:
         """Write the schedule in Chrome's trace format, which Perfetto opens too; a name ending in .gz is compressed."""
-        from simsched.traces.chrome import write_chrome_trace
+        from simsched.schedule.export import chrome_writer
 
-        write_chrome_trace(self, path)
+        chrome_writer()(self, Path(path))
 
     def save(self, path: str | Path) -> None:
         """Write the schedule to `path`, by its suffix.
@@ -161,7 +167,7 @@ class Schedule:
         made = {"machine": self.machine.spec if self.machine else None, "policy": self.policy, "layout": self.layout,
                 "engine": self.engine}  # fmt: skip
         facts: dict[str, object] = {key: value for key, value in made.items() if value}
-        facts["makespan"] = format_seconds(self.makespan_s)
+        facts["makespan"] = format_time(self.makespan_s)
         facts["utilization"] = f"{self.utilization:.1%}"
         return facts
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simsched.machine import machine as machine_of
+from simsched.policy import Layout
 from simsched.policy import policy as policy_of
 from simsched.replay import simulate
 from simsched.schedule import Schedule, bounds
@@ -17,15 +18,18 @@ if TYPE_CHECKING:
     from simsched.costs import CostModel
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy import Layout, Policy
+    from simsched.policy import Policy
     from simsched.spec import Engine
+
+#: What speed-ups are measured against.
+BASELINE = "sequential"
 
 
 def compare(
     graph: TaskGraph,
     machine: str | Path | Machine,
     policies: Sequence[str | Policy | type[Policy]],
-    layout: str | Layout | None = None,
+    layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
     engine: Engine = "auto",
@@ -41,7 +45,7 @@ def compare(
         As in `simsched.simulate`.
     policies : sequence of policies
         As `simsched.policy` takes them.
-    layout : str or Layout, optional
+    layout : str, Layout or pair of int, optional
         For every policy that takes one, but `sequential`, which always has one executor; each policy's own default
         when not given.
 
@@ -50,22 +54,36 @@ def compare(
     DataFrame
         One row a policy, as `comparison_frame` describes it.
     """
-    target = machine_of(machine)
-
-    def replay(policy: str | Policy | type[Policy]) -> Schedule:
-        return simulate(
-            graph, target, policy, layout_for(policy, layout), costs, runtime, engine, seed, progress=progress
-        )
-
-    schedules = [replay(policy) for policy in policies]
-    sequential = next((s for s in schedules if s.policy == "sequential"), None) or replay("sequential")
+    schedules, sequential = replays(
+        graph, machine, policies, layout, costs, runtime, engine, seed, progress=progress
+    )
     return comparison_frame(schedules, sequential, costs, runtime)
 
 
-def layout_for(policy: str | Policy | type[Policy], layout: str | Layout | None) -> str | Layout | None:
-    """Return the layout that a policy gets in a comparison: none where it takes none, or always has one executor."""
-    chosen = policy_of(policy)
-    return layout if chosen.takes_layout and chosen.name != "sequential" else None
+def replays(
+    graph: TaskGraph,
+    machine: str | Path | Machine,
+    policies: Sequence[str | Policy | type[Policy]],
+    layout: str | Layout | tuple[int, int] | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    seed: int = 0,
+    *,
+    progress: Callable[[int], object] | None = None,
+) -> tuple[list[Schedule], Schedule]:
+    """Return the schedules that `compare` compares, one a policy, and that of `sequential`; as `compare` else."""
+    target, wanted = machine_of(machine), None if layout is None else Layout.parse(layout)
+
+    def replay(policy: str | Policy | type[Policy]) -> Schedule:
+        chosen = policy_of(policy)
+        return simulate(
+            graph, target, chosen, chosen.suited(wanted), costs, runtime, engine, seed, progress=progress
+        )
+
+    schedules = [replay(policy) for policy in policies]
+    sequential = next((s for s in schedules if s.policy == BASELINE), None)
+    return schedules, sequential or replay(BASELINE)
 
 
 def comparison_frame(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simsched.errors import MissingExtraError, SimschedError
+from simsched.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,20 +22,16 @@ def export_prediction(frame: pd.DataFrame, path: Path) -> None:
     SimschedError
         If the suffix is none of these, or the file cannot be written.
     """
-    if path.suffix not in SUFFIXES:
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
         raise SimschedError(f"{path}: a prediction is written as one of {', '.join(SUFFIXES)}")
-    try:
-        _write(frame, path)
-    except OSError as error:
-        raise SimschedError(f"{path}: {error.strerror or error}") from None
-
-
-def _write(frame: pd.DataFrame, path: Path) -> None:
-    if path.suffix == ".csv":
-        frame.to_csv(path, index=False)
-    elif path.suffix == ".parquet":
+    if suffix == ".csv":
+        with replacing(path) as file:
+            frame.to_csv(file, index=False)
+    elif suffix == ".parquet":
         try:
-            frame.to_parquet(path, index=False)
+            with replacing(path) as file:
+                frame.to_parquet(file, index=False)
         except ImportError:
             raise MissingExtraError("pyarrow", "formats", "writing Parquet") from None
     else:

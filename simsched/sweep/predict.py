@@ -59,7 +59,7 @@ def predict(
     """
     import pandas as pd
 
-    if not cores:
+    if len(cores) == 0:
         raise MachineError("predict needs at least one core count, as in cores=[17, 34, 68]")
     base = machine_of(machine)
     rows = []

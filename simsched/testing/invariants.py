@@ -104,7 +104,7 @@ def check_graham(schedule: Schedule) -> None:
 
     References
     ----------
-    R. L. Graham: Bounds on multiprocessing timing anomalies. SIAM J. Applied Mathematics 17(2), 1969.
+    Bounds on multiprocessing timing anomalies. SIAM J. Applied Mathematics 17(2), 1969.
     """
     executors = Layout.parse(schedule.layout).executors
     bound = schedule.alone_s.sum() / executors + (1 - 1 / executors) * schedule.metrics()["critical_path_s"]

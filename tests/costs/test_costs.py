@@ -9,6 +9,7 @@ import simsched as ss
 from simsched.costs.curves import default_curves, normalised
 from simsched.errors import CostError
 from simsched.testing.strategies import graphs, machines, runtimes
+from simsched.traces.samples import SAMPLES, sample_files
 
 GENERIC = ss.machine("generic[cores=64]")
 KNL = ss.machine("knl-7250")
@@ -46,6 +47,15 @@ def test_unknown_kinds_do_not_gain_from_cores():
 )
 def test_kinds_are_recognised(kind):
     assert ss.CostModel().curve(kind).family == "matrix product"
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_no_operator_that_computes_is_taken_as_serial(name):
+    """Of the kinds in the bundled samples, those with FLOPs have a curve of their own family."""
+    kineto, execution_trace = sample_files(name)
+    graph = ss.load(kineto, execution_trace=execution_trace)
+    computing = {graph.kinds[task] for task in np.flatnonzero(graph.flops > 0)}
+    assert {kind for kind in computing if ss.CostModel().curve(kind).family == "serial"} == set()
 
 
 def test_table_has_no_kind_twice_and_spells_them_normalised():
@@ -91,7 +101,7 @@ def test_fastest_width_is_the_fastest(graph, machine, runtime):
     tasks = ss.CostModel().on(graph, machine, runtime)
     widths = tasks.fastest_widths()
     every = np.stack([tasks.seconds(w) for w in range(1, machine.n_cores + 1)])
-    chosen = tasks.seconds(widths.astype(np.int64))
+    chosen = tasks.seconds(widths)
     assert (widths >= 1).all()
     assert (widths <= machine.n_cores).all()
     assert (chosen == every.min(axis=0, initial=np.inf)).all()

@@ -38,6 +38,9 @@ def test_variations_print_themselves():
     assert machine.n_tiles == 64
     assert machine.bandwidth_Bps == 1e12
     assert ss.machine(str(machine)) == machine
+    again = machine.varied({"cores": 6})
+    assert str(again) == "knl-7250[cores=6,bandwidth_Bps=1000000000000.0]"
+    assert ss.machine(str(again)) == again
 
 
 def test_a_machine_file_of_ones_own(tmp_path):
@@ -46,7 +49,10 @@ def test_a_machine_file_of_ones_own(tmp_path):
         GOOD.read_text().replace('name = "generic"', 'name = "mine"').replace("value = 16, ", "value = 24, ")
     )
     assert ss.machine(str(path)).n_cores == 24
-    assert ss.machine(path).spec == "mine"
+    assert ss.machine(path).spec == str(path)
+    varied = ss.machine(f"{path}[cores=8]")
+    assert ss.machine(str(varied)) == varied
+    assert varied.n_cores == 8
 
 
 BROKEN = [

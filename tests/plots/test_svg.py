@@ -14,8 +14,8 @@ import pytest
 from simsched.errors import MissingExtraError
 from simsched.plots import corunning, gantt
 from simsched.plots.svg import gantt_svg
-from simsched.plots.units import format_time
 from simsched.schedule import Schedule
+from simsched.units import format_time
 
 MakeSchedule = Callable[..., Schedule]
 

@@ -1,0 +1,36 @@
+"""Files that appear when they are complete."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from simsched.errors import SimschedError
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Give a file to write; it takes the name `path` once complete, and vanishes if anything fails.
+
+    Raises
+    ------
+    SimschedError
+        If the folder does not exist, or the file cannot be written there.
+    """
+    if not path.parent.is_dir():
+        raise SimschedError(f"{path}: there is no folder {path.parent}; create it first")
+    if path.is_dir():
+        raise SimschedError(f"{path} is a folder; give the name of a file")
+    # Beside the target, because a rename is only atomic within one file system.
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(path)
+    except OSError as error:
+        raise SimschedError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,13 @@
+"""The version of simsched, for what it writes."""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+
+def version() -> str:
+    """Return the installed version; "unknown" where simsched runs without being installed."""
+    try:
+        return importlib.metadata.version("simsched")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"

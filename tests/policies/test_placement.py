@@ -1,0 +1,36 @@
+"""Which cores a team takes, by hand."""
+
+import pytest
+
+import simsched as ss
+from simsched.policy.placement import take_idle
+
+
+@pytest.mark.parametrize(
+    ("idle", "width", "team"),
+    [
+        ([0, 1, 2, 3], 2, [0, 1]),
+        ([1, 2, 3], 2, [2, 3]),  # a whole tile before a broken one
+        ([0, 1, 3], 1, [3]),  # one core fills a broken tile, so that tile 0 stays whole
+        ([0, 1, 3, 4, 5], 3, [0, 1, 4]),  # whole tiles, and the rest from the next of them
+        ([1, 2], 2, [1, 2]),
+    ],
+)
+def test_tiles_of_two(idle, width, team):
+    assert take_idle(idle, width, 2) == team
+
+
+def test_without_tiles_the_lowest_numbers():
+    assert take_idle([1, 4, 5], 2, 1) == [1, 4]
+
+
+def test_a_dynamic_policy_on_tiles(engine):
+    """Four cores in two tiles: 0 (1 s) takes core 0, 1 the rest of its tile, 2 of two cores the whole tile."""
+
+    class Mixed(ss.Policy):
+        def decide(self, view):
+            return [ss.Start(task, width=(1, 1, 2)[task]) for task in view.ready]
+
+    graph = ss.TaskGraph.from_edges([1, 1, 1])
+    schedule = ss.simulate(graph, "knl-7250[cores=4]", Mixed, runtime=ss.RuntimeProfile(), engine=engine)
+    assert [schedule.cores(task).tolist() for task in range(3)] == [[0], [1], [2, 3]]
