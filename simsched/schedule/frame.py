@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from simsched.schedule.names import name_column
+
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
     from simsched.schedule.schedule import Schedule
@@ -22,7 +24,7 @@ def tasks_frame(schedule: Schedule) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "task": np.arange(graph.n_tasks, dtype=np.int32),
-            "name": _names(graph),
+            "name": name_column(graph),
             "kind": _kinds(graph),
             "ready_s": schedule.ready_s,
             "start_s": schedule.start_s,
@@ -33,12 +35,6 @@ def tasks_frame(schedule: Schedule) -> pd.DataFrame:
             "n_cores": schedule.widths,
         }
     )
-
-
-def _names(graph: TaskGraph) -> list[str]:
-    if graph.names is not None:
-        return graph.names.to_list()
-    return [f"{kind or 'task'} {i}" for i, kind in enumerate(graph.kinds.to_list())]
 
 
 def _kinds(graph: TaskGraph) -> pd.Categorical[str]:
