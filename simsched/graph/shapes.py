@@ -55,4 +55,4 @@ def numel(dims: Sequence[int]) -> float:
     >>> numel((64, 512)), numel(())
     (32768.0, 1.0)
     """
-    return math.prod(map(float, dims))
+    return math.prod(map(float, dims), start=1.0)

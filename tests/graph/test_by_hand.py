@@ -23,6 +23,13 @@ def test_fork() -> None:
     assert (graph.critical_path_s, graph.work_s) == (5, 7)
 
 
+def test_average_parallelism() -> None:
+    """7 s of work over a path of 5 s; none where a duration is unknown or the path has no length."""
+    assert TaskGraph.from_edges([1, 2, 4], [(0, 1), (0, 2)]).average_parallelism == 7 / 5
+    for durations in ([1, np.nan], [0, 0], []):
+        assert math.isnan(TaskGraph.from_edges(durations).average_parallelism)
+
+
 def test_join() -> None:
     """0 (1 s) -> 2 (4 s), 1 (2 s) -> 2: levels 1 + 4 = 5, 2 + 4 = 6 and 4; the path is 1, 2; work 7 s."""
     graph = TaskGraph.from_edges([1, 2, 4], [(0, 2), (1, 2)])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from simsched.errors import GraphError
-from simsched.graph import Recording, TaskGraph
+from simsched.graph import RecordedOn, Recording, TaskGraph
 
 CYCLE = [(0, 1), (1, 2), (2, 0)]
 NAN = float("nan")
@@ -137,6 +137,30 @@ def test_columns(columns: dict[str, Any], message: str) -> None:
 def test_recordings(start: Any, finish: Any, lanes: Any, message: str) -> None:
     with pytest.raises(GraphError, match=re.escape(message)):
         TaskGraph.from_edges([1, 1], recording=Recording(start, finish, lanes, ("one",)))
+
+
+@pytest.mark.parametrize("speed", ["core_flops", "core_bandwidth_Bps"])
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (10**400, "inf"),
+        (NAN, "nan"),
+        (-1, "-1.0"),
+        (0, "0.0"),
+        (True, "True"),
+        ("1e9", "'1e9'"),
+        ([1], "[1]"),
+    ],
+)
+def test_speeds_of_the_recording_machine(speed: str, value: Any, shown: str) -> None:
+    message = f"recorded_on: {speed} is {shown}, expected a finite number above zero, or None"
+    with pytest.raises(GraphError, match=re.escape(message)):
+        RecordedOn("a processor", **{speed: value})
+
+
+def test_speeds_are_floats() -> None:
+    origin = RecordedOn("a processor", 10**9, np.float32(0.5))  # type: ignore[arg-type]
+    assert (type(origin.core_flops), type(origin.core_bandwidth_Bps)) == (float, float)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.metadata
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 import simsched
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, RecordedOn, Recording, TaskGraph
-from simsched.graph.storage import read, save
+from simsched.graph.archive import Archive
+from simsched.graph.storage import HEADER, read, save
 from simsched.testing.strategies import graphs
 
 Same = Callable[[TaskGraph, TaskGraph], None]
@@ -63,6 +65,18 @@ def test_numpy_reads_the_arrays(tmp_path: Path) -> None:
     with np.load(tmp_path / "rich.simsched", allow_pickle=False) as arrays:
         assert arrays["indices"].tolist() == graph.successors.indices.tolist()
         assert arrays["durations_s"].tobytes() == graph.durations_s.tobytes()
+
+
+def test_the_version_that_wrote_a_file_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    installed = simsched.__version__
+    rich().save(tmp_path / "installed")
+    monkeypatch.setattr(importlib.metadata, "version", absent)
+    rich().save(tmp_path / "not_installed")
+    found = [Archive(tmp_path / name).header(HEADER)["simsched"] for name in ("installed", "not_installed")]
+    assert found == [installed, "unknown"]
 
 
 def test_odd_facts_become_text(tmp_path: Path) -> None:

@@ -194,6 +194,14 @@ def test_rows_ascend(saved: bytes, tmp_path: Path) -> None:
             {"name": "x", "core_flops": "1", "core_bandwidth_Bps": None},
             "'core_flops' is '1', expected",
         ),
+        *(
+            (
+                "recorded_on",
+                {"name": "x", "core_flops": 1e9, "core_bandwidth_Bps": wrong},
+                f"recorded_on: 'core_bandwidth_Bps' is {shown}, expected a finite number above zero",
+            )
+            for wrong, shown in ((10**400, "inf"), (float("nan"), "nan"), (-1, "-1.0"), (0, "0.0"))
+        ),
         ("report", None, "'report' is None, expected an object"),
         (
             "report",
@@ -219,6 +227,35 @@ def test_members_that_stand_twice_are_refused(saved: bytes, tmp_path: Path) -> N
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.writestr("widths.npy", b"")
     refused(tmp_path / "g.simsched", buffer.getvalue(), "widths.npy: stands twice")
+
+
+def test_many_members_are_looked_at_once_each(
+    saved: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = 0
+
+    class Name(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    infolist = zipfile.ZipFile.infolist
+
+    def named(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+        members = infolist(archive)
+        for member in members:
+            member.filename = Name(member.filename)
+        return members
+
+    monkeypatch.setattr(zipfile.ZipFile, "infolist", named)
+    data = forged(saved, {f"more{i}": b"" for i in range(2000)})
+    refused(tmp_path / "g.simsched", data, "is no member of version 1")
+    assert compared < 10 * 2000
 
 
 def test_members_that_overlap_are_refused(saved: bytes, tmp_path: Path) -> None:
