@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import SpecError
+from simsched.errors import LayoutError, SpecError
 from simsched.policy import CandidateRule, Policy
 
 if TYPE_CHECKING:
@@ -56,6 +56,10 @@ class CoRun(Policy):
         widest = problem.machine.n_cores
         most = widest
         if problem.layout is not None:
+            if max(problem.layout.executors, problem.layout.width) > widest:
+                raise LayoutError(
+                    f"a cap of {problem.layout} is beyond the {widest} cores of {problem.machine}"
+                )
             most, widest = problem.layout.executors, min(problem.layout.width, widest)
         widths, seconds = candidate_widths(problem.costs, widest, self.interval, self.candidates)
         return CandidateRule(widths, seconds, most)

@@ -25,9 +25,20 @@ except ImportError:
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
 
-app = typer.Typer(add_completion=True, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
+app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None,
                   help="Replay task graphs on manycore machines under scheduling policies.")  # fmt: skip
 
+FLAGS = {"--json", "--help", "--show-completion", "--install-completion"}
+OWN_OPTIONS = FLAGS | {
+    "--machine",
+    "--policy",
+    "--layout",
+    "--engine",
+    "--seed",
+    "--out",
+    "--cores",
+    "--width",
+}
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """
 
@@ -76,9 +87,8 @@ def _reader_options(arguments: list[str]) -> dict[str, str]:
 @contextmanager
 def _progress(total: int, what: str) -> Iterator[Callable[[int], object]]:
     """Show a bar on standard error once the work has taken a second."""
-    with tqdm(
-        total=total, desc=what, unit=" tasks", delay=1.0, leave=False, disable=not sys.stderr.isatty()
-    ) as bar:
+    shown = sys.stderr is not None and sys.stderr.isatty()
+    with tqdm(total=total, desc=what, unit=" tasks", delay=1.0, leave=False, disable=not shown) as bar:
         yield bar.update
 
 
@@ -113,7 +123,10 @@ def run(
     """Replay GRAPH on a machine under a policy."""
     from simsched.listing import run_facts
     from simsched.replay import simulate
+    from simsched.schedule.export import check_suffix
 
+    for path in out or []:
+        check_suffix(path)
     tasks = _load(graph, context)
     with _progress(tasks.n_tasks, policy) as progress:
         schedule = simulate(tasks, machine, policy, layout, engine=engine, seed=seed, progress=progress)
@@ -196,10 +209,12 @@ def predict(
 ) -> None:
     """Predict the makespan of GRAPH for hypothetical core counts."""
     from simsched.sweep import predict as predict_
-    from simsched.sweep.export import export_prediction
+    from simsched.sweep.export import check_prediction_suffix, export_prediction
     from simsched.tables import table_text
 
     counts = _core_counts(cores)
+    for path in out or []:
+        check_prediction_suffix(path)
     tasks = _load(graph, context)
     with _progress(tasks.n_tasks * len(counts), "replaying") as progress:
         frame = predict_(
@@ -230,6 +245,11 @@ def convert(
     ],
 ) -> None:
     """Convert a trace to a graph file, or its recorded schedule to a table, a Chrome trace or a picture."""
+    from simsched.graph.loading import find_file
+
+    read = [find_file(graph), *(Path(v) for v in _reader_options(context.args).values() if Path(v).is_file())]
+    if any(target.exists() and target.samefile(file) for file in read):
+        raise FormatError(f"{target} is read by this very command; give another name for what to write")
     tasks = _load(graph, context)
     if target.suffix == ".simsched":
         tasks.save(str(target))
@@ -244,10 +264,12 @@ def convert(
 
 def main() -> None:
     """Run the command line: exit status 0 when done, 2 on bad input or usage with one clear line."""
-    status: object = 0
     warnings.showwarning = _note
+    status: object = 0
     try:
-        status = app(standalone_mode=False)
+        status = app(_arranged(sys.argv[1:]) or ["--help"], standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except SimschedError as error:
         status = _fail(str(error))
     except Abort:
@@ -256,7 +278,25 @@ def main() -> None:
         status = _fail(error.format_message())
     except OSError as error:
         status = _fail(f"{error.filename or 'output'}: {error.strerror or error}")
+    except SystemExit:
+        # Typer's way of saying that whoever read our output went away, as `| head` does: nothing is wrong.
+        status = 0
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _arranged(arguments: list[str]) -> list[str]:
+    """Return the arguments with the reader's options last, so that they may stand anywhere."""
+    ours, readers, rest = [], [], iter(arguments)
+    for argument in rest:
+        name, equals, _ = argument.partition("=")
+        if not name.startswith("--") or name == "--" or name in OWN_OPTIONS:
+            ours.append(argument)
+            # The value of an option of ours is not an option, whatever it looks like.
+            if name in OWN_OPTIONS and not equals and name not in FLAGS:
+                ours += [value for value in [next(rest, None)] if value is not None]
+        else:
+            readers += [argument] if equals else [argument, *(v for v in [next(rest, None)] if v is not None)]
+    return [*ours, *readers]
 
 
 def _note(
@@ -272,7 +312,8 @@ def _note(
 
 
 def _fail(message: str) -> int:
-    print(f"simsched: error: {printable(' '.join(message.split()))}", file=sys.stderr)
+    if sys.stderr is not None:
+        print(f"simsched: error: {printable(' '.join(message.split()))}", file=sys.stderr)
     return 2
 
 

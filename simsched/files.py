@@ -24,6 +24,15 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         raise SimschedError(f"{path}: there is no folder {path.parent}; create it first")
     if path.is_dir():
         raise SimschedError(f"{path} is a folder; give the name of a file")
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        # A device or a pipe is written, never replaced.
+        try:
+            with path.open("wb") as file:
+                yield file
+        except OSError as error:
+            raise SimschedError(f"{path} cannot be written: {error.strerror or error}") from error
+        return
     # Beside the target, because a rename is only atomic within one file system.
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from simsched.errors import SpecError
-from simsched.plugins import named, registered
+from simsched.errors import SimschedError, SpecError
+from simsched.plugins import Group, named, registered
 
 if TYPE_CHECKING:
     from simsched.schedule import Schedule
@@ -21,37 +21,48 @@ def lines(what: str) -> Iterator[str]:
     SpecError
         If there is no such list.
     """
+    makers: dict[Group, Callable[[str], Iterator[str]]]
     makers = {"machines": _machines, "policies": _policies, "formats": _formats}
-    if what not in makers:
-        raise SpecError(f"there is no list of {what!r}; there are {', '.join(makers)}")
-    return makers[what]()
+    for group, maker in makers.items():
+        if what == group:
+            return _listed(group, maker)
+    raise SpecError(f"there is no list of {what!r}; there are {', '.join(makers)}")
 
 
-def _machines() -> Iterator[str]:
+def _listed(group: Group, maker: Callable[[str], Iterator[str]]) -> Iterator[str]:
+    """Yield the lines of everything registered; what cannot be loaded says so in its place."""
+    for name in registered(group):
+        try:
+            yield from maker(name)
+        except SimschedError as error:
+            yield f"{name:<16} {error}"
+
+
+def _machines(name: str) -> Iterator[str]:
     from simsched.machine import machine
 
-    for name in registered("machines"):
-        found = machine(name)
-        yield f"{name:<16} {found.title}; {found.n_cores} cores, {found.n_tiles} tiles; [cores=N,bandwidth_Bps=N]"
+    found = machine(name)
+    params = "[cores=N,bandwidth_Bps=N,share_bandwidth=true]"
+    yield f"{name:<16} {found.title}; {found.n_cores} cores, {found.n_tiles} tiles; {params}"
 
 
-def _policies() -> Iterator[str]:
-    for name in registered("policies"):
-        cls = named("policies", name)
-        params = ",".join(f"{f.name}={f.default}" for f in fields(cls))
-        yield f"{name:<16} {_first_line(cls)} [{params}]"
+def _policies(name: str) -> Iterator[str]:
+    cls = named("policies", name)
+    params = ",".join(f"{f.name}={f.default}" for f in fields(cls))
+    yield f"{name:<16} {_first_line(cls)} [{params}]"
 
 
-def _formats() -> Iterator[str]:
-    for name in registered("formats"):
-        reader = named("formats", name)
-        yield f"{name:<16} {reader.title}"
-        for option, meaning in reader.options.items():
-            yield f"{'':<18} --{option.replace('_', '-'):<18} {meaning}"
+def _formats(name: str) -> Iterator[str]:
+    reader = named("formats", name)
+    yield f"{name:<16} {reader.title}"
+    for option, meaning in reader.options.items():
+        yield f"{'':<18} --{option.replace('_', '-'):<18} {meaning}"
 
 
 def _first_line(cls: type) -> str:
-    return (cls.__doc__ or "").strip().partition("\n")[0]
+    text = (cls.__doc__ or "").strip().partition("\n")[0]
+    # Python writes a signature where a dataclass has no docstring.
+    return "" if text.startswith(f"{cls.__name__}(") else text
 
 
 def run_facts(schedule: Schedule) -> dict[str, Any]:

@@ -10,24 +10,16 @@ from simsched.errors import SpecError
 
 Group = Literal["machines", "policies", "formats", "writers"]
 
+_SINGULAR = {"machines": "machine", "policies": "policy", "formats": "format", "writers": "writer"}
+
 
 @cache
-def registered(group: Group) -> dict[str, EntryPoint]:
-    """Return the entry points of a group by name, sorted.
-
-    Raises
-    ------
-    SpecError
-        If two packages register one name for different things.
-    """
-    found: dict[str, EntryPoint] = {}
+def registered(group: Group) -> dict[str, tuple[EntryPoint, ...]]:
+    """Return the entry points of a group by name, sorted; more than one where packages contend for a name."""
+    found: dict[str, dict[str, EntryPoint]] = {}
     for entry in sorted(entry_points(group=f"simsched.{group}")):
-        other = found.setdefault(entry.name, entry)
-        if other.value != entry.value:
-            raise SpecError(
-                f"{entry.name!r} of simsched.{group} is registered twice: {other.value} and {entry.value}"
-            )
-    return found
+        found.setdefault(entry.name, {}).setdefault(entry.value, entry)
+    return {name: tuple(entries.values()) for name, entries in found.items()}
 
 
 def named(group: Group, name: str) -> Any:
@@ -36,12 +28,23 @@ def named(group: Group, name: str) -> Any:
     Raises
     ------
     SpecError
-        If nothing is; the message lists what there is.
+        If nothing is, or things of several packages are, or it cannot be loaded.
     """
-    entries = registered(group)
-    if name not in entries:
-        raise SpecError(f"no {_SINGULAR[group]} is called {name!r}; there are: {', '.join(entries)}")
-    return entries[name].load()
+    entries = registered(group).get(name, ())
+    if not entries:
+        there = ", ".join(registered(group))
+        raise SpecError(f"no {_SINGULAR[group]} is called {name!r}; there are: {there}")
+    if len(entries) > 1:
+        sources = " and ".join(_source(entry) for entry in entries)
+        raise SpecError(f"{_SINGULAR[group]} {name!r} is registered by {sources}; uninstall one of them")
+    try:
+        return entries[0].load()
+    except Exception as error:
+        raise SpecError(
+            f"{_SINGULAR[group]} {name!r} of {_source(entries[0])} cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
 
 
-_SINGULAR = {"machines": "machine", "policies": "policy", "formats": "format", "writers": "writer"}
+def _source(entry: EntryPoint) -> str:
+    package = entry.dist.name if entry.dist else "an unknown package"
+    return f"{package} ({entry.value})"

@@ -36,6 +36,9 @@ class CostModel:
     noise: float = 0.0
 
     def __post_init__(self) -> None:
+        given = [*self.curves.values(), *([] if self.default is None else [self.default])]
+        if wrong := [curve for curve in given if not isinstance(curve, Curve)]:
+            raise CostError(f"{wrong[0]!r} is not a Curve; write Curve(serial_share=...)")
         if not 0 <= self.noise < float("inf"):
             raise CostError(f"noise is {self.noise}; it must be zero or more, and finite")
 

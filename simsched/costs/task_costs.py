@@ -32,6 +32,15 @@ class Terms:
     fork_join_s: Seconds
     fork_join_per_thread_s: Seconds
 
+    def __post_init__(self) -> None:
+        for column in (
+            self.serial_share,
+            self.thread_overhead,
+            self.fork_join_s,
+            self.fork_join_per_thread_s,
+        ):
+            column.setflags(write=False)
+
 
 @dataclass(frozen=True, eq=False)
 class TaskCosts:
@@ -66,6 +75,9 @@ class TaskCosts:
     core_bandwidth_Bps: float
     bandwidth_Bps: float
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.one_core_s.setflags(write=False)
 
     def seconds(self, width: Width) -> Seconds:
         """Return the seconds of every task on `width` cores, one for all or one a task; shape (n,)."""

@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simsched.errors import MachineError
+from simsched.errors import MachineError, SpecError
 from simsched.machine.machine import Fact, Machine, RuntimeProfile
 from simsched.plugins import named
 from simsched.spec import parse
@@ -42,6 +42,8 @@ def machine(source: str | Path | Machine) -> Machine:
     """
     if isinstance(source, Machine):
         return source
+    if not isinstance(source, (str, Path)):
+        raise SpecError(f"{source!r} is not a machine; give a name, the path of a TOML file or a Machine")
     text = str(source)
     if match := _FILE.fullmatch(text):
         path, variations = match.groups()
@@ -73,9 +75,11 @@ def read_machine(path: Path | Traversable) -> Machine:
     from simsched.machine.schema import MachineFile
 
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        content = tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as error:
         raise MachineError(f"{path}: {error.strerror or error}") from None
+    except RecursionError:
+        raise MachineError(f"{path}: values nested too deep for a machine file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise MachineError(f"{path}: not a TOML file: {error}") from None
     try:

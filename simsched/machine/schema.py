@@ -42,7 +42,7 @@ class Quantity(_Strict):
         How far to trust it.
     """
 
-    value: Annotated[float, Field(allow_inf_nan=False)]
+    value: Annotated[float, Field(allow_inf_nan=False, strict=True)]
     unit: str
     source: Annotated[str, Field(min_length=1)]
     confidence: Literal["high", "med", "low", "unverified"]

@@ -41,13 +41,19 @@ class Problem:
     @cached_property
     def seconds(self) -> Seconds:
         """Estimated seconds of each task on the layout's width (on one core without a layout), shape (n,)."""
-        return self.costs.seconds(self.layout.width if self.layout else 1)
+        return _read_only(self.costs.seconds(self.layout.width if self.layout else 1))
 
     @cached_property
     def levels(self) -> Seconds:
         """Longest accumulated `seconds` from each task to a sink, the task included, shape (n,)."""
-        return self.graph.levels(self.seconds)
+        return _read_only(self.graph.levels(self.seconds))
 
     def generator(self) -> np.random.Generator:
         """Return a fresh generator of the replay's random numbers for the policy."""
         return np.random.default_rng([self.seed, 1])
+
+
+def _read_only(column: Seconds) -> Seconds:
+    """A policy looks at estimates; what it writes into them would become what happens."""
+    column.setflags(write=False)
+    return column

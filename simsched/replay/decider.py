@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -32,7 +31,7 @@ class Decider:
         self._ready: list[int] = []
         self._idle = list(range(plan.problem.machine.n_cores))
         self._running: dict[int, Running] = {}
-        self._decided: deque[Start] = deque()
+        self._actions: Iterator[Start] = iter(())
         self._lane_of: dict[int, int] = {}
         self._free_lanes: list[int] = []
         self._teams: dict[tuple[int, ...], int] = {}
@@ -95,11 +94,21 @@ class Decider:
     def next(self, now_s: float) -> Decision | None:
         """Return the next action of the policy, asking it again once it has no more."""
         self._now_s = now_s
-        if not self._decided and self._ready and self._idle:
-            self._decided.extend(self._plan.policy.decide(self) or ())
-        if not self._decided:
-            return None
-        return self._carried_out(self._decided.popleft())
+        # Actions are taken one by one, so that a generator sees what its last action has changed.
+        action = next(self._actions, None)
+        if action is None and self._ready and self._idle:
+            self._actions = self._ask()
+            action = next(self._actions, None)
+        return None if action is None else self._carried_out(action)
+
+    def _ask(self) -> Iterator[Start]:
+        actions = self._plan.policy.decide(self)
+        try:
+            return iter(actions if actions is not None else ())
+        except TypeError:
+            raise PolicyError(
+                f"policy {self._plan.spec}: decide() returned {actions!r}; it returns Start(task, width=...) actions"
+            ) from None
 
     def stuck(self) -> Exception:
         """Return the error that says which tasks the policy never started."""
@@ -154,9 +163,10 @@ class Decider:
 
     def _checked(self, start: Start) -> tuple[int, ...]:
         """Return the cores of an action, or raise the error that says why it is impossible."""
-        if not isinstance(start, Start) or not isinstance(start.task, (int, np.integer)):
+        if not isinstance(start, Start) or not all(map(_is_whole, (start.task, start.width, *start.cores))):
             raise PolicyError(
-                f"policy {self._plan.spec} returned {start!r}; decide() returns Start(task, width=...) actions"
+                f"policy {self._plan.spec} returned {start!r}; decide() returns Start(task, width=...) actions, "
+                "of whole numbers"
             )
         task, n = start.task, self.problem.graph.n_tasks
         place = bisect_left(self._ready, task)
@@ -203,3 +213,7 @@ class Decider:
         if depth == 0:
             return f"{story} waits for {len(left)} predecessors"
         return f"{story} waits for {len(left)} predecessors, the first of them: {self._story(left[0], depth - 1)}"
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, (int, np.integer)) and not isinstance(number, bool)

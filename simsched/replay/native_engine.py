@@ -38,7 +38,7 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
     """
     native = find()
     if native is None:
-        raise EngineError(f"engine 'native': it is not built; {HOW_TO_GET}. Use engine='simpy' or 'auto'")
+        raise EngineError(f"engine 'native' is not built: use engine='simpy' or 'auto', or {HOW_TO_GET}")
     if isinstance(plan, StaticPlan):
         return _list(native, plan, progress)
     if isinstance(plan.policy, CandidateRule):

@@ -73,8 +73,7 @@ def simulate(
     >>> simulate(graph, "generic[cores=2]", "critical-path").makespan_s
     4.0
     """
-    if seed < 0:
-        raise SimschedError(f"seed is {seed}; it must be zero or more")
+    _check_types(graph, costs, runtime, seed)
     target, chosen = machine_of(machine), policy_of(policy)
     task_costs = (costs or CostModel()).on(graph, target, runtime)
     wanted = None if layout is None else Layout.parse(layout)
@@ -85,6 +84,16 @@ def simulate(
     problem = Problem(graph, target, task_costs, wanted, seed)
     plan = _plan(problem, chosen, runtime or target.runtime, (costs or CostModel()).noise)
     return _engine(engine)(plan, progress)
+
+
+def _check_types(graph: object, costs: object, runtime: object, seed: object) -> None:
+    if not isinstance(graph, TaskGraph):
+        raise SimschedError(f"graph is {graph!r}; expected a TaskGraph")
+    for value, kind in ((costs, CostModel), (runtime, RuntimeProfile)):
+        if value is not None and not isinstance(value, kind):
+            raise SimschedError(f"{value!r} is not a {kind.__name__}")
+    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
+        raise SimschedError(f"seed is {seed!r}; expected a whole number of zero or more")
 
 
 def _plan(problem: Problem, chosen: Policy, runtime: RuntimeProfile, sigma: float) -> Plan:

@@ -39,11 +39,21 @@ def export(schedule: Schedule, path: Path) -> None:
     MissingExtraError
         If the suffix needs a library that is not installed.
     """
+    WRITERS[check_suffix(path)](schedule, path)
+
+
+def check_suffix(path: Path) -> str:
+    """Return the suffix of `path` that says what to write.
+
+    Raises
+    ------
+    SimschedError
+        If there is none.
+    """
     name = path.name.lower()
-    for suffix, write in WRITERS.items():
+    for suffix in WRITERS:
         if name.endswith(suffix):
-            write(schedule, path)
-            return
+            return suffix
     raise SimschedError(f"{path}: what to write is chosen by suffix, one of {', '.join(WRITERS)}")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simsched.errors import SpecError
 from simsched.machine import machine as machine_of
 from simsched.policy import Layout
 from simsched.policy import policy as policy_of
@@ -73,6 +74,8 @@ def replays(
     progress: Callable[[int], object] | None = None,
 ) -> tuple[list[Schedule], Schedule]:
     """Return the schedules that `compare` compares, one a policy, and that of `sequential`; as `compare` else."""
+    if isinstance(policies, str):
+        raise SpecError(f"policies is {policies!r}; expected a list of policies, as in [{policies!r}]")
     target, wanted = machine_of(machine), None if layout is None else Layout.parse(layout)
 
     def replay(policy: str | Policy | type[Policy]) -> Schedule:

@@ -22,9 +22,7 @@ def export_prediction(frame: pd.DataFrame, path: Path) -> None:
     SimschedError
         If the suffix is none of these, or the file cannot be written.
     """
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise SimschedError(f"{path}: a prediction is written as one of {', '.join(SUFFIXES)}")
+    suffix = check_prediction_suffix(path)
     if suffix == ".csv":
         with replacing(path) as file:
             frame.to_csv(file, index=False)
@@ -39,3 +37,17 @@ def export_prediction(frame: pd.DataFrame, path: Path) -> None:
         from simsched.plots.scaling import scaling
 
         save_figure(path, lambda ax: scaling(frame, ax=ax))
+
+
+def check_prediction_suffix(path: Path) -> str:
+    """Return the suffix of `path` that says what to write.
+
+    Raises
+    ------
+    SimschedError
+        If there is none.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise SimschedError(f"{path}: a prediction is written as one of {', '.join(SUFFIXES)}")
+    return suffix

@@ -59,8 +59,8 @@ def predict(
     """
     import pandas as pd
 
-    if len(cores) == 0:
-        raise MachineError("predict needs at least one core count, as in cores=[17, 34, 68]")
+    if not hasattr(cores, "__len__") or len(cores) == 0:
+        raise MachineError(f"cores is {cores!r}; expected at least one core count, as in [17, 34, 68]")
     base = machine_of(machine)
     rows = []
     for count in cores:

@@ -4,6 +4,13 @@
 >>> check_policy("critical-path", work_conserving=True, examples=5)
 """
 
+from importlib.util import find_spec
+
+from simsched.errors import MissingExtraError
+
+if find_spec("hypothesis") is None:
+    raise MissingExtraError("hypothesis", "test", "simsched.testing")
+
 from simsched.testing.conformance import check_policy
 from simsched.testing.equivalence import check_engines
 from simsched.testing.invariants import (

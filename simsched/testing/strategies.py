@@ -8,17 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
-from simsched.errors import MissingExtraError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
 from simsched.policy import Layout
-
-try:
-    from hypothesis import strategies as st
-except ImportError:
-    raise MissingExtraError("hypothesis", "test", "simsched.testing") from None
 
 KINDS = ("MatMul", "Conv", "add", "softmax", "view", "mine::custom")
 

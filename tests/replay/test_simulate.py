@@ -36,6 +36,9 @@ def act(engine, *starts):
         ([ss.Start(0, cores=(2,))], "core 2 does not exist"),
         ([ss.Start(0, cores=(1,)), ss.Start(1, cores=(1,))], r"core 1 is held: task 0 \('a'\)"),
         (["a"], "returned 'a'; decide"),
+        ([ss.Start(0, width=1.5)], "of whole numbers"),
+        ([ss.Start(0, cores="ab")], "of whole numbers"),
+        ([ss.Start(True)], "of whole numbers"),
         ([], "started nothing at 0 s, with 2 ready tasks, 2 idle cores and nothing running: task 0"),
     ],
 )
@@ -118,7 +121,7 @@ def test_engines(monkeypatch):
         ss.simulate(GRAPH, "generic", "fifo", engine="fast")
     monkeypatch.setattr(native_engine, "find", lambda: None)
     with pytest.raises(
-        EngineError, match=r"'native': it is not built; install a C\+\+ compiler.*Use engine='simpy'"
+        EngineError, match=r"'native' is not built: use engine='simpy' or 'auto', or install a C\+\+"
     ):
         ss.simulate(GRAPH, "generic", "fifo", engine="native")
 
@@ -191,3 +194,71 @@ def test_a_policy_without_layouts_refuses_one_and_compares_beside_others():
         ss.simulate(GRAPH, "generic", Mine, "2x2")
     frame = ss.compare(GRAPH, "generic", ["fifo", "corun", Mine], layout="2x2")
     assert frame["layout"].tolist() == ["2x2", "2x2", ""]
+
+
+def test_a_generator_sees_what_its_actions_change(engine):
+    """The natural greedy loop: as long as something is ready and idle, start it."""
+
+    class Greedy(ss.Policy):
+        name = "greedy"
+
+        def decide(self, view):
+            while view.ready and view.idle_cores:
+                yield ss.Start(view.ready[0])
+
+    schedule = ss.simulate(GRAPH, "generic[cores=2]", Greedy, engine=engine)
+    assert schedule.start_s.tolist() == [0, 0, 1]
+    assert schedule.finish_s.tolist() == [1, 2, 4]
+
+
+def test_decide_returns_actions(engine):
+    class Three(ss.Policy):
+        def decide(self, view):
+            return 3
+
+    with pytest.raises(PolicyError, match=r"decide\(\) returned 3"):
+        ss.simulate(GRAPH, "generic", Three, engine=engine)
+
+
+def test_policies_look_and_cannot_touch(engine):
+    """What a policy writes into its estimates would become what happens."""
+
+    class Scaling(ss.RankPolicy):
+        def rank(self, problem):
+            seconds = problem.seconds
+            seconds /= seconds.max()
+            return seconds
+
+    class Doubling(ss.Policy):
+        def decide(self, view):
+            view.problem.costs.one_core_s[:] *= 2
+
+    class Levelling(ss.Policy):
+        def decide(self, view):
+            view.levels[:] = 0
+
+    for policy in (Scaling, Doubling, Levelling):
+        with pytest.raises(ValueError, match="read-only"):
+            ss.simulate(GRAPH, "generic", policy, engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"graph": None}, "expected a TaskGraph"),
+        ({"machine": None}, "None is not a machine"),
+        ({"costs": 3}, "3 is not a CostModel"),
+        ({"runtime": 3}, "3 is not a RuntimeProfile"),
+        ({"seed": "x"}, "seed is 'x'"),
+        ({"seed": 1.5}, "seed is 1.5"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_wrong_types_are_named(arguments, says):
+    with pytest.raises(ss.SimschedError, match=says):
+        ss.simulate(**{"graph": GRAPH, "machine": "generic", "policy": "fifo", **arguments})
+
+
+def test_a_cap_beyond_the_machine():
+    with pytest.raises(LayoutError, match="a cap of 100x1 is beyond the 16 cores"):
+        ss.simulate(GRAPH, "generic", "corun", "100x1")

@@ -60,3 +60,10 @@ def test_impossible_core_counts(cores, error):
 def test_width_beyond_the_machine():
     with pytest.raises(LayoutError, match="needs 8 cores"):
         ss.predict(GRAPH, "generic", "fifo", cores=[4], width=8)
+
+
+def test_lists_are_lists():
+    with pytest.raises(ss.SimschedError, match="expected a list of policies"):
+        ss.compare(GRAPH, "generic", "fifo")
+    with pytest.raises(MachineError, match="cores is 4"):
+        ss.predict(GRAPH, "generic", "fifo", cores=4)

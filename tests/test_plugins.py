@@ -1,0 +1,44 @@
+"""Machines, policies and formats of other packages."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from simsched import plugins
+from simsched.errors import SpecError
+from simsched.listing import lines
+
+
+@pytest.fixture
+def others(monkeypatch):
+    """Two packages beside ours: one whose machine is not there, and one that contends for our fifo."""
+    plain = plugins.entry_points
+
+    def with_others(group):
+        found = list(plain(group=group))
+        if group == "simsched.machines":
+            found.append(EntryPoint("broken", "simsched.nowhere:machine", group))
+        if group == "simsched.policies":
+            found.append(EntryPoint("fifo", "other.package:Fifo", group))
+        return found
+
+    monkeypatch.setattr(plugins, "entry_points", with_others)
+    plugins.registered.cache_clear()
+    yield
+    plugins.registered.cache_clear()
+
+
+def test_a_broken_package_is_named_and_disturbs_nothing_else(others):
+    with pytest.raises(
+        SpecError, match=r"machine 'broken' of .*simsched.nowhere.* cannot be loaded: ModuleNotFound"
+    ):
+        plugins.named("machines", "broken")
+    listed = list(lines("machines"))
+    assert any(line.startswith("knl-7250") and "68 cores" in line for line in listed)
+    assert any(line.startswith("broken") and "cannot be loaded" in line for line in listed)
+
+
+def test_a_contended_name_is_an_error_of_that_name_only(others):
+    with pytest.raises(SpecError, match=r"policy 'fifo' is registered by .* and .*; uninstall one"):
+        plugins.named("policies", "fifo")
+    assert plugins.named("policies", "corun").name == "corun"
