@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simsched.graph.shapes import numel
+
 Dims = tuple[int, ...]
 
 
@@ -67,18 +69,11 @@ def flops(name: str, call: Call) -> float:
     try:
         if base in _PRODUCTS:
             return _PRODUCTS[base](call)
-    except (IndexError, TypeError):
+    except IndexError:
         return math.nan
     if base.rstrip("_").removesuffix("_backward").strip("_") in _PER_ELEMENT:
-        return max(map(_numel, [*call.tensors, *call.outputs]), default=math.nan)
+        return max(map(numel, [*call.tensors, *call.outputs]), default=math.nan)
     return math.nan
-
-
-def _numel(dims: Sequence[int] | None) -> float:
-    # Floats: a hostile file may hold shapes whose product is astronomical.
-    if dims is None:
-        raise TypeError("not a tensor")
-    return math.prod(map(float, dims))
 
 
 def _product(a: int, b: int) -> Callable[[Call], float]:
@@ -89,37 +84,37 @@ def _product(a: int, b: int) -> Callable[[Call], float]:
         if left is None or right is None:
             return math.nan
         columns = right[-1] if len(right) > 1 else 1
-        batch = _numel(right[:-2]) if len(right) > len(left) else 1.0
-        return 2.0 * _numel(left) * columns * batch
+        batch = numel(right[:-2]) if len(right) > len(left) else 1.0
+        return 2.0 * numel(left) * columns * batch
 
     return count
 
 
 def _linear(call: Call) -> float:
-    weight = call.inputs[1]
-    return (
-        math.nan if weight is None else 2.0 * _numel(call.inputs[0]) * (weight[0] if len(weight) > 1 else 1)
-    )
+    data, weight = call.inputs[0], call.inputs[1]
+    if data is None or weight is None:
+        return math.nan
+    return 2.0 * numel(data) * (weight[0] if len(weight) > 1 else 1)
 
 
 def _convolution(call: Call) -> float:
-    weight = call.inputs[1]
-    if weight is None:
+    data, weight = call.inputs[0], call.inputs[1]
+    if data is None or weight is None:
         return math.nan
     transposed = len(call.values) > 6 and call.values[6] is True
-    return 2.0 * _numel(call.inputs[0] if transposed else call.outputs[0]) * _numel(weight[1:])
+    return 2.0 * numel(data if transposed else call.outputs[0]) * numel(weight[1:])
 
 
 def _convolution_backward(call: Call) -> float:
     gradient, data, weight = call.inputs[0], call.inputs[1], call.inputs[2]
-    if weight is None:
+    if gradient is None or data is None or weight is None:
         return math.nan
     transposed = len(call.values) > 7 and call.values[7] is True
-    once = 2.0 * _numel(data if transposed else gradient) * _numel(weight[1:])
+    once = 2.0 * numel(data if transposed else gradient) * numel(weight[1:])
     mask = call.values[-1] if call.values else None
     if not (isinstance(mask, list) and len(mask) == 3):
         return 2.0 * once
-    return (bool(mask[0]) + bool(mask[1])) * once + (_numel(gradient) if mask[2] else 0.0)
+    return (bool(mask[0]) + bool(mask[1])) * once + (numel(gradient) if mask[2] else 0.0)
 
 
 _PRODUCTS: dict[str, Callable[[Call], float]] = {

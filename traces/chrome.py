@@ -15,18 +15,22 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from simsched.errors import SimschedError
+from simsched.files import replacing
+from simsched.graph.columns import plain_text
 from simsched.plots.corunning import corunning_frame
-from simsched.schedule.export import description, replacing
+from simsched.schedule.export import description
 
 if TYPE_CHECKING:
+    from simsched.graph.taskgraph import Seconds
     from simsched.schedule import Schedule
 
 EXECUTORS, CORES = 1, 2
 # One event a task and core: beyond this many they would double the time that a viewer takes to open.
 MAX_CORE_EVENTS = 200_000
+#: 146 years: nanoseconds, and differences of two times, still fit 64 bits.
+MAX_S = 2**62 / 1e9
 
 
 def write_chrome_trace(schedule: Schedule, path: str | Path) -> None:
@@ -38,12 +42,10 @@ def write_chrome_trace(schedule: Schedule, path: str | Path) -> None:
     Raises
     ------
     SimschedError
-        If a time is unknown or infinite, or the file cannot be written.
+        If a time is unknown, infinite or beyond 2**62 ns, or the file cannot be written.
     """
     for times in (schedule.ready_s, schedule.start_s, schedule.finish_s):
-        if not np.isfinite(times).all():
-            task = int(np.flatnonzero(~np.isfinite(times))[0])
-            raise SimschedError(f"task {task} has no finite start or finish, which a Chrome trace needs")
+        _refuse_unwritable(times)
     with _text_file(Path(path)) as file:
         file.write('{"displayTimeUnit":"ns","otherData":')
         file.write(json.dumps(description(schedule)))
@@ -51,6 +53,18 @@ def write_chrome_trace(schedule: Schedule, path: str | Path) -> None:
         for i, event in enumerate(_events(schedule)):
             file.write(",\n" + event if i else event)
         file.write("\n]}\n")
+
+
+def _refuse_unwritable(times_s: Seconds) -> None:
+    unknown = np.flatnonzero(~np.isfinite(times_s))
+    if len(unknown):
+        raise SimschedError(f"task {unknown[0]} has no finite start or finish, which a Chrome trace needs")
+    late = np.flatnonzero(np.abs(times_s) > MAX_S)
+    if len(late):
+        raise SimschedError(
+            f"task {late[0]} is ready, starts or finishes at {times_s[late[0]]:g} s; a Chrome trace counts "
+            f"nanoseconds and ends at {MAX_S:g} s; write .parquet or .csv, or give durations in seconds"
+        )
 
 
 @contextmanager
@@ -118,7 +132,7 @@ def _names(schedule: Schedule) -> Iterator[str]:
     return (_text(graph.task_name(task)) for task in range(graph.n_tasks))
 
 
-def _ns(seconds: npt.NDArray[np.float64]) -> list[int]:
+def _ns(seconds: Seconds) -> list[int]:
     nanoseconds: list[int] = np.rint(seconds * 1e9).astype(np.int64).tolist()
     return nanoseconds
 
@@ -131,7 +145,7 @@ def _us(ns: int) -> str:
 
 def _text(value: str) -> str:
     # Half a surrogate pair is valid in JSON's letter, but readers reject it.
-    return json.dumps(value.encode("utf-8", "backslashreplace").decode())
+    return json.dumps(plain_text(value))
 
 
 def _ranges(cores: list[int]) -> str:

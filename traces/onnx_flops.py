@@ -4,15 +4,23 @@ One multiply-add is two operations. Everything else is counted as one operation 
 its instruction costs (an exponential counts like an addition): matrix products and convolutions are exact,
 the rest tells "almost nothing" from "something".
 
-References ---------- ONNX operators: https://onnx.ai/onnx/operators/. Those of `com.microsoft` and
-`com.microsoft.nchwc`: ONNX Runtime, docs/ContribOperators.md. A blocked (NCHWc) convolution keeps the
-weight's shape, with channels padded to whole blocks; the padding is really computed, so it is counted.
+A blocked (NCHWc) convolution keeps the weight's shape, with channels padded to whole blocks; the padding is
+really computed, so it is counted.
+
+References
+----------
+"ONNX Operators", https://onnx.ai/onnx/operators/.
+
+"Contrib Operator Schemas", ONNX Runtime, docs/ContribOperators.md: those of `com.microsoft` and
+`com.microsoft.nchwc`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+
+from simsched.graph.shapes import numel
 
 Dims = Sequence[int]
 Attributes = Mapping[str, int | str | tuple[int, ...]]
@@ -104,11 +112,6 @@ def flops(op_type: str, inputs: Sequence[Dims], outputs: Sequence[Dims], attribu
     except (IndexError, ValueError, ZeroDivisionError):
         # An operator called with fewer or other inputs than its definition has.
         return math.nan
-
-
-def numel(dims: Dims) -> float:
-    """Return the number of elements of a shape; a float, so that absurd shapes are infinite and not slow."""
-    return math.prod(map(float, dims))
 
 
 def _gemm(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError, MissingExtraError
+from simsched.graph.columns import plain_text
 from simsched.graph.loading import open_plain, read_bounded
+from simsched.graph.shapes import MAX_RANK
 from simsched.traces.onnx_flops import ATTRIBUTES, Attributes
 
 #: The limit of a protobuf message; a larger model keeps its weights in other files, which are not read.
@@ -149,8 +151,8 @@ def _node(proto: Any) -> Node:
     bodies = list(_bodies(proto))
     captured = sorted({name for body in bodies for name in _free(body)} - set(inputs))
     return Node(
-        name=_text(proto.name),
-        op_type=_text(proto.op_type),
+        name=plain_text(proto.name),
+        op_type=plain_text(proto.op_type),
         inputs=inputs,
         outputs=tuple(str(name) for name in proto.output if name),
         captured=tuple(captured),
@@ -158,10 +160,6 @@ def _node(proto: Any) -> Node:
         scope=_scope(proto),
         has_body=bool(bodies),
     )
-
-
-def _text(text: str) -> str:
-    return str(text).encode("utf-8", "backslashreplace").decode()
 
 
 def _attribute(proto: Any) -> int | str | tuple[int, ...]:
@@ -193,7 +191,7 @@ def _free(body: Any) -> set[str]:
 def _body_names(graph: Any) -> Iterator[str]:
     for node in graph.node:
         for body in _bodies(node):
-            yield from (_text(inner.name) for inner in body.node)
+            yield from (plain_text(inner.name) for inner in body.node)
             yield from _body_names(body)
 
 
@@ -201,6 +199,10 @@ def _initialisers(file: Path, graph: Any) -> Iterator[tuple[str, Tensor]]:
     weights = [(i.name, i.data_type, i.dims) for i in graph.initializer]
     weights += [(s.values.name, s.values.data_type, s.dims) for s in graph.sparse_initializer]
     for name, code, dims in weights:
+        if len(dims) > MAX_RANK:
+            raise FormatError(
+                f"{file}: initialiser {str(name)[:80]!r} has {len(dims)} dimensions, expected at most {MAX_RANK}"
+            )
         if any(d < 0 for d in dims) or math.prod(dims) > 2**62:
             raise FormatError(f"{file}: initialiser {str(name)[:80]!r} has the shape {list(dims)[:8]}")
         yield str(name), Tensor(_dtype(code), tuple(int(d) for d in dims))
@@ -235,10 +237,10 @@ def _scope(node: Any) -> str:
         path = levels[-2] if len(levels) > 1 else ""
     elif str(node.name).startswith("/"):
         # The TorchScript exporter names nodes by the path of their module: "/encoder/layer.0/MatMul".
-        return _text("/".join(str(node.name).split("/")[1:-1]))
+        return plain_text("/".join(str(node.name).split("/")[1:-1]))
     else:
         path = ""
-    return _text("/".join(filter(None, path.split("."))))
+    return plain_text("/".join(filter(None, path.split("."))))
 
 
 def _last_module(literal: str) -> str:

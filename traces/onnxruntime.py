@@ -30,11 +30,13 @@ from simsched.graph import ImportReport, Recording, TaskGraph
 from simsched.graph.loading import find_file
 from simsched.graph.shapes import format_shape
 from simsched.traces.json_stream import shown
+from simsched.traces.lanes import chain, covered
 from simsched.traces.onnx_flops import flops
 from simsched.traces.onnx_model import Model, Node, read_model
 from simsched.traces.onnxruntime_join import Task, check_order, edges, match, outermost
 from simsched.traces.onnxruntime_profile import Event, Run, read_events, read_runs
 from simsched.traces.onnxruntime_shapes import Sizes, dims, sizes, tensor_bytes
+from simsched.traces.options import whole_number
 
 FIRST_CATEGORY = re.compile(rb'"cat"\s*:\s*"([^"]*)"')
 #: Spans of more runs than this are not listed in the report.
@@ -70,7 +72,7 @@ class OnnxRuntimeReader:
         text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
         return text.startswith(b"[") and first is not None and first[1] in (b"Session", b"Node")
 
-    def read(self, path: Path, **options: Any) -> TaskGraph:
+    def read(self, path: Path, *, model: str | Path | None = None, run: int | str | None = None) -> TaskGraph:
         """Return the graph of one run.
 
         Parameters
@@ -79,8 +81,9 @@ class OnnxRuntimeReader:
             The profile, plain or gzipped.
         model : str or Path, optional
             The optimized model of the same session, plain or gzipped.
-        run : int, optional
-            Index of the run in time order; the last complete one if not given, since the first ones warm up.
+        run : int or str, optional
+            Index of the run in time order, as a number or its digits; the last complete one if not given, since
+            the first ones warm up.
 
         Raises
         ------
@@ -89,15 +92,12 @@ class OnnxRuntimeReader:
         GraphError
             If a number is impossible.
         """
-        unknown = sorted(options.keys() - self.options.keys())
-        if unknown:
-            raise FormatError(f"{path}: no option {unknown[0]!r}; there are {', '.join(self.options)}")
-        model = _model(path, options.get("model"))
+        optimized = _model(path, model)
         runs = read_runs(path)
-        chosen = _choose(path, runs, options.get("run"))
+        chosen = _choose(path, runs, run)
         report = ImportReport(path.name, "onnxruntime")
         events = _events(path, runs, chosen, report)
-        return _graph(path, runs[chosen], events, model, report)
+        return _graph(path, runs[chosen], events, optimized, report)
 
 
 def _model(path: Path, model: object) -> Model | None:
@@ -113,10 +113,8 @@ def _choose(path: Path, runs: Sequence[Run], wanted: object) -> int:
     if wanted is None:
         most = max(run.nodes for run in runs)
         return max(i for i, run in enumerate(runs) if run.nodes == most)
-    index = int(wanted) if isinstance(wanted, str) and re.fullmatch(r"[0-9]{1,9}", wanted) else wanted
-    if type(index) is not int or not 0 <= index < len(runs):
-        raise FormatError(f"{path}: run is {shown(wanted)}; the profile has runs 0 to {len(runs) - 1}")
-    return index
+    expected = f"one of the profile's runs 0 to {len(runs) - 1}"
+    return whole_number(path, "run", wanted, range(len(runs)), expected)
 
 
 def _events(path: Path, runs: Sequence[Run], chosen: int, report: ImportReport) -> list[Event]:
@@ -179,23 +177,18 @@ def _graph(path: Path, run: Run, events: list[Event], model: Model | None, repor
         recording=recording,
     )
     if graph.critical_path_s:
-        report.facts["average_parallelism"] = graph.work_s / graph.critical_path_s
+        report.facts["average_parallelism"] = graph.average_parallelism
     return graph
 
 
 def _chains(events: list[Event], report: ImportReport) -> tuple[list[Row], Edges]:
     """Return the events of a profile alone as tasks, those of one thread in a chain."""
-    last: dict[str, int] = {}
-    edges = []
-    for i, event in enumerate(events):
-        if event.thread in last:
-            edges.append((last[event.thread], i))
-        last[event.thread] = i
     report.note(
         "The profile alone tells no dependences: the tasks of each thread are chained in the order they ran, "
         "so that no policy can run them in parallel. Give the optimized model of the same session as model=."
     )
-    return [_row(e, Sizes(e.inputs or (), e.outputs or (), 0.0)) for e in events], edges
+    rows = [_row(e, Sizes(e.inputs or (), e.outputs or (), 0.0)) for e in events]
+    return rows, chain(e.thread for e in events)
 
 
 def _joined(path: Path, events: list[Event], model: Model, report: ImportReport) -> tuple[list[Row], Edges]:
@@ -262,7 +255,8 @@ def _recording(rows: Sequence[Row], run: Run, start_us: Any, finish_us: Any) -> 
 
 
 def _describe(report: ImportReport, run: Run, rows: Sequence[Row], recording: Recording) -> None:
-    covered_us = _covered_us([row.event for row in rows])
+    spans = ((row.event.start_us, row.event.finish_us) for row in rows)
+    covered_us = covered(spans, run.start_us, run.finish_us)
     widths = [row.event.width for row in rows]
     report.facts["covered_s"] = covered_us / 1e6
     report.facts["covered_share"] = covered_us / run.span_us if run.span_us else np.nan
@@ -282,15 +276,6 @@ def _describe(report: ImportReport, run: Run, rows: Sequence[Row], recording: Re
         report.note(
             f"Not all nodes ran on the processor ({names}): of those the profile may time the launch alone."
         )
-
-
-def _covered_us(events: Sequence[Event]) -> int:
-    """Return the microseconds in which at least one task ran."""
-    covered = until = 0
-    for start, finish in sorted((event.start_us, event.finish_us) for event in events):
-        covered += max(finish - max(start, until), 0)
-        until = max(until, finish)
-    return covered
 
 
 ONNXRUNTIME = OnnxRuntimeReader()

@@ -9,18 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError
+from simsched.graph.columns import plain_text
+from simsched.graph.shapes import MAX_RANK
 from simsched.traces.json_stream import shown
 from simsched.traces.onnx_model import Tensor
 
 #: Beyond this many microseconds (52 days) nanoseconds no longer survive as float64 seconds.
 MAX_US = 2**52 // 1000
-MAX_RANK = 64
 LONGEST_ID = 80
-
-
-def printable(text: str) -> str:
-    """Return text that can be printed and stored: a lone surrogate becomes its escape."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,7 @@ class Fields:
         value = self.values.get(key, "")
         if not isinstance(value, str):
             raise self.wrong(key, value, "a string")
-        return printable(value)
+        return plain_text(value)
 
     def count(self, key: str) -> int:
         """Return a count that must be there."""
@@ -86,7 +82,7 @@ class Fields:
         )
         if not short:
             raise self.wrong(key, value, "a process or thread id")
-        return printable(str(value))
+        return plain_text(value)
 
     def digits(self, key: str) -> int:
         """Return a number that the profile writes as a string; 0 where it is missing."""
@@ -110,4 +106,4 @@ class Fields:
             raise self.wrong(key, dims, expected)
         if not all(type(d) is int and d >= 0 for d in dims) or math.prod(dims) > 2**62:
             raise self.wrong(key, dims, expected)
-        return Tensor(printable(dtype), tuple(dims))
+        return Tensor(plain_text(dtype), tuple(dims))

@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import FormatError, MissingExtraError
+from simsched.errors import FormatError
+from simsched.graph.columns import plain_text
 from simsched.traces.json_stream import shown, stream
 from simsched.traces.onnx_model import Tensor
-from simsched.traces.onnxruntime_fields import Fields, printable
+from simsched.traces.onnxruntime_fields import Fields
 
 #: Suffix of the events that time a node's computation; older versions also write `_fence_before` and others.
 KERNEL = "_kernel_time"
@@ -168,7 +169,7 @@ def _kernel(event: Fields) -> str:
     name = event.values.get("name")
     if event.values.get("cat") != "Node" or not isinstance(name, str) or not name.endswith(KERNEL):
         return ""
-    return printable(name.removesuffix(KERNEL))
+    return plain_text(name.removesuffix(KERNEL))
 
 
 def _counted_bytes(args: Fields) -> int | None:
@@ -194,10 +195,6 @@ def _width(args: Fields, parts_run: dict[str, int]) -> int:
 
 
 def _events(file: Path) -> Iterator[Fields]:
-    try:
-        import ijson  # noqa: F401 - only to say what needs it
-    except ImportError:
-        raise MissingExtraError("ijson", "formats", "reading ONNX Runtime profiles") from None
     for place, (_, event) in enumerate(stream(file, "item")):
         if not isinstance(event, dict):
             raise FormatError(f"{file}: event {place} is {shown(event)}; expected an object")

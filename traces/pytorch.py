@@ -22,7 +22,8 @@ from simsched.graph import ImportReport, RecordedOn, Recording, TaskGraph
 from simsched.graph.loading import find_file
 from simsched.traces.aten import short
 from simsched.traces.json_stream import shown
-from simsched.traces.pytorch_fields import Place
+from simsched.traces.options import whole_number
+from simsched.traces.pytorch_fields import MAX_INTEGER, Place
 from simsched.traces.pytorch_join import Columns, alone, joined
 from simsched.traces.pytorch_kineto import Step, Survey, Window, collect, survey
 from simsched.traces.pytorch_nesting import Nesting, Task, nest
@@ -64,9 +65,8 @@ class PyTorch:
         path: Path,
         *,
         execution_trace: str | Path | None = None,
-        step: int | None = None,
-        threads: int | None = None,
-        **unknown: Any,
+        step: int | str | None = None,
+        threads: int | str | None = None,
     ) -> TaskGraph:
         """Return the graph of one step.
 
@@ -76,23 +76,24 @@ class PyTorch:
             The Kineto trace, plain or gzipped.
         execution_trace : str or Path, optional
             The execution trace of the same run, plain or gzipped.
-        step : int, optional
-            Number of the ProfilerStep; the last complete one when not given.
-        threads : int, optional
-            Threads that ran each operator (`torch.get_num_threads()`), which PyTorch does not write down; what the
-            recorder of simsched noted, else 1, when not given.
+        step : int or str, optional
+            Number of the ProfilerStep, or its digits; the last complete one when not given.
+        threads : int or str, optional
+            Threads that ran each operator (`torch.get_num_threads()`), or their digits, which PyTorch does not write
+            down; what the recorder of simsched noted, else 1, when not given.
 
         Raises
         ------
         FormatError
             If a file is damaged, there is no such step, or the two files are of different runs.
         """
-        if unknown:
-            raise FormatError(f"{path}: format pytorch has no option {sorted(unknown)[0]!r}")
         if not isinstance(execution_trace, str | Path | None):
             raise FormatError(f"{path}: execution_trace is {shown(execution_trace)}, expected a file's name")
         held = _survey(path)
-        width = _threads(held.metadata, threads, Place(path, "simsched"))
+        if threads is None:
+            width = _noted_threads(held.metadata, Place(path, "simsched"))
+        else:
+            width = whole_number(path, "threads", threads, range(1, MAX_THREADS + 1), f"1 to {MAX_THREADS}")
         chosen = _chosen(path, held, step)
         events = collect(path, chosen)
         nesting = nest(events.events)
@@ -133,16 +134,15 @@ def _survey(path: Path) -> Survey:
     return survey(path)
 
 
-def _chosen(path: Path, held: Survey, step: int | None) -> Window | None:
+def _chosen(path: Path, held: Survey, step: int | str | None) -> Window | None:
     complete = held.complete_steps()
     if step is None:
         return held.windows[complete[-1]] if complete else None
-    if type(step) is not int:
-        raise FormatError(f"{path}: step is {shown(step)}, expected the number of a ProfilerStep")
-    if step not in complete:
+    number = whole_number(path, "step", step, range(MAX_INTEGER), "the number of a ProfilerStep")
+    if number not in complete:
         there = ", ".join(map(str, complete[:20])) or "none; leave step= out to take the whole file"
-        raise FormatError(f"{path}: no complete ProfilerStep#{step}; complete steps: {there}")
-    return held.windows[step]
+        raise FormatError(f"{path}: no complete ProfilerStep#{number}; complete steps: {there}")
+    return held.windows[number]
 
 
 def _graph(
@@ -200,9 +200,9 @@ def _names(tasks: list[Task]) -> list[str]:
     ]
 
 
-def _threads(metadata: dict[str, Any], given: int | None, place: Place) -> int | None:
-    """Return the threads of an operator: as given, as recorded, or None where nobody knows."""
-    noted = metadata.get("threads") if given is None else given
+def _noted_threads(metadata: dict[str, Any], place: Place) -> int | None:
+    """Return the threads of an operator as the recorder noted them, None where it did not."""
+    noted = metadata.get("threads")
     if noted is None:
         return None
     threads = place.integer(noted, "threads")
@@ -215,8 +215,8 @@ def _recorded_on(metadata: dict[str, Any], place: Place) -> RecordedOn | None:
     if "cpu_model" not in metadata:
         return None
     speeds = {
-        theirs: place.positive(metadata[ours], ours)
-        for ours, theirs in (("core_flops", "core_flops"), ("core_bandwidth_Bps", "core_bandwidth_Bps"))
-        if ours in metadata
+        key: place.positive(metadata[key], key)
+        for key in ("core_flops", "core_bandwidth_Bps")
+        if key in metadata
     }
     return RecordedOn(place.text(metadata["cpu_model"], "cpu_model"), **speeds)

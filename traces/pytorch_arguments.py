@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from simsched.graph.shapes import MAX_RANK
 from simsched.traces.aten import Dims
 from simsched.traces.json_stream import shown
 from simsched.traces.pytorch_fields import Place
 
-MAX_RANK = 64
 MAX_DIM = 2**48
 
 
@@ -89,7 +89,7 @@ def dims_of(shape: Any, place: Place) -> Dims:
     Raises
     ------
     FormatError
-        If it is not a list of at most 64 whole numbers from 0.
+        If it is not a list of at most `MAX_RANK` whole numbers from 0.
     """
     if (
         not isinstance(shape, list)

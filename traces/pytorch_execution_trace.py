@@ -59,7 +59,7 @@ class Node:
     flops : float
         From its shapes; NaN where unknown.
     io : Io or None
-        Its tensors, where they were asked for.
+        Its tensors, where they were asked for: those of tasks.
     """
 
     id: int
@@ -81,11 +81,16 @@ class ExecutionTrace:
     nodes: dict[int, Node] = field(default_factory=dict)
     by_rf_id: dict[int, Node] = field(default_factory=dict)
 
-    def children(self) -> dict[int, list[Node]]:
-        """Return the calls within each call, by the id of the outer one."""
+    def within_tasks(self) -> dict[int, list[Node]]:
+        """Return the calls within each call, by the id of the outer one, those of tasks left out.
+
+        A call is then within one task at most: walks from all tasks together see every call once. The circles of a
+        damaged file, where a call is within itself, are within no task.
+        """
         inner: dict[int, list[Node]] = {}
         for node in self.nodes.values():
-            inner.setdefault(node.parent, []).append(node)
+            if node.io is None:
+                inner.setdefault(node.parent, []).append(node)
         return inner
 
 
@@ -169,15 +174,21 @@ def _in_place(schema: str) -> tuple[int, ...]:
 
 
 def composite_flops(node: Node, inner: dict[int, list[Node]]) -> float:
-    """Return the FLOPs of a call: its own where its shapes tell, else the sum of the calls within it."""
-    total, stack, seen = 0.0, [node], {node.id}
+    """Return the FLOPs of a task: its own where its shapes tell, else the sum of the calls within it.
+
+    Parameters
+    ----------
+    node : Node
+        The task's call.
+    inner : dict of int to list of Node
+        As `ExecutionTrace.within_tasks` gives them.
+    """
+    total, stack = 0.0, [node]
     while stack:
         top = stack.pop()
         within = inner.get(top.id, ())
-        if not math.isnan(top.flops) or not within:
+        if math.isnan(top.flops) and within:
+            stack += within
+        else:
             total += top.flops
-            continue
-        # A damaged file may name a call as the parent of its own parent.
-        stack += [child for child in within if child.id not in seen]
-        seen.update(child.id for child in within)
     return total

@@ -10,10 +10,11 @@ from simsched.errors import FormatError
 from simsched.graph.shapes import format_shape
 from simsched.traces.aten import Call, Dims, flops
 from simsched.traces.json_stream import shown
+from simsched.traces.lanes import chain
 from simsched.traces.pytorch_arguments import dims_of
 from simsched.traces.pytorch_execution_trace import ExecutionTrace, composite_flops, read_execution_trace
 from simsched.traces.pytorch_fields import Place
-from simsched.traces.pytorch_nesting import Task, chain
+from simsched.traces.pytorch_nesting import Task
 from simsched.traces.pytorch_report import Edges
 from simsched.traces.pytorch_tensors import Access, access, dependences
 
@@ -51,7 +52,7 @@ def alone(path: Path, tasks: list[Task]) -> Columns:
         place = Place(path, f"operator {shown(task.event.name)} (event index {task.event.order})")
         calls.append(_recorded_dims(task.event.dims, place))
     return Columns(
-        edges=chain(tasks),
+        edges=chain(task.event.lane for task in tasks),
         shapes=[format_shape(dims for dims in call if dims) for call in calls],
         flops=[
             flops(t.event.name, Call(call, [d for d in call if d]))
@@ -85,7 +86,7 @@ def joined(path: Path, et_path: Path, tasks: list[Task]) -> Columns:
             "again with PyTorch 2.1 or later, or load it without execution_trace="
         )
     trace = read_execution_trace(et_path, wanted)
-    inner = trace.children()
+    inner = trace.within_tasks()
     nodes = [trace.by_rf_id.get(task.event.rf_id or 0) for task in tasks]
     _require_same_run(path, trace, tasks)
     accesses = [Access() if node is None else access(node, inner) for node in nodes]

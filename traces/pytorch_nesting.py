@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from simsched.traces.pytorch_kineto import Event
 
@@ -164,27 +163,3 @@ def _enter(
         backward,
         event.sequence if autograd and event.sequence is not None else around.sequence,
     )
-
-
-def covered_ns(intervals: Iterable[tuple[int, int]], start_ns: int, finish_ns: int) -> int:
-    """Return for how long at least one of `intervals` was running between two moments.
-
-    Examples
-    --------
-    >>> covered_ns([(0, 4), (2, 6), (8, 20)], 1, 10)
-    7
-    """
-    total, reached = 0, start_ns
-    for a, b in sorted(intervals):
-        end = min(b, finish_ns)
-        total += max(0, end - max(a, reached))
-        reached = max(reached, end)
-    return total
-
-
-def chain(tasks: list[Task]) -> list[tuple[int, int]]:
-    """Return the edges that keep the tasks of every lane in their recorded order."""
-    lanes: dict[int, list[int]] = {}
-    for index, task in enumerate(tasks):
-        lanes.setdefault(task.event.lane, []).append(index)
-    return [edge for lane in lanes.values() for edge in pairwise(lane)]

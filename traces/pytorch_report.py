@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simsched.graph import TaskGraph
+from simsched.traces.lanes import covered
 from simsched.traces.pytorch_fields import Place
 from simsched.traces.pytorch_kineto import Step, Survey
-from simsched.traces.pytorch_nesting import Nesting, covered_ns
+from simsched.traces.pytorch_nesting import Nesting
 from simsched.traces.pytorch_tensors import Dependences
 
 
@@ -48,11 +49,12 @@ def fill_report(
 
 def _parallelism(graph: TaskGraph) -> None:
     facts = graph.report.facts
-    facts["threads"] = len(graph.recording.lane_names) if graph.recording else 0
+    facts["lanes"] = len(graph.recording.lane_names) if graph.recording else 0
+    facts["threads"] = int(graph.widths[0])
     facts["work_s"] = graph.work_s
     facts["critical_path_s"] = graph.critical_path_s
     if graph.critical_path_s:
-        facts["average_parallelism"] = graph.work_s / graph.critical_path_s
+        facts["average_parallelism"] = graph.average_parallelism
 
 
 def _steps(graph: TaskGraph, held: Survey, step: Step) -> None:
@@ -77,16 +79,16 @@ def _coverage(graph: TaskGraph, step: Step, nesting: Nesting) -> None:
     tasks = [(t.event.start_ns, t.event.finish_ns) for t in nesting.tasks]
     first = step.window.start_ns if step.window else min(e.start_ns for e in step.events)
     last = step.window.finish_ns if step.window else max(e.finish_ns for e in step.events)
-    span, covered = last - first, covered_ns(tasks, first, last)
-    with_autograd = covered_ns(tasks + nesting.autograd_ns, first, last)
+    span, in_tasks = last - first, covered(tasks, first, last)
+    with_autograd = covered(tasks + nesting.autograd_ns, first, last)
     facts = graph.report.facts
     facts["span_s"] = span / 1e9
-    facts["covered_s"] = covered / 1e9
+    facts["covered_s"] = in_tasks / 1e9
     if not span:
         return
-    facts["covered_share"] = covered / span
-    facts["lost_share"] = 1 - covered / span
-    facts["lost_autograd_share"] = (with_autograd - covered) / span
+    facts["covered_share"] = in_tasks / span
+    facts["lost_share"] = 1 - in_tasks / span
+    facts["lost_autograd_share"] = (with_autograd - in_tasks) / span
     facts["lost_python_share"] = (span - with_autograd) / span
     graph.report.note(
         f"{facts['lost_share']:.1%} of the step lies in no operator: {facts['lost_autograd_share']:.1%} in autograd's "

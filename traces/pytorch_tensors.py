@@ -55,19 +55,25 @@ class Access:
 
 
 def access(node: Node, inner: dict[int, list[Node]]) -> Access:
-    """Return what a call and all calls within it do to storages."""
+    """Return what a task does to storages, with all calls within it.
+
+    Parameters
+    ----------
+    node : Node
+        The task's call.
+    inner : dict of int to list of Node
+        As `ExecutionTrace.within_tasks` gives them.
+    """
     created: set[int] = set()
     updated: set[int] = set()
     elements: set[tuple[int, int]] = set()
-    stack, seen = [node], {node.id}
+    stack = [node]
     while stack:
         top = stack.pop()
         created.update(top.creates)
         updated.update(top.updates)
         elements.update(top.elements)
-        within = [child for child in inner.get(top.id, ()) if child.id not in seen]
-        seen.update(child.id for child in within)
-        stack += within
+        stack += inner.get(top.id, ())
     inputs, outputs = (node.io.inputs, node.io.outputs) if node.io else ((), ())
     before = {t.storage for t in inputs}
     return Access(

@@ -6,8 +6,8 @@ sink, both of zero time; they are kept. What stands behind a `#` is information 
 
 References
 ----------
-T. Tobita and H. Kasahara, "A standard task graph set for fair evaluation of multiprocessor scheduling
-algorithms", Journal of Scheduling 5(5), 2002.
+"A standard task graph set for fair evaluation of multiprocessor scheduling algorithms", Journal of
+Scheduling 5(5), 2002.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simsched.errors import FormatError, GraphError
+from simsched.graph.columns import plain_text
 from simsched.graph.loading import open_plain
 from simsched.graph.report import ImportReport
 
@@ -62,7 +63,7 @@ class StgFile:
             If its tasks form a cycle.
         """
         with open_plain(path) as stream:
-            lines = stream.read().decode("utf-8", "backslashreplace").split("\n")
+            lines = plain_text(stream.read()).split("\n")
         tasks = _tasks(path, lines)
         report = ImportReport(path.name, "stg")
         graph = _graph(path, tasks, report)

@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from simsched.traces.chrome import write_chrome_trace
 HOSTILE = ['"', "\\", "\x00\x1f\u2028", "</script>", "漢字 🙂", "\ud800", ""]
 
 
-def made(start_ns: Sequence[int], finish_ns: Sequence[int], team: Sequence[int], **graph: Any) -> Schedule:
+def made(
+    start_ns: Sequence[float], finish_ns: Sequence[float], team: Sequence[int], **graph: Any
+) -> Schedule:
     """Tasks on team 0 (cores 0 to 2 and 5) or team 1 (core 3), as executors 0 and 1."""
     start, finish = np.asarray(start_ns) * 1e-9, np.asarray(finish_ns) * 1e-9
     on = np.asarray(team, np.int32)
@@ -137,11 +140,19 @@ def test_an_empty_schedule_is_a_valid_trace(tmp_path: Path) -> None:
 
 
 def test_a_time_that_is_unknown_is_an_error(tmp_path: Path) -> None:
-    schedule = three_tasks()
-    schedule.start_s[1] = np.nan
+    schedule = replace(three_tasks(), start_s=np.array([0, np.nan, 0]))
     with pytest.raises(SimschedError, match="task 1"):
         write_chrome_trace(schedule, tmp_path / "run.json")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_time_beyond_64_bits_of_nanoseconds_is_an_error(tmp_path: Path) -> None:
+    late = made([0, 0], [1, 1e20], [0, 1])
+    with pytest.raises(SimschedError, match=r"task 1 is ready, .* at 1e\+11 s; .* ends at 4\.61169e\+09 s"):
+        write_chrome_trace(late, tmp_path / "run.json")
+    assert not list(tmp_path.iterdir())
+    write_chrome_trace(made([0], [4.6e18], [0]), tmp_path / "run.json")
+    assert '"dur":4600000000000000.000' in (tmp_path / "run.json").read_text()
 
 
 def test_a_failure_midway_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from simsched.errors import FormatError, MissingExtraError, SimschedError
 from simsched.graph import TaskGraph
+from simsched.graph.loading import load
 from simsched.traces.onnxruntime import ONNXRUNTIME
 
 onnx = pytest.importorskip("onnx")
@@ -124,8 +125,8 @@ def test_run_is_the_last_complete_one_or_the_one_asked_for(tmp_path: Path) -> No
     assert graph.report.facts["run_spans_s"] == "0.000070, 0.000070, 0.000020"
     assert join(tmp_path, events, DIAMOND, run=0).report.facts["run"] == 0
     assert join(tmp_path, events, DIAMOND, run="2").n_tasks == 1
-    for wrong in (3, -1, True, "x", 1.0):
-        with pytest.raises(FormatError, match="runs 0 to 2"):
+    for wrong in (3, -1, True, "x", 1.0, "", "3", "-1", "٢", "9" * 5000):
+        with pytest.raises(FormatError, match=r"run is .*, expected one of the profile's runs 0 to 2"):
             join(tmp_path, events, DIAMOND, run=wrong)
 
 
@@ -155,6 +156,7 @@ def test_profile_alone_is_a_chain_a_thread(tmp_path: Path) -> None:
     assert graph.recording is not None
     assert graph.recording.lanes.tolist() == [0, 0, 1, 0]
     assert any("model=" in note for note in graph.report.notes)
+    assert graph.report.facts["lanes"] == 2
 
 
 def test_fences_and_other_events_are_no_tasks(tmp_path: Path) -> None:
@@ -364,10 +366,10 @@ def test_missing_library_says_what_to_install(tmp_path: Path, monkeypatch: pytes
 
 def test_unknown_option_and_wrong_model_are_refused(tmp_path: Path) -> None:
     profile = write(tmp_path / "p", diamond())
-    with pytest.raises(FormatError, match="no option 'modell'"):
-        ONNXRUNTIME.read(profile, modell="m")
+    with pytest.raises(FormatError, match="no option 'modell'; it has model, run"):
+        load(profile, modell="m")
     with pytest.raises(FormatError, match="expected the path"):
-        ONNXRUNTIME.read(profile, model=3)
+        load(profile, model=3)
     with pytest.raises(FormatError, match="no such file"):
         ONNXRUNTIME.read(profile, model=tmp_path / "none.onnx")
 

@@ -102,6 +102,12 @@ def test_impossible_constant_is_refused(tmp_path: Path) -> None:
         saved(tmp_path, [node("Relu", ["x"], ["y"])], [weight])
 
 
+def test_constant_of_many_dimensions_is_refused_before_they_are_multiplied(tmp_path: Path) -> None:
+    weight = onnx.TensorProto(name="w", data_type=1, dims=[2**62] * 80_000)
+    with pytest.raises(FormatError, match="initialiser 'w' has 80000 dimensions, expected at most 64"):
+        saved(tmp_path, [node("Relu", ["x"], ["y"])], [weight])
+
+
 @pytest.mark.parametrize(
     "data", [b"", b"[]", b"\x00\xff" * 50, b"\x1f\x8b\x08", b"\x3a\x05\x0a\x03\x0a\x01\xff"]
 )

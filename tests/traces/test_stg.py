@@ -128,7 +128,7 @@ def test_damage(data: st.DataObject, tmp_path: Path) -> None:
     assert graph.n_tasks >= 2
 
 
-@pytest.mark.skipif(not SAMPLES.is_dir(), reason="the published graphs are not at hand")
+@pytest.mark.skipif(not SAMPLES.is_dir(), reason="the shared samples are not here")
 def test_the_published_graphs(tmp_path: Path) -> None:
     """Every one has the tasks that it announces and the critical path that its generator wrote down."""
     with tarfile.open(next(SAMPLES.glob("*.tar.gz"))) as archive:

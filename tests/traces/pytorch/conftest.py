@@ -1,13 +1,15 @@
-"""`mini`: a training step written by hand, as the two files that PyTorch would write."""
+"""`mini`: a training step written by hand, as the two files that PyTorch would write; what real ones must become."""
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from simsched.graph import TaskGraph
@@ -128,3 +130,40 @@ def _numel(shape: Sequence[int]) -> int:
 def mini(tmp_path: Path) -> Mini:
     """An empty training step."""
     return Mini(tmp_path)
+
+
+def step_of(kineto: Path) -> tuple[dict[int, tuple[str, int, int]], int]:
+    """Return name, start and finish in ns of every operator by its record function id, and the step's length."""
+    events = json.loads(gzip.decompress(kineto.read_bytes()), parse_float=Decimal)["traceEvents"]
+    timed = [e for e in events if e.get("cat") in ("cpu_op", "user_annotation")]
+    spans = {
+        e["args"]["Record function id"]: (e["name"], int(e["ts"] * 1000), int((e["ts"] + e["dur"]) * 1000))
+        for e in timed
+    }
+    return spans, next(int(e["dur"] * 1000) for e in timed if e["name"].startswith("ProfilerStep#"))
+
+
+def _read_as_recorded(kineto: Path, execution_trace: Path) -> TaskGraph:
+    graph = PYTORCH.read(kineto, execution_trace=execution_trace)
+    facts, recording = graph.report.facts, graph.recording
+    assert facts["joined"] == graph.n_tasks
+    assert facts["impossible_edges"] == 0
+    assert 0.8 < facts["covered_share"] < 1
+    assert facts["average_parallelism"] > 1.5
+    sources, targets = graph.successors.sources(), graph.successors.indices
+    assert np.all(recording.finish_s[sources] <= recording.start_s[targets])
+    spans, span_ns = step_of(kineto)
+    assert round(facts["span_s"] * 1e9) == span_ns
+    ids = [int(graph.task_name(task).rpartition("#")[2]) for task in range(graph.n_tasks)]
+    first = min(spans[i][1] for i in ids)
+    for column, at in ((recording.start_s, 1), (recording.finish_s, 2)):
+        assert np.round(column * 1e9).astype(np.int64).tolist() == [spans[i][at] - first for i in ids]
+    assert [spans[i][0].removeprefix("aten::") for i in ids] == graph.kinds.to_list()
+    assert graph.recorded.makespan_s <= facts["span_s"]
+    return graph
+
+
+@pytest.fixture(scope="session")
+def read_as_recorded() -> Callable[[Path, Path], TaskGraph]:
+    """Read a recording; assert that the tasks are its operators, at their times, with possible edges."""
+    return _read_as_recorded

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+
 import pytest
+
+from simsched.traces.pytorch_execution_trace import ExecutionTrace
 
 A, B, C, D = (1, 11, [2]), (2, 12, [2]), (3, 13, [2]), (4, 14, [2])
 ADD_ = "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)"
@@ -150,7 +155,8 @@ def test_threads_share_storages_and_impossible_edges_are_left_out(mini):
     assert edges(graph) == [(1, 2)]
     assert graph.report.facts["impossible_edges"] == 1
     assert graph.recording.lanes.tolist() == [0, 1, 0]
-    assert graph.report.facts["threads"] == 2
+    assert graph.report.facts["lanes"] == 2
+    assert graph.report.facts["threads"] == 1
 
 
 def test_flat_nodes_of_old_schemas_are_read(mini):
@@ -160,6 +166,39 @@ def test_flat_nodes_of_old_schemas_are_read(mini):
     mini.et = {"schema": "1.0.1", "pid": 1}
     mini.nodes = [flat(node) for node in mini.nodes]
     assert edges(mini.load()) == [(0, 1), (1, 2)]
+
+
+def test_a_task_that_the_execution_trace_nests_in_another_is_no_part_of_it(mini):
+    outer = mini.op("aten::mystery", 0, 1, [A], [B])
+    mini.op("aten::tanh", 1, 1, [A], [C], inside=outer)
+    mini.op("aten::relu", 2, 1, [C], [D])
+    graph = mini.load()
+    assert edges(graph) == [(1, 2)]
+    assert graph.flops.tolist()[1:] == [2, 2]
+    assert math.isnan(graph.flops[0])
+
+
+@pytest.mark.parametrize("tasks", [20_000, 1])
+def test_a_long_chain_of_calls_is_walked_once(mini, monkeypatch, tasks):
+    """Every call is the parent of the next one; of the calls all are tasks, or the first one alone."""
+    visits = Counter()
+
+    class Counted(dict):
+        def get(self, key, default=None):
+            visits[key] += 1
+            return super().get(key, default)
+
+    within_tasks = ExecutionTrace.within_tasks
+    monkeypatch.setattr(ExecutionTrace, "within_tasks", lambda trace: Counted(within_tasks(trace)))
+    inside = 0
+    for start in range(20_000):
+        inside = mini.op("aten::mystery", start, 1, [A], [(start, 100 + start, [2])], inside=inside)
+    del mini.events[tasks:]
+    graph = mini.load()
+    assert graph.n_tasks == tasks
+    assert len(visits) == 20_000
+    # Once for what a call does to storages, once for its FLOPs.
+    assert set(visits.values()) == {2}
 
 
 def flat(node):

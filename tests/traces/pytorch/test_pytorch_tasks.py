@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from simsched.errors import FormatError
+from simsched.graph.loading import load
 from simsched.traces.pytorch import PYTORCH
 
 A, B, C = (1, 11, [2, 3]), (2, 12, [3, 4]), (3, 13, [2, 4])
@@ -105,9 +106,12 @@ def test_the_last_complete_step_is_taken_unless_another_is_chosen(mini):
     assert graph.kinds.to_list() == ["relu", "tanh"]
     assert (graph.report.facts["step"], graph.report.facts["steps"]) == (2, "1, 2")
     assert graph.report.facts["span_s"] == 90e-6
-    assert mini.load(step=1).n_tasks == 1
-    for wrong in (3, 17, "1", True):
-        with pytest.raises(FormatError, match="step"):
+    assert mini.load(step=1).n_tasks == mini.load(step="1").n_tasks == 1
+    for wrong in (3, 17, "3"):
+        with pytest.raises(FormatError, match=f"no complete ProfilerStep#{wrong}; complete steps: 1, 2"):
+            mini.load(step=wrong)
+    for wrong in (True, 1.0, "", "-1", "one", "9" * 5000, -1):
+        with pytest.raises(FormatError, match=r"step is .*, expected the number of a ProfilerStep"):
             mini.load(step=wrong)
 
 
@@ -235,9 +239,26 @@ def test_threads_are_told_noted_or_taken_as_one(mini):
     unknown = mini.load()
     assert unknown.widths.tolist() == [1]
     assert any("tell with threads=" in note for note in unknown.report.notes)
-    told = mini.load(threads=4)
-    assert told.widths.tolist() == [4]
-    assert not any("threads=" in note for note in told.report.notes)
-    for wrong in (0, 10**6, "two"):
-        with pytest.raises(FormatError, match="threads is"):
+    assert (unknown.report.facts["threads"], unknown.report.facts["lanes"]) == (1, 1)
+    for four in (4, "4"):
+        told = mini.load(threads=four)
+        assert told.widths.tolist() == [4]
+        assert told.report.facts["threads"] == 4
+        assert not any("threads=" in note for note in told.report.notes)
+    for wrong in (0, 10**6, "two", "0", True):
+        with pytest.raises(FormatError, match=r"threads is .*, expected 1 to 65536"):
             mini.load(threads=wrong)
+
+
+def test_threads_that_are_told_stand_for_a_wrong_note(mini):
+    mini.op("aten::mm", 0, 2, [A], [B])
+    mini.top["simsched"] = {"threads": 0}
+    with pytest.raises(FormatError, match="threads is 0, expected 1 to 65536"):
+        mini.load()
+    assert mini.load(threads=2).widths.tolist() == [2]
+
+
+def test_unknown_options_are_refused(mini):
+    mini.op("aten::mm", 0, 2, [A], [B])
+    with pytest.raises(FormatError, match="no option 'stepp'; it has execution_trace, step, threads"):
+        load(mini.write()[0], stepp=3)

@@ -1,0 +1,44 @@
+"""Options of readers, given in Python or, as text, on the command line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from simsched.errors import FormatError
+from simsched.traces.json_stream import shown
+
+_DIGITS = re.compile(r"[0-9]{1,18}")
+
+
+def whole_number(path: Path, option: str, value: object, allowed: range, expected: str) -> int:
+    """Return the whole number in an option.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for the message.
+    option : str
+        Name of the option.
+    value : int or str
+        The number, or its digits.
+    allowed : range
+        Where it must lie.
+    expected : str
+        What messages say is expected.
+
+    Raises
+    ------
+    FormatError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> whole_number(Path("run.json"), "run", "2", range(3), "one of the runs 0 to 2")
+    2
+    """
+    number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
+    # A bool is an int to isinstance, but no number here.
+    if type(number) is not int or number not in allowed:
+        raise FormatError(f"{path}: {option} is {shown(value)}, expected {expected}")
+    return number
