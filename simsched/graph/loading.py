@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
 
-from simsched.errors import FormatError
+from simsched.errors import FormatError, SpecError
 from simsched.plugins import named, registered
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ class Reader(Protocol):
 
     #: One line for `simsched list formats`.
     title: str
-    #: Keyword options of `read` with what each means: companions, the step, ...
+    #: Keyword options of `read` with what each means: companions, the step, ...; `load` refuses any other. From a
+    #: command line their values come as text.
     options: dict[str, str]
 
     def recognises(self, head: bytes) -> bool:
@@ -82,9 +83,9 @@ def _recognised(file: Path) -> str:
     for name in registered("formats"):
         try:
             reader: Reader = named("formats", name)
-        except ImportError as error:
-            # One reader's missing library must not keep another's files from being read.
-            untried.append(f"; {name} could not be tried: {error}")
+        except SpecError as error:
+            # One reader that cannot be had must not keep another's files from being read.
+            untried.append(f"; {error}")
             continue
         if reader.recognises(head):
             return name

@@ -38,6 +38,13 @@ def test_halves_of_surrogate_pairs_become_escapes(strings: list[str]) -> None:
     assert len(set(labels.labels)) == len(labels.labels)
 
 
+@given(
+    st.lists(st.one_of(st.text(st.characters()), st.binary(), st.none(), st.integers(), st.just("\ud800")))
+)
+def test_labels_are_cleaned_as_texts_are(values: list[object]) -> None:
+    assert LabelColumn.from_strings(values).to_list() == TextColumn.from_strings(values).to_list()
+
+
 def test_a_surrogate_and_its_escape_are_one_label() -> None:
     assert LabelColumn.from_strings(["\ud800", "\\ud800", "a"]).labels == ("\\ud800", "a")
 

@@ -64,7 +64,7 @@ def test_a_reader_that_cannot_be_imported_does_not_keep_others(
     tmp_path: Path, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entries = {
-        "absent": EntryPoint("absent", "no_such_module_at_all:READER", "simsched.formats"),
+        "absent": (EntryPoint("absent", "no_such_module_at_all:READER", "simsched.formats"),),
         "taskgraph": plugins.registered("formats")["taskgraph"],
     }
     monkeypatch.setattr(loading, "registered", lambda _: entries)
@@ -72,7 +72,7 @@ def test_a_reader_that_cannot_be_imported_does_not_keep_others(
     assert load(saved).n_tasks == 1
     (tmp_path / "text").write_text("hello")
     with pytest.raises(
-        FormatError, match="absent could not be tried: No module named 'no_such_module_at_all'"
+        FormatError, match=r"'absent' of .* cannot be loaded: .*No module named 'no_such_module_at_all'"
     ):
         load(tmp_path / "text")
 
