@@ -13,8 +13,8 @@ void check(const CorunInput &in, std::size_t n) {
     if (in.cores == 0 || in.cores_per_tile == 0 || in.cores % in.cores_per_tile || in.candidates == 0 ||
         in.most == 0)
         throw std::invalid_argument("cores are whole tiles; at least one core, candidate and task at once");
-    if (in.widths.size() != n * in.candidates || in.seconds.size() != n * in.candidates ||
-        (!in.noise.empty() && in.noise.size() != n))
+    if (in.widths.size() % in.candidates || in.widths.size() / in.candidates != n ||
+        in.seconds.size() != in.widths.size() || (!in.noise.empty() && in.noise.size() != n))
         throw std::invalid_argument("widths and seconds need one row a task, noise one entry or none");
     for (const auto width : in.widths)
         if (width < 1 || static_cast<std::size_t>(width) > in.cores)

@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <span>
+#include <stdexcept>
 #include <type_traits>
 #include <vector>
 
@@ -65,6 +66,8 @@ template <bool shared, class Chooser> class Replay {
             now_ = running_.empty() ? infinity : running_.front().time;
             if (busy_)
                 now_ = std::min(now_, dispatched_at_);
+            if (!(now_ < infinity))
+                throw std::overflow_error("the times grow beyond all numbers");
             gather();
             complete();
             if (!busy_)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import EngineError
+from simsched.errors import CostError, EngineError
 from simsched.graph.adjacency import Csr
 from simsched.native import HOW_TO_GET, find
 from simsched.policy import CandidateRule
 from simsched.replay.decider import Decider
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.replay.result import Times, schedule_of
+from simsched.replay.run import BEYOND_NUMBERS
 
 if TYPE_CHECKING:
     from simsched.native import Core
@@ -35,15 +36,20 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
     ------
     EngineError
         If the compiled module is missing.
+    CostError
+        If the times grow beyond all numbers.
     """
     native = find()
     if native is None:
         raise EngineError(f"engine 'native' is not built: use engine='simpy' or 'auto', or {HOW_TO_GET}")
-    if isinstance(plan, StaticPlan):
-        return _list(native, plan, progress)
-    if isinstance(plan.policy, CandidateRule):
-        return _corun(native, plan, plan.policy, progress)
-    return _callback(native, plan, progress)
+    try:
+        if isinstance(plan, StaticPlan):
+            return _list(native, plan, progress)
+        if isinstance(plan.policy, CandidateRule):
+            return _corun(native, plan, plan.policy, progress)
+        return _callback(native, plan, progress)
+    except OverflowError as error:
+        raise CostError(BEYOND_NUMBERS) from error
 
 
 def _list(native: Core, plan: StaticPlan, progress: Progress) -> Schedule:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import simpy
+
+from simsched.errors import CostError
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Csr
@@ -15,6 +18,9 @@ if TYPE_CHECKING:
     from simsched.replay.plan import Plan
 
 PROGRESS_EVERY = 4096
+BEYOND_NUMBERS = (
+    "the times grow beyond all numbers; check the durations, the software costs and the bandwidth"
+)
 
 
 class Chooser(Protocol):
@@ -72,6 +78,8 @@ class Run:
         """Run to the end."""
         self.open()
         self.env.run()
+        if self.env.now == inf:
+            raise CostError(BEYOND_NUMBERS)
         if self.n_done < len(self.waiting):
             raise self.chooser.stuck()
         self.tell()

@@ -15,6 +15,15 @@ def test_seconds_that_add_up_to_infinity(engine, noise):
         ss.simulate(graph, "generic", "fifo", costs=ss.CostModel(noise=noise), engine=engine)
 
 
+def test_times_beyond_all_numbers(engine):
+    """Dispatching that takes longer than there are numbers may not make a replay that never ends."""
+    runtime = ss.RuntimeProfile(dispatch_s=1.7e308)
+    with pytest.raises(CostError, match="beyond all numbers"):
+        ss.simulate(
+            ss.TaskGraph.from_edges([1, 1, 1]), "generic", "critical-path", runtime=runtime, engine=engine
+        )
+
+
 def test_a_story_ends(engine):
     """The last task of a long chain is asked for: the message stays short."""
 
