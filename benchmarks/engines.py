@@ -32,18 +32,21 @@ from simsched.spec import Engine
 SIZES = [1_000, 10_000, 100_000, 1_000_000]
 WORKERS = 64
 BUDGET_S = 20.0
+DIGITS = ".12g"
 
 Runs = list[dict[str, float]]
 
 
-def run_ours(engine: Engine, path: Path) -> dict[str, float]:
+def run_ours(engine: Engine, share: bool, path: Path) -> dict[str, float]:
     """Replay a problem with simsched in this process."""
     graph, workers = problem.read(path)
+    if share:
+        graph = ours.with_bytes(graph, 1.0)
     _ = ours.simulate(layered(512), workers, engine).tasks  # loads libraries
     used = Memory()
     with ours.watched(engine) as calls:
         begin = time.perf_counter()
-        schedule = ours.simulate(graph, workers, engine)
+        schedule = ours.simulate(graph, workers, engine, share)
         call_s = time.perf_counter() - begin
     peak_B = used.peak()
     table_s = seconds(lambda: schedule.tasks)
@@ -78,13 +81,22 @@ def contenders(folder: Path) -> dict[str, list[str] | str]:
     }
 
 
+def sharing(folder: Path) -> dict[str, list[str] | str]:
+    """Return those contenders that know shared bandwidth, told to use it."""
+    known = contenders(folder)
+    names = ("simsched native", "simsched simpy", "SimGrid C++")
+    return {
+        name: [*command, "--share"] if isinstance(command := known[name], list) else command for name in names
+    }
+
+
 def measure(commands: dict[str, list[str]], path: Path, repeats: int) -> dict[str, Runs]:
     """Run every contender on a problem, in turns."""
     runs: dict[str, Runs] = {name: [] for name in commands}
     for _ in range(repeats):
         for name, command in commands.items():
             runs[name].append(fresh([*command, str(path)]))
-    makespans = {f"{run['makespan_s']:.9f}" for each in runs.values() for run in each}
+    makespans = {f"{run['makespan_s']:{DIGITS}}" for each in runs.values() for run in each}
     assert len(makespans) == 1, f"makespans differ: {makespans}"
     return runs
 
@@ -99,8 +111,9 @@ def row(name: str, n: int, runs: Runs) -> str:
         return f"{Spread([run[key] for run in runs]).median / n:,.0f}" if key in runs[0] else ""
 
     return (
-        f"{n:>9} {name:<23}{Spread([run['engine_s'] for run in runs]).rate(n)} {rate('call_s'):>11} "
-        f"{rate('table_s'):>11} {per_task('peak_B'):>7} {per_task('table_peak_B'):>8} {runs[0]['makespan_s']:>16.9f}"
+        f"{n:>9} {name:<23}{Spread([run['engine_s'] for run in runs]).rate(n)} "
+        f"{rate('call_s'):>11} {rate('table_s'):>11} {per_task('peak_B'):>7} {per_task('table_peak_B'):>8} "
+        f"{runs[0]['makespan_s']:>16{DIGITS}}"
     )
 
 
@@ -110,10 +123,12 @@ HEADING = (
 )
 
 
-def race(sizes: list[int], repeats: int, budget_s: float, folder: Path) -> dict[int, dict[str, Runs]]:
+def race(
+    known: dict[str, list[str] | str], sizes: list[int], repeats: int, budget_s: float, folder: Path
+) -> dict[int, dict[str, Runs]]:
     """Print the table and return its runs."""
     results: dict[int, dict[str, Runs]] = {}
-    known, slowness = contenders(folder), dict[str, float]()
+    slowness: dict[str, float] = {}
     print(f"\n{HEADING}")
     for n in sizes:
         path = folder / f"layered-{n}.problem"
@@ -151,23 +166,29 @@ def main() -> None:
         "--bars", action="store_true", help="also the goals; needs 1000000 tasks, implies --growth"
     )
     parser.add_argument("--json", type=Path, help="file for every single measurement")
-    parser.add_argument("--contender", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--contender", help=argparse.SUPPRESS)
+    parser.add_argument("--share", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("path", type=Path, nargs="?", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.contender:
-        name, path = given.contender[0], Path(given.contender[1])
-        print(json.dumps(run_by_hand(path) if name == "by-hand" else run_ours(name, path)))
+        by_hand_too = given.contender == "by-hand"
+        run = run_by_hand(given.path) if by_hand_too else run_ours(given.contender, given.share, given.path)
+        print(json.dumps(run))
         return
     print(f"{where()}\nsimsched {ss.__version__}; medians of {given.repeats} runs in turns", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        results: dict[str, Any] = {
-            "race": race(sorted(given.sizes), given.repeats, given.budget, Path(folder))
-        }
+    results: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rules = sorted(given.sizes), given.repeats, given.budget, folder
+        results["race"] = race(contenders(folder), *rules)
+        print("The same with the memory bandwidth of 16 cores, shared by tasks that fill a core's each:")
+        results["sharing"] = race(sharing(folder), *rules)
     print(ours.check_events(layered(2_000)))
     if given.growth or given.bars:
         results["growth"] = growth.tables(given.repeats)
     if given.json:
         given.json.write_text(json.dumps(results, indent=1))
-    if given.bars and not bars.check(results["race"], results["growth"]):
+    if given.bars and not bars.check(results["race"], results["sharing"], results["growth"]):
         raise SystemExit(1)
 
 

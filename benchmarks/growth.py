@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from contenders.ours import simulate, watched
+from contenders import ours
 from graphs import layered
 from measure import RATE_HEADING, Spread, seconds
 
@@ -23,14 +23,18 @@ WIDE = 4_096
 
 
 class Variant(NamedTuple):
-    """A way to replay that the tables compare: its name and options of `simulate()`."""
+    """A way to replay that the tables compare.
+
+    `share`: whether tasks share the memory. `least`: then each is bound by it for this share of its time at least.
+    """
 
     name: str
-    options: dict[str, Any]
+    share: bool = False
+    least: float = 1.0
 
 
 #: What a rule of the engine costs is a line here: each variant runs in turns with the others.
-VARIANTS = [Variant("sharing off", {})]
+VARIANTS = [Variant("sharing off"), Variant("sharing, alike", True), Variant("sharing, mixed", True, 0.1)]
 
 Table = dict[str, dict[int, list[float]]]
 
@@ -38,49 +42,42 @@ Table = dict[str, dict[int, list[float]]]
 def tables(repeats: int) -> dict[str, Table]:
     """Print three tables; return seconds a task, by variant and number, of every repeat."""
     graphs = {n: layered(n) for n in TASKS}
-    result = {"tasks": by_tasks(graphs, repeats), "workers": by_workers(repeats)}
-    result["threads"] = by_threads({n: graphs[n] for n in THREAD_TASKS}, repeats)
+    wide = layered(TASKS[-1], width=WIDE)
+    by_tasks = sweep({n: (graph, 64) for n, graph in graphs.items()}, repeats)
+    show("tasks", by_tasks, "64 workers, layers of 256")
+    by_workers = sweep({workers: (wide, workers) for workers in WORKERS}, repeats)
+    show("workers", by_workers, f"{wide.n_tasks} tasks, layers of {WIDE}")
+    threads = by_threads({n: graphs[n] for n in THREAD_TASKS}, repeats)
+    return {"tasks": by_tasks, "workers": by_workers, "threads": threads}
+
+
+def sweep(cases: dict[int, tuple[ss.TaskGraph, int]], repeats: int) -> Table:
+    """Return seconds a task of each variant on each graph and number of workers, measured in turns."""
+    result: Table = {variant.name: {n: [] for n in cases} for variant in VARIANTS}
+    # Mixed shares change every rate at every event, which is as slow as sharing gets.
+    for _ in range(repeats):
+        for n, (graph, workers) in cases.items():
+            for variant in VARIANTS:
+                result[variant.name][n].append(seconds_a_task(graph, workers, variant))
     return result
 
 
 def seconds_a_task(graph: ss.TaskGraph, workers: int, variant: Variant) -> float:
     """Return the engine's own seconds a task, of as many replays as are enough."""
     times = -(-ENOUGH // graph.n_tasks)
-    with watched("native") as calls:
+    dressed = ours.with_bytes(graph, variant.least) if variant.share else graph
+    with ours.watched("native") as calls:
         for _ in range(times):
-            simulate(graph, workers, "native", **variant.options)
+            ours.simulate(dressed, workers, "native", variant.share)
     return calls.seconds / times / graph.n_tasks
-
-
-def by_tasks(graphs: dict[int, ss.TaskGraph], repeats: int) -> Table:
-    """Print and return growth with tasks, on 64 workers."""
-    result: Table = {variant.name: {n: [] for n in graphs} for variant in VARIANTS}
-    for _ in range(repeats):
-        for n, graph in graphs.items():
-            for variant in VARIANTS:
-                result[variant.name][n].append(seconds_a_task(graph, 64, variant))
-    show("tasks", result, "64 workers, layers of 256")
-    return result
-
-
-def by_workers(repeats: int) -> Table:
-    """Print and return growth with workers."""
-    graph = layered(1_000_000, width=WIDE)
-    result: Table = {variant.name: {n: [] for n in WORKERS} for variant in VARIANTS}
-    for _ in range(repeats):
-        for workers in WORKERS:
-            for variant in VARIANTS:
-                result[variant.name][workers].append(seconds_a_task(graph, workers, variant))
-    show("workers", result, f"{graph.n_tasks} tasks, layers of {WIDE}")
-    return result
 
 
 def by_threads(graphs: dict[int, ss.TaskGraph], repeats: int) -> Table:
     """Print and return what two threads do that replay one graph at once; seconds a task of both together."""
     result: Table = {f"{n} tasks": {threads: [] for threads in THREADS} for n in graphs}
     for n, graph in graphs.items():
-        with watched("native") as calls:
-            simulate(graph, 64, "native")
+        with ours.watched("native") as calls:
+            ours.simulate(graph, 64, "native")
         for _ in range(repeats):
             for threads in THREADS:
                 passed = at_once(threads, calls.again, max(2, 1_000_000 // n))
@@ -103,9 +100,9 @@ def at_once(threads: int, run: Callable[[], object], times: int) -> float:
 
 def show(what: str, table: Table, about: str) -> None:
     """Print a table; the last column compares with its first line."""
-    print(f"\n{what:>9} {'':<14}{RATE_HEADING} {'to first':>9}   ({about})")
+    print(f"\n{what:>9} {'':<15}{RATE_HEADING} {'to first':>9}   ({about})")
     for name, column in table.items():
         first = Spread(next(iter(column.values()))).median
         for number, values in column.items():
             spread = Spread(values)
-            print(f"{number:>9} {name:<14}{spread.rate(1)} {first / spread.median:>9.2f}", flush=True)
+            print(f"{number:>9} {name:<15}{spread.rate(1)} {first / spread.median:>9.2f}", flush=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import simpy
 
 import simsched as ss
@@ -59,9 +61,20 @@ def watched(engine: Engine) -> Iterator[Calls]:
         yield calls
 
 
-def simulate(graph: ss.TaskGraph, workers: int, engine: Engine, **options: Any) -> ss.Schedule:
-    """Replay on `workers` cores, the highest level first."""
-    return ss.simulate(graph, f"generic[cores={workers}]", "critical-path", engine=engine, **options)
+def simulate(
+    graph: ss.TaskGraph, workers: int, engine: Engine, share: bool = False, **options: Any
+) -> ss.Schedule:
+    """Replay on `workers` cores, the highest level first; `share` a memory that is worth 16 of the cores."""
+    memory = ",bandwidth_Bps=1.6e11,share_bandwidth=true" if share else ""
+    return ss.simulate(graph, f"generic[cores={workers}{memory}]", "critical-path", engine=engine, **options)
+
+
+def with_bytes(graph: ss.TaskGraph, least: float) -> ss.TaskGraph:
+    """Return the graph with tasks that keep a core's memory bandwidth busy, each from `least` to 1 of its time."""
+    share = np.random.default_rng(2).uniform(least, 1.0, graph.n_tasks)
+    # Twice as much for all of it: what a core cannot move is cut off, and no rounding is left.
+    share[share == 1.0] = 2.0
+    return replace(graph, bytes_B=share * graph.durations_s * 1e10)
 
 
 def count_events(graph: ss.TaskGraph, runtime: ss.RuntimeProfile) -> int:
@@ -74,7 +87,7 @@ def count_events(graph: ss.TaskGraph, runtime: ss.RuntimeProfile) -> int:
             type(self).steps += 1
             super().step()
 
-    with patch.object(simpy_engine.simpy, "Environment", Counting):
+    with patch.object(simpy, "Environment", Counting):
         simulate(graph, 64, "simpy", runtime=runtime)
     # SimPy ends a run by one step on an empty schedule.
     return Counting.steps - 1

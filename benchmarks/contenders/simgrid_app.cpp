@@ -1,5 +1,10 @@
-// SimGrid in its fastest form here: no actors; an activity is made when its task starts, the completion callback
-// releases followers and hands out ready tasks, the highest level first, to idle hosts.
+// SimGrid in its fastest form here: no actors; an activity is made when its task starts, the completion
+// callback releases followers and hands out ready tasks, the highest level first, to idle hosts.
+//
+//     simgrid_app [--share] PROBLEM
+//
+// With --share all tasks run on one host, the memory, that is worth 16 of them and lets none run faster than
+// alone.
 
 #include "problem.hpp"
 
@@ -16,8 +21,8 @@ struct Worker {
 
 class Scheduler {
   public:
-    Scheduler(const Problem &problem, std::vector<Worker> &workers)
-        : problem_(problem), waiting_(static_cast<std::size_t>(problem.n)) {
+    Scheduler(const Problem &problem, std::vector<Worker> &workers, bool share)
+        : problem_(problem), share_(share), waiting_(static_cast<std::size_t>(problem.n)) {
         for (auto &worker : workers)
             idle_.push_back(&worker);
         for (const auto follower : problem.indices)
@@ -36,6 +41,8 @@ class Scheduler {
             worker.exec = sg4::Exec::init();
             worker.exec->set_data(&worker);
             worker.exec->set_flops_amount(problem_.seconds[worker.task])->set_host(worker.host);
+            if (share_)
+                worker.exec->set_bound(1.0);
             worker.exec->vetoable_start();
         }
     }
@@ -51,6 +58,7 @@ class Scheduler {
 
   private:
     const Problem &problem_;
+    bool share_;
     std::vector<Worker *> idle_;
     std::vector<std::int32_t> waiting_;
     std::priority_queue<Ready> ready_;
@@ -59,17 +67,20 @@ class Scheduler {
 
 int main(int argc, char **argv) {
     sg4::Engine engine(&argc, argv);
-    sg4::Engine::set_config("cpu/optim:TI"); // the fastest of its three
-    const auto problem = load(argv[1]);
+    const bool share = argc > 2 && std::string(argv[1]) == "--share";
+    sg4::Engine::set_config(share ? "cpu/optim:Full" : "cpu/optim:TI"); // each the fastest of the three
+    const auto problem = load(argv[argc - 1]);
     auto *zone = sg4::create_full_zone("zone");
+    auto *memory = zone->create_host("memory", 16.0)->seal();
     std::vector<Worker> workers;
     for (std::int64_t i = 0; i < problem.workers; ++i)
-        workers.push_back({zone->create_host("host" + std::to_string(i), 1.0)->seal()});
+        workers.push_back({share ? memory : zone->create_host("host" + std::to_string(i), 1.0)->seal()});
     zone->seal();
     const Meter meter;
-    Scheduler scheduler(problem, workers);
-    sg4::Activity::on_completion_cb(
-        [&scheduler](const sg4::Activity &done) { scheduler.complete(static_cast<const sg4::Exec &>(done)); });
+    Scheduler scheduler(problem, workers, share);
+    sg4::Activity::on_completion_cb([&scheduler](const sg4::Activity &done) {
+        scheduler.complete(static_cast<const sg4::Exec &>(done));
+    });
     scheduler.start();
     engine.run();
     meter.report(engine.get_clock());
