@@ -11,20 +11,19 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
-import secrets
 import struct
 import zipfile
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import FormatError
+from simsched.errors import FormatError, SimschedError
+from simsched.files import replacing
 from simsched.graph.loading import open_plain
 
 Array = npt.NDArray[Any]
@@ -51,7 +50,7 @@ DAMAGED = "the file is damaged or was edited; copy it again or save it anew"
 
 
 def write(path: Path, header_name: str, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    """Write a header and arrays to a file, which is replaced only once it is complete.
+    """Write a header and arrays to a file, which is replaced only once it is complete; a device is written in place.
 
     Parameters
     ----------
@@ -70,20 +69,14 @@ def write(path: Path, header_name: str, header: Mapping[str, Any], arrays: Mappi
     FormatError
         If the file cannot be written.
     """
-    target = Path(os.path.realpath(path))
-    partial = target.with_name(f"{target.name[:200]}.{secrets.token_hex(4)}.partial")
     try:
-        try:
-            with partial.open("xb") as file:
-                _write(file, header_name, header, arrays)
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise FormatError(f"{path}: cannot be written: {error.strerror or error}") from None
+        with replacing(path) as file:
+            _write(file, header_name, header, arrays)
+    except SimschedError as error:
+        raise FormatError(str(error)) from None
 
 
-def _write(file: BinaryIO, header_name: str, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+def _write(file: IO[bytes], header_name: str, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
     text = json.dumps(header, ensure_ascii=False, indent=1, default=_plain)
     encoded = _SURROGATE.sub(lambda half: f"\\\\u{ord(half[0]):04x}", text).encode()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import importlib.metadata
+import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -108,8 +110,22 @@ def test_links_are_followed(tmp_path: Path) -> None:
     assert read(tmp_path / "real").n_tasks == 3
 
 
+def test_a_pipe_is_written_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    received: list[bytes] = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    rich().save(pipe)
+    reader.join(10)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+    (tmp_path / "g").write_bytes(received[0])
+    assert read(tmp_path / "g").n_tasks == 3
+
+
 def test_no_such_folder(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="cannot be written: No such file"):
+    with pytest.raises(FormatError, match=r"there is no folder .*none; create it first"):
         rich().save(tmp_path / "none" / "g.simsched")
     with pytest.raises(FormatError, match="no such file"):
         read(tmp_path / "none")
