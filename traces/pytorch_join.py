@@ -82,8 +82,9 @@ def joined(path: Path, et_path: Path, tasks: list[Task]) -> Columns:
     wanted = {task.event.rf_id for task in tasks if task.event.rf_id is not None}
     if not wanted:
         raise FormatError(
-            f"{path}: its operators hold no record function ids, so that no execution trace can be joined; record "
-            "again with PyTorch 2.1 or later, or load it without execution_trace="
+            f"{path}: its operators hold no record function ids, so that no execution trace can be joined: the "
+            "ExecutionTraceObserver was not active during this step, or PyTorch is older than 2.1; record both in one "
+            "run (simsched.traces.recorders.record_pytorch does), or load it without execution_trace="
         )
     trace = read_execution_trace(et_path, wanted)
     inner = trace.within_tasks()

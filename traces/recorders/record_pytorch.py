@@ -32,12 +32,14 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import SimschedError
+from simsched.files import replacing
 from simsched.traces.recorders.pytorch_models import MODELS
 
 VERSION = 1
 #: Side of the matrices of the FP32 product, and bytes of the buffer that is copied: far beyond every cache.
 MATRIX, COPY_B = 1024, 128 * 2**20
 ROOFLINE_REPEATS = 5
+MAX_THREADS = 2**16
 _PRIVATE = re.compile(r'("(?:host_name|traceName|username|job_name)"\s*:\s*)"(?:[^"\\]|\\.)*"')
 _UNUSED_ATTRIBUTES = ("kernel_backend", "kernel_file", "tensor_range")
 
@@ -79,17 +81,18 @@ def record(
     Raises
     ------
     SimschedError
-        If PyTorch is missing or its profiler wrote no traces.
+        If PyTorch is missing, its profiler wrote no traces, or the files cannot be written.
     """
     torch = _torch()
     if warmup < 0 or repeats_untraced < 1 or captures < 1:
         raise SimschedError(
             f"record: {warmup=}, {repeats_untraced=}, {captures=}; at least 0, 1 and 1 are needed"
         )
+    kineto, execution = Path(f"{out}.kineto.json.gz"), Path(f"{out}.et.json.gz")
+    _require_writable(kineto, execution)
     for _ in range(warmup):
         step()
     metadata = _describe(torch, label) | {"untraced_step_s": _untraced(step, repeats_untraced)}
-    kineto, execution = Path(f"{out}.kineto.json.gz"), Path(f"{out}.et.json.gz")
     with tempfile.TemporaryDirectory() as folder:
         runs = [_capture(torch, step, Path(folder) / str(i)) for i in range(captures)]
         _, at = min(runs)
@@ -104,6 +107,17 @@ def _torch() -> Any:
         return importlib.import_module("torch")
     except ImportError:
         raise SimschedError("recording needs PyTorch, which is not installed: pip install torch") from None
+
+
+def _require_writable(*files: Path) -> None:
+    """Refuse, before minutes of recording, names under which nothing can be written."""
+    for file in files:
+        if not file.parent.is_dir():
+            raise SimschedError(f"{file}: there is no folder {file.parent}; create it first")
+        if file.is_dir():
+            raise SimschedError(f"{file} is a folder; give another name")
+        if not os.access(file if file.exists() else file.parent, os.W_OK):
+            raise SimschedError(f"{file} cannot be written: no permission")
 
 
 def _timed(call: Callable[[], object]) -> float:
@@ -206,7 +220,7 @@ def _execution_text(text: str, slim: bool) -> str:
 
 def _write(path: Path, text: str) -> None:
     # No name and no time in the header: the same trace gives the same bytes.
-    with path.open("wb") as raw, gzip.GzipFile("", "wb", 9, raw, 0) as file:
+    with replacing(path) as raw, gzip.GzipFile("", "wb", 9, raw, 0) as file:
         file.write(text.encode("utf-8"))
 
 
@@ -224,6 +238,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=10, help="untraced steps that are timed (default 10)")
     parser.add_argument("--slim", action="store_true", help="leave out what simsched does not read")
     given = parser.parse_args(arguments)
+    if not 1 <= given.threads <= MAX_THREADS:
+        parser.exit(2, f"--threads is {given.threads}, expected 1 to {MAX_THREADS}\n")
     try:
         torch = _torch()
         torch.set_num_threads(given.threads)

@@ -208,7 +208,7 @@ def test_a_few_unjoined_operators_are_reported(mini):
 def test_files_without_record_function_ids_cannot_be_joined(mini):
     mini.op("aten::relu", 0, 1, [A], [B])
     del mini.events[0]["args"]["Record function id"]
-    with pytest.raises(FormatError, match=r"PyTorch 2\.1"):
+    with pytest.raises(FormatError, match=r"Observer was not active .* or PyTorch is older than 2\.1"):
         mini.load()
     assert mini.load_alone().task_name(0) == "relu@1"
 
@@ -246,7 +246,8 @@ def test_threads_are_told_noted_or_taken_as_one(mini):
         assert told.report.facts["threads"] == 4
         assert not any("threads=" in note for note in told.report.notes)
     for wrong in (0, 10**6, "two", "0", True):
-        with pytest.raises(FormatError, match=r"threads is .*, expected 1 to 65536"):
+        # What the user gave wrongly is not blamed on the file.
+        with pytest.raises(FormatError, match=r"threads is [^;]*, expected 1 to 65536$"):
             mini.load(threads=wrong)
 
 

@@ -54,6 +54,43 @@ def test_pytorch_is_asked_for_where_it_is_missing(monkeypatch, tmp_path, capsys)
     assert "pip install torch" in capsys.readouterr().err
 
 
+class _Torch:
+    """Stands for PyTorch where nothing is recorded."""
+
+    @staticmethod
+    def set_num_threads(count):
+        assert count >= 1
+
+
+@pytest.mark.parametrize("threads", ["0", "-3", "65537", "99999999999999999999999"])
+def test_threads_that_cannot_be_are_refused_in_one_line(threads, tmp_path, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["--model", "lstm", "--out", str(tmp_path / "x"), f"--threads={threads}"])
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err == f"--threads is {threads}, expected 1 to 65536\n"
+
+
+def test_where_nothing_can_be_written_nothing_is_recorded(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(record_pytorch, "_torch", _Torch)
+    monkeypatch.setitem(record_pytorch.MODELS, "lstm", lambda: step)
+
+    def step():
+        pytest.fail("the step ran")
+
+    (tmp_path / "y.et.json.gz").mkdir()
+    with pytest.raises(SimschedError, match=r"there is no folder .*none; create it first"):
+        record(step, tmp_path / "none" / "x")
+    with pytest.raises(SimschedError, match=r"y\.et\.json\.gz is a folder"):
+        record(step, tmp_path / "y")
+    monkeypatch.setattr(record_pytorch.os, "access", lambda *_: False)
+    with pytest.raises(SimschedError, match="cannot be written: no permission"):
+        record(step, tmp_path / "x")
+    with pytest.raises(SystemExit) as stopped:
+        main(["--model", "lstm", "--out", str(tmp_path / "none" / "x")])
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
 def test_a_recorded_step_is_read(tmp_path):
     torch = pytest.importorskip("torch", reason="recording needs PyTorch")
     weights = torch.randn(64, 64, requires_grad=True)
