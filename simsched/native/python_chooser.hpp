@@ -17,12 +17,14 @@ class PythonChooser {
   public:
     PythonChooser(nanobind::handle chooser, std::size_t n, std::int64_t max_demand_Bps)
         : released_(chooser.attr("released")), finished_(chooser.attr("finished")),
-          next_(chooser.attr("next")), begun_(n), max_demand_Bps_(max_demand_Bps) {}
+          next_(chooser.attr("next")), ready_(n), max_demand_Bps_(max_demand_Bps) {}
 
     void release(std::span<const std::int32_t> tasks, double now) {
         nanobind::list ready;
-        for (const auto task : tasks)
+        for (const auto task : tasks) {
+            ready_[static_cast<std::size_t>(task)] = true;
             ready.append(task);
+        }
         released_(ready, now);
     }
 
@@ -45,14 +47,19 @@ class PythonChooser {
 
   private:
     template <typename T> static T get(const nanobind::object &found, const char *name) {
-        return nanobind::cast<T>(found.attr(name));
+        // Looked up first: inside try_cast, which may not throw, a missing attribute would end the process.
+        const nanobind::object held = found.attr(name);
+        T value;
+        if (!nanobind::try_cast<T>(held, value))
+            throw nanobind::type_error("a decision holds what is no number, or one that is too large");
+        return value;
     }
 
     void check(const Decision &decision) {
         const auto task = static_cast<std::size_t>(decision.task);
-        if (decision.task < 0 || task >= begun_.size() || begun_[task])
-            throw std::invalid_argument("the chooser started a task that is not there, or one twice");
-        begun_[task] = true;
+        if (decision.task < 0 || task >= ready_.size() || !ready_[task])
+            throw std::invalid_argument("the chooser started a task that is not ready");
+        ready_[task] = false;
         check_seconds(decision.seconds);
         check_seconds(decision.delay_s);
         if (!(decision.memory_share >= 0 && decision.memory_share <= 1) || decision.demand_Bps < 0 ||
@@ -62,7 +69,7 @@ class PythonChooser {
     }
 
     nanobind::object released_, finished_, next_;
-    std::vector<bool> begun_;
+    std::vector<bool> ready_; // and not started yet
     std::int64_t max_demand_Bps_;
 };
 
