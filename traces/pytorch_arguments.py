@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from simsched.graph.shapes import MAX_RANK
@@ -12,11 +13,17 @@ from simsched.traces.json_stream import shown
 from simsched.traces.pytorch_fields import Place
 
 MAX_DIM = 2**48
+_TENSOR_TYPES = re.compile(r"Tensor\(((?:[^()]|\([^()]*\))*)\)")
+_UNDEFINED = "nullptr"
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor of a call: its own id, that of the storage it lies in, bytes an element and in all, shape."""
+    """A tensor of a call: its own id, that of the storage it lies in, bytes an element and in all, shape.
+
+    The profiler tells no storage of sparse and MKL-DNN tensors and of functorch's wrappers: minus the tensor's id
+    stands in for it, and the bytes are unknown. Storage 0 is that of undefined tensors, which all have one id.
+    """
 
     id: int
     storage: int
@@ -30,7 +37,6 @@ class Side:
 
     def __init__(self, values: list[Any], by_position: list[list[Tensor]], is_list: list[bool]) -> None:
         self.values, self._by_position, self._is_list = values, by_position, is_list
-        # A tensor that could not be recorded lies in storage 0.
         self.tensors = [t for tensors in by_position for t in tensors if t.storage]
 
     @classmethod
@@ -47,7 +53,7 @@ class Side:
         by_position, is_list = [], []
         for value, shape, kind in zip(values, shapes, types, strict=True):
             holds = "Tensor" in place.text(kind, f"{side}s.types")
-            by_position.append(list(_tensors(value, shape, place)) if holds else [])
+            by_position.append(list(_defined(list(_tensors(value, shape, place)), kind)) if holds else [])
             is_list.append(not kind.startswith("Tensor"))
         return cls(values, by_position, is_list)
 
@@ -56,13 +62,27 @@ class Side:
         return self._by_position[position] if position < len(self._by_position) else []
 
     def positional(self) -> list[Dims | None]:
-        """Return the shape of each argument; None for what is no single tensor."""
+        """Return the shape of each argument; None for what is no single tensor, or may be a sparse one."""
         pairs = zip(self._by_position, self._is_list, strict=True)
-        return [held[0].dims if held and not many else None for held, many in pairs]
+        return [held[0].dims if held and not many and held[0].storage >= 0 else None for held, many in pairs]
 
     def dims(self) -> list[Dims]:
         """Return the shapes of all tensors."""
         return [t.dims for t in self.tensors]
+
+    def dense_dims(self) -> list[Dims]:
+        """Return the shapes of the tensors that have as many elements as their shapes say."""
+        return [t.dims for t in self.tensors if t.storage > 0]
+
+
+def _defined(tensors: list[Tensor], kind: str) -> Iterator[Tensor]:
+    """Give the tensors a storage where theirs is unknown; undefined ones, as their types tell, keep none."""
+    types = _TENSOR_TYPES.findall(kind)
+    if len(types) != len(tensors):
+        types = [kind] * len(tensors)
+    for tensor, of in zip(tensors, types, strict=True):
+        joins = tensor.storage == 0 and tensor.id > 0 and _UNDEFINED not in of
+        yield replace(tensor, storage=-tensor.id) if joins else tensor
 
 
 def _tensors(value: Any, shape: Any, place: Place) -> Iterator[Tensor]:

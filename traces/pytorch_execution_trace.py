@@ -7,6 +7,7 @@ written `[tensor id, storage id, offset, elements, bytes an element, device]`.
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -22,6 +23,10 @@ from simsched.traces.pytorch_arguments import Side, Tensor
 from simsched.traces.pytorch_fields import MAX_RECORDS, Place
 
 NODES = "nodes.item"
+_MAKES_SPARSE = re.compile(
+    r"aten::_sparse_(coo_tensor_with_dims_and_tensors|(coo|csr|csc|bsr|bsc|compressed)_tensor_unsafe)"
+)
+_RETURNS_PART = re.compile(r"\(Tensor\(a\) self\b.*-> Tensor\(a\)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,9 @@ class Io:
     shapes: str
 
     def traffic(self) -> float:
-        """Return the bytes read and written: of the distinct inputs and of the distinct outputs."""
+        """Return the bytes read and written, of the distinct tensors of either side; NaN where one has unknown ones."""
+        if any(t.storage < 0 for t in (*self.inputs, *self.outputs)):
+            return math.nan
         sides = ({t.id: t.size_B for t in side} for side in (self.inputs, self.outputs))
         return float(sum(sum(side.values()) for side in sides))
 
@@ -51,11 +58,13 @@ class Node:
     rf_id : int
         Record function id, by which the Kineto trace names the same call; 0 for pseudo nodes.
     creates : tuple of int
-        Storages of outputs that are not among its own inputs.
+        Storages of outputs that are not among its own inputs, nor parts of one.
     updates : tuple of int
         Storages it writes in place, by its schema (`Tensor(a!)`).
     elements : tuple of (int, int)
         Storage of every output, and bytes an element there.
+    parts : tuple of (int, int)
+        Stand-in storage of a sparse tensor, and storage of its indices or values, of those it takes apart or makes.
     flops : float
         From its shapes; NaN where unknown.
     io : Io or None
@@ -69,6 +78,7 @@ class Node:
     creates: tuple[int, ...]
     updates: tuple[int, ...]
     elements: tuple[tuple[int, int], ...]
+    parts: tuple[tuple[int, int], ...]
     flops: float
     io: Io | None = None
 
@@ -126,8 +136,11 @@ def _node(raw: dict[str, Any], place: Place, wanted: Collection[int]) -> Node:
     ins = Side.of(raw, "input", place)
     outs = Side.of(raw, "output", place)
     sources = {t.storage for t in ins.tensors}
-    written = _in_place(place.text(fields.get("op_schema", ""), "op_schema"))
+    schema = place.text(fields.get("op_schema", ""), "op_schema")
+    written = _in_place(schema)
     updated = {t.storage for position in written for t in ins.at(position)}
+    parts = _parts(name, schema, ins, outs)
+    sources.update(storage for _, storage in parts)
     return Node(
         id=place.integer(raw.get("id"), "id"),
         parent=place.integer(raw["ctrl_deps"] if "ctrl_deps" in raw else raw.get("parent"), "ctrl_deps"),
@@ -136,8 +149,26 @@ def _node(raw: dict[str, Any], place: Place, wanted: Collection[int]) -> Node:
         creates=tuple(dict.fromkeys(t.storage for t in outs.tensors if t.storage not in sources)),
         updates=tuple(sorted(updated)),
         elements=tuple(dict.fromkeys((t.storage, t.element_B) for t in outs.tensors)),
-        flops=flops(name, Call(ins.positional(), ins.dims(), outs.dims(), ins.values)),
+        parts=parts,
+        flops=flops(name, Call(ins.positional(), ins.dense_dims(), outs.dense_dims(), ins.values)),
         io=Io(tuple(ins.tensors), tuple(outs.tensors), format_shape(ins.dims())) if rf_id in wanted else None,
+    )
+
+
+def _parts(name: str, schema: str, ins: Side, outs: Side) -> tuple[tuple[int, int], ...]:
+    """Return the sparse tensors of a call with the storages they are made of, as far as the call tells.
+
+    `_values`, `_indices` and their like return a part of what they read, as `Tensor(a)` in their schemas says; the
+    innermost makers of sparse tensors put their arguments into what they return.
+    """
+    if _MAKES_SPARSE.match(name):
+        wholes, parts = outs.tensors, ins.tensors
+    elif _RETURNS_PART.search(schema):
+        wholes, parts = ins.tensors, outs.tensors
+    else:
+        return ()
+    return tuple(
+        (whole.storage, t.storage) for whole in wholes if whole.storage < 0 for t in parts if t.storage > 0
     )
 
 

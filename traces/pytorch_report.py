@@ -133,6 +133,7 @@ def _edges(graph: TaskGraph, edges: Edges) -> None:
     report.facts["reused_storage_ids"] = found.reused_ids
     report.facts["edges_through_reused_ids"] = found.through_reused
     report.facts["foreign_reads"] = found.foreign
+    report.facts["tensors_without_storage"] = found.by_tensor
     report.facts["impossible_edges"] = edges.impossible
     if edges.joined < graph.n_tasks:
         report.note(
@@ -148,6 +149,11 @@ def _edges(graph: TaskGraph, edges: Edges) -> None:
         report.note(
             f"{found.foreign} reads have another element size than what was last written to their storage id: memory "
             "that came back outside recorded calls, mostly plain numbers of Python; they draw no edge"
+        )
+    if found.by_tensor:
+        report.note(
+            f"storages unknown: {found.by_tensor} tensors (sparse or MKL-DNN ones, wrappers of functorch), joined by "
+            "tensor id; edges through views of them may be missing, and the bytes of tasks that use them are unknown"
         )
     if edges.impossible:
         report.note(

@@ -11,6 +11,10 @@ tasks that use the tensor it made, because that tensor does not exist before. St
 - a read with another element size than anything that was put into the storage is of memory that came back outside
   recorded calls (Python turns every plain number into such a tensor): it depends on nothing.
 
+Sparse and MKL-DNN tensors have no storage in the trace: minus the tensor's id stands in for it. A sparse tensor is
+made of the storages of its indices and values, as far as calls tell: who reads it reads them, who writes it writes
+them.
+
 A storage is one thing: writes to disjoint parts of it follow each other, although they need not.
 What operators within a task make is the task's: backward tasks read storages that only the inner calls show.
 Write-after-read order is counted, not drawn: memory that a runtime allocates anew carries none.
@@ -40,6 +44,8 @@ class Access:
         Storages that were there before and that it writes.
     elements : frozenset of (int, int)
         (storage, bytes an element) of all it puts anywhere.
+    parts : frozenset of (int, int)
+        (stand-in storage of a sparse tensor, storage of its indices or values).
     """
 
     reads: tuple[tuple[int, int, int], ...] = ()
@@ -47,6 +53,7 @@ class Access:
     creates: frozenset[int] = frozenset()
     updates: frozenset[int] = frozenset()
     elements: frozenset[tuple[int, int]] = frozenset()
+    parts: frozenset[tuple[int, int]] = frozenset()
 
     @property
     def writes_nothing(self) -> bool:
@@ -67,12 +74,14 @@ def access(node: Node, inner: dict[int, list[Node]]) -> Access:
     created: set[int] = set()
     updated: set[int] = set()
     elements: set[tuple[int, int]] = set()
+    parts: set[tuple[int, int]] = set()
     stack = [node]
     while stack:
         top = stack.pop()
         created.update(top.creates)
         updated.update(top.updates)
         elements.update(top.elements)
+        parts.update(top.parts)
         stack += inner.get(top.id, ())
     inputs, outputs = (node.io.inputs, node.io.outputs) if node.io else ((), ())
     before = {t.storage for t in inputs}
@@ -82,6 +91,7 @@ def access(node: Node, inner: dict[int, list[Node]]) -> Access:
         creates=frozenset(created - before - {0}),
         updates=frozenset((updated - created | created & before) - {0}),
         elements=frozenset(elements),
+        parts=frozenset(parts),
     )
 
 
@@ -103,6 +113,8 @@ class Dependences:
         Writes to storages that were there before.
     anti : int
         Pairs of a reader and a later in-place writer of what it read, which are no edges.
+    by_tensor : int
+        Tensors whose storage is unknown, joined by their own ids.
     """
 
     edges: list[tuple[int, int]] = field(default_factory=list)
@@ -111,6 +123,7 @@ class Dependences:
     foreign: int = 0
     in_place: int = 0
     anti: int = 0
+    by_tensor: int = 0
 
 
 @dataclass(slots=True)
@@ -146,6 +159,8 @@ class _Storages:
         self._versions: dict[int, _Version] = {}
         self._views: dict[tuple[int, int], tuple[int, int | None]] = {}
         self._reused: set[int] = set()
+        self._parts: dict[int, dict[int, int | None]] = {}
+        self._by_tensor: set[int] = set()
 
     def run(self, task: int, it: Access) -> None:
         """Add the edges into a task, then what it writes and which views it makes."""
@@ -154,8 +169,10 @@ class _Storages:
         self.found.through_reused += sum(before.values())
         for storage in it.creates:
             self._create(task, storage)
-        for storage in it.updates:
+        for storage in it.updates.union(*map(self._made_of, it.updates)) - it.creates:
             self._update(task, storage)
+        for whole, part in it.parts:
+            self._parts.setdefault(whole, {})[part] = self._at(part).born
         for storage, element_B in it.elements:
             if storage in self._versions:
                 self._versions[storage].elements.add(element_B)
@@ -164,16 +181,23 @@ class _Storages:
             storage = tensor[1]
             if storage not in it.creates and tensor not in read:
                 self._views[tensor] = (task, self._at(storage).born)
-        self.found.reused_ids = len(self._reused)
+        self._by_tensor.update(storage for _, storage, *_ in (*it.reads, *it.makes) if storage < 0)
+        self.found.reused_ids, self.found.by_tensor = len(self._reused), len(self._by_tensor)
+
+    def _made_of(self, whole: int) -> list[int]:
+        """Return the storages of a sparse tensor's indices and values, those left out that hold other things by now."""
+        return [part for part, born in self._parts.get(whole, {}).items() if self._at(part).born == born]
 
     def _at(self, storage: int) -> _Version:
         return self._versions.setdefault(storage, _Version())
 
     def _read(self, task: int, it: Access) -> dict[int, bool]:
         for _, storage, element_B in it.reads:
-            self._meet(storage, element_B)
+            if storage > 0:
+                self._meet(storage, element_B)
         before: dict[int, bool] = {}
-        for storage in it.updates.union(storage for _, storage, _ in it.reads):
+        seen = it.updates.union(storage for _, storage, _ in it.reads)
+        for storage in seen.union(*map(self._made_of, seen)):
             version = self._at(storage)
             version.readers.append(task)
             if version.writer is not None:
@@ -196,6 +220,7 @@ class _Storages:
 
     def _create(self, task: int, storage: int) -> None:
         reused = storage in self._versions
+        self._parts.pop(storage, None)
         self._versions[storage] = _Version(task, task, reused)
         if reused:
             self._reused.add(storage)

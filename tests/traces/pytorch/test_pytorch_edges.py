@@ -141,10 +141,77 @@ def test_a_view_as_another_type_is_not_taken_for_such_memory(mini):
     assert edges(mini.load()) == [(0, 1), (0, 2)]
 
 
+UNDEFINED = "Tensor(nullptr (uninitialized))"
+SPARSE = (63, 0, [2])  # the profiler tells no storage of it
+VALUES = "aten::_values(Tensor(a) self) -> Tensor(a)"
+
+
 def test_undefined_tensors_depend_on_nothing(mini):
-    mini.op("aten::relu", 0, 1, [A], [(9, 0, [0])])
-    mini.op("aten::relu", 1, 1, [(9, 0, [0])], [B])
-    assert edges(mini.load()) == []
+    """They all have one id."""
+    mini.op("aten::relu", 0, 1, [A], [(9, 0, [])])
+    mini.nodes[-1]["outputs"]["types"] = [UNDEFINED]
+    mini.op("aten::relu", 1, 1, [(9, 0, [])], [B])
+    mini.nodes[-1]["inputs"]["types"] = [UNDEFINED]
+    mini.op("aten::cat", 2, 1, [], [C])
+    mini.nodes[-1]["inputs"] = {
+        "values": [[[1, 11, 0, 2, 4, "cpu"], [9, 0, 0, 0, 0, ""]]],
+        "shapes": [[[2], []]],
+        "types": [f"GenericList[Tensor(float),{UNDEFINED}]"],
+    }
+    graph = mini.load()
+    assert edges(graph) == []
+    assert graph.report.facts["tensors_without_storage"] == 0
+    assert graph.bytes_B[2] == 16
+
+
+def test_tensors_without_storage_are_joined_by_their_ids(mini):
+    """Sparse and MKL-DNN tensors, and functorch's wrappers."""
+    mini.op("aten::to_mkldnn", 0, 1, [A], [SPARSE])
+    mini.op("aten::relu", 1, 1, [SPARSE], [(64, 0, [2])])
+    mini.op("aten::mm", 2, 1, [(64, 0, [2, 2]), (65, 15, [2, 2])], [B])
+    mini.op("aten::relu", 3, 1, [A], [SPARSE])  # the id came back
+    mini.op("aten::relu", 4, 1, [SPARSE], [C])
+    mini.op("aten::relu", 5, 1, [(66, 63, [2])], [D])  # ids of storages are others than those of tensors
+    graph = mini.load()
+    assert edges(graph) == [(0, 1), (1, 2), (3, 4)]
+    assert graph.report.facts["tensors_without_storage"] == 2
+    assert any("storages unknown: 2 tensors" in note for note in graph.report.notes)
+    # Their bytes are unknown, and so may be the work: shapes of sparse tensors count what is not there.
+    assert [math.isnan(it) for it in graph.bytes_B] == [True] * 5 + [False]
+    assert math.isnan(graph.flops[2])
+    assert graph.shapes[1] == "2"
+
+
+def test_values_of_a_sparse_tensor_belong_to_it(mini):
+    outer = mini.op("aten::to_sparse", 0, 10, [A], [SPARSE])
+    mini.op("aten::index", 1, 1, [A], [B], inside=outer)
+    mini.op("aten::_sparse_coo_tensor_with_dims_and_tensors", 3, 1, [B], [SPARSE], inside=outer)
+    mini.op("aten::_values", 20, 1, [SPARSE], [B], schema=VALUES)
+    mini.op("aten::add_", 21, 1, [B, A], [B], schema=ADD_)
+    mini.op("aten::to_dense", 22, 1, [SPARSE], [C])  # reads what add_ wrote
+    mini.op("aten::mul_", 23, 1, [SPARSE, A], [SPARSE], schema=ADD_.replace("add", "mul"))
+    mini.op("aten::relu", 24, 1, [B], [D])  # reads what mul_ wrote
+    graph = mini.load()
+    assert edges(graph) == [(0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (1, 5), (2, 3), (2, 4), (4, 5)]
+    assert graph.bytes_B[1] == 0
+
+
+def test_looking_at_the_values_of_a_sparse_tensor_writes_nothing(mini):
+    """As in SparseAdam: add_ of a sparse tensor looks at its values, which are changed afterwards."""
+    mini.op("aten::mul_", 0, 1, [B, A], [B], schema=ADD_.replace("add", "mul"))
+    mini.op("aten::_sparse_coo_tensor_unsafe", 1, 1, [B], [SPARSE])
+    outer = mini.op("aten::add_", 2, 5, [C, SPARSE], [C], schema=ADD_)
+    mini.op("aten::_values", 3, 1, [SPARSE], [(5, 12, [2])], schema=VALUES, inside=outer)
+    mini.op("aten::add_", 8, 1, [B, A], [B], schema=ADD_)
+    assert edges(mini.load()) == [(0, 1), (0, 2), (0, 3), (1, 2)]
+
+
+def test_a_storage_that_came_back_is_no_part_of_the_sparse_tensor_any_more(mini):
+    mini.op("aten::relu", 0, 1, [A], [B])
+    mini.op("aten::_sparse_coo_tensor_unsafe", 1, 1, [B], [SPARSE])
+    mini.op("aten::relu", 2, 1, [A], [(6, 12, [2])])
+    mini.op("aten::to_dense", 3, 1, [SPARSE], [C])
+    assert edges(mini.load()) == [(0, 1), (1, 3)]
 
 
 def test_threads_share_storages_and_impossible_edges_are_left_out(mini):
