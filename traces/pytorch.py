@@ -105,7 +105,7 @@ class PyTorch:
         if execution_trace is None:
             columns = alone(path, nesting.tasks)
         else:
-            columns = joined(path, find_file(execution_trace), nesting.tasks)
+            columns = joined(path, find_file(execution_trace), nesting)
         graph = _graph(path, held, events, nesting, columns, width or 1)
         if width is None:
             graph.report.note("threads of an operator are unknown and taken as 1; tell with threads=")

@@ -53,7 +53,7 @@ class Side:
         by_position, is_list = [], []
         for value, shape, kind in zip(values, shapes, types, strict=True):
             holds = "Tensor" in place.text(kind, f"{side}s.types")
-            by_position.append(list(_defined(list(_tensors(value, shape, place)), kind)) if holds else [])
+            by_position.append(_placed(list(_tensors(value, shape, place)), kind) if holds else [])
             is_list.append(not kind.startswith("Tensor"))
         return cls(values, by_position, is_list)
 
@@ -75,14 +75,19 @@ class Side:
         return [t.dims for t in self.tensors if t.storage > 0]
 
 
-def _defined(tensors: list[Tensor], kind: str) -> Iterator[Tensor]:
-    """Give the tensors a storage where theirs is unknown; undefined ones, as their types tell, keep none."""
+def _placed(tensors: list[Tensor], kind: str) -> list[Tensor]:
+    """Return the tensors, with a storage where theirs is unknown; undefined ones, as their types tell, have none."""
+    if all(t.storage for t in tensors):
+        return tensors
     types = _TENSOR_TYPES.findall(kind)
     if len(types) != len(tensors):
         types = [kind] * len(tensors)
-    for tensor, of in zip(tensors, types, strict=True):
-        joins = tensor.storage == 0 and tensor.id > 0 and _UNDEFINED not in of
-        yield replace(tensor, storage=-tensor.id) if joins else tensor
+    return [
+        replace(tensor, storage=-tensor.id)
+        if tensor.storage == 0 and tensor.id > 0 and _UNDEFINED not in of
+        else tensor
+        for tensor, of in zip(tensors, types, strict=True)
+    ]
 
 
 def _tensors(value: Any, shape: Any, place: Place) -> Iterator[Tensor]:

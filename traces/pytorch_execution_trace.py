@@ -26,7 +26,7 @@ NODES = "nodes.item"
 _MAKES_SPARSE = re.compile(
     r"aten::_sparse_(coo_tensor_with_dims_and_tensors|(coo|csr|csc|bsr|bsc|compressed)_tensor_unsafe)"
 )
-_RETURNS_PART = re.compile(r"\(Tensor\(a\) self\b.*-> Tensor\(a\)$")
+_TAKES_WHOLE, _RETURNS_PART = re.compile(r"[^(]*\(Tensor\(a\) self\b"), "-> Tensor(a)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ def _parts(name: str, schema: str, ins: Side, outs: Side) -> tuple[tuple[int, in
     """
     if _MAKES_SPARSE.match(name):
         wholes, parts = outs.tensors, ins.tensors
-    elif _RETURNS_PART.search(schema):
+    elif schema.endswith(_RETURNS_PART) and _TAKES_WHOLE.match(schema):
         wholes, parts = ins.tensors, outs.tensors
     else:
         return ()

@@ -12,9 +12,10 @@ from simsched.traces.aten import Call, Dims, flops
 from simsched.traces.json_stream import shown
 from simsched.traces.lanes import chain
 from simsched.traces.pytorch_arguments import dims_of
+from simsched.traces.pytorch_compiled import order_of_regions
 from simsched.traces.pytorch_execution_trace import ExecutionTrace, composite_flops, read_execution_trace
 from simsched.traces.pytorch_fields import Place
-from simsched.traces.pytorch_nesting import Task
+from simsched.traces.pytorch_nesting import Nesting, Task
 from simsched.traces.pytorch_report import Edges
 from simsched.traces.pytorch_tensors import Access, access, dependences
 
@@ -71,14 +72,15 @@ def _recorded_dims(dims: Any, place: Place) -> list[Dims | None]:
     return [None if inner else dims_of(a, place) or None for a, inner in zip(arguments, many, strict=True)]
 
 
-def joined(path: Path, et_path: Path, tasks: list[Task]) -> Columns:
-    """Return the columns that an execution trace gives.
+def joined(path: Path, et_path: Path, nesting: Nesting) -> Columns:
+    """Return the columns that an execution trace gives; compiled regions keep their recorded order as well.
 
     Raises
     ------
     FormatError
         If the two files are not of one run.
     """
+    tasks = nesting.tasks
     wanted = {task.event.rf_id for task in tasks if task.event.rf_id is not None}
     if not wanted:
         raise FormatError(
@@ -92,10 +94,11 @@ def joined(path: Path, et_path: Path, tasks: list[Task]) -> Columns:
     _require_same_run(path, trace, tasks)
     accesses = [Access() if node is None else access(node, inner) for node in nodes]
     found = dependences(accesses)
-    forward = [(a, b) for a, b in found.edges if tasks[a].event.finish_ns <= tasks[b].event.start_ns]
+    forward = _possible(found.edges, tasks)
+    ordered = _possible(order_of_regions(nesting), tasks)
     nan = float("nan")
     columns = Columns(
-        edges=forward,
+        edges=list(dict.fromkeys(forward + ordered)),
         shapes=["" if node is None or node.io is None else node.io.shapes for node in nodes],
         flops=[nan if n is None else 0.0 if a.writes_nothing else composite_flops(n, inner)
                for n, a in zip(nodes, accesses, strict=True)],
@@ -106,6 +109,10 @@ def joined(path: Path, et_path: Path, tasks: list[Task]) -> Columns:
         found, len(found.edges) - len(forward), sum(n is not None for n in nodes), et_path.name
     )
     return columns
+
+
+def _possible(edges: list[tuple[int, int]], tasks: list[Task]) -> list[tuple[int, int]]:
+    return [(a, b) for a, b in edges if tasks[a].event.finish_ns <= tasks[b].event.start_ns]
 
 
 def _require_same_run(path: Path, trace: ExecutionTrace, tasks: list[Task]) -> None:

@@ -12,6 +12,9 @@ BACKWARD = "backward"
 #: Operators live in a namespace. These namespaces hold wrappers around operators, and the profiler's own calls.
 _OPERATOR = re.compile(r"(?!autograd::|torch::|profiler::)[A-Za-z_]\w*::[A-Za-z_][\w.]*")
 _COMPILED_KERNEL = re.compile(r"(graph_\d+_)?(triton|cpp)_\w+")
+_COMPILED_REGION = re.compile(
+    r"(## )?(Torch-Compiled Region|(Call )?CompiledFxGraph)\b.*|CompiledFunction(Backward)?\d*", re.DOTALL
+)
 _AUTOGRAD = re.compile(r"autograd::.*|torch::autograd::.*|.*Backward\d*", re.DOTALL)
 
 
@@ -36,10 +39,13 @@ class Task:
         The operator.
     scope : str
         Names of the annotations around it, outermost first, joined by `/`.
+    region : int or None
+        Index of the compiled region that it lies in.
     """
 
     event: Event
     scope: str
+    region: int | None = None
 
 
 @dataclass
@@ -58,6 +64,8 @@ class Nesting:
         Events around operators, or without any: autograd's nodes, forked functions, compiled regions.
     overlaps : int
         Events that start within another one on their lane and end after it.
+    regions : list of Event
+        The outermost wrappers of compiled code (`torch.compile`).
     """
 
     tasks: list[Task] = field(default_factory=list)
@@ -65,6 +73,7 @@ class Nesting:
     inner: int = 0
     wrappers: int = 0
     overlaps: int = 0
+    regions: list[Event] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +85,7 @@ class _Open:
     in_operator: bool = False
     backward: bool = False
     sequence: int | None = None
+    region: int | None = None
 
 
 _OUTSIDE = _Open(0)
@@ -145,12 +155,16 @@ def _enter(
     else:
         operator = is_operator(event.name)
         autograd = not operator and bool(_AUTOGRAD.fullmatch(event.name))
+    region = around.region
+    if region is None and not around.in_operator and not operator and _COMPILED_REGION.fullmatch(event.name):
+        region = len(found.regions)
+        found.regions.append(event)
     if autograd and not around.backward and not around.in_operator:
         found.autograd_ns.append((event.start_ns, event.finish_ns))
     if around.in_operator:
         found.inner += not event.annotation
     elif operator:
-        pending.append((Task(event, "/".join(scope)), around))
+        pending.append((Task(event, "/".join(scope), region), around))
     else:
         found.wrappers += not event.annotation
     backward = around.backward or autograd
@@ -162,4 +176,5 @@ def _enter(
         around.in_operator or operator,
         backward,
         event.sequence if autograd and event.sequence is not None else around.sequence,
+        region,
     )

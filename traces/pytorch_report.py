@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from simsched.graph import TaskGraph
 from simsched.traces.lanes import covered
 from simsched.traces.pytorch_fields import Place
@@ -44,7 +46,9 @@ def fill_report(
     _coverage(graph, step, nesting)
     _events(graph, held, step, nesting)
     _edges(graph, edges)
+    _compiled(graph, nesting, edges)
     _tracing_cost(graph, path, held)
+    _views(graph)
 
 
 def _parallelism(graph: TaskGraph) -> None:
@@ -165,6 +169,18 @@ def _edges(graph: TaskGraph, edges: Edges) -> None:
         )
 
 
+def _compiled(graph: TaskGraph, nesting: Nesting, edges: Edges) -> None:
+    regions, tasks = len(nesting.regions), sum(t.region is not None for t in nesting.tasks)
+    graph.report.facts["compiled_regions"] = regions
+    graph.report.facts["compiled_tasks"] = tasks
+    if regions and edges.found is not None:
+        graph.report.note(
+            f"{tasks} tasks lie in {regions} compiled regions (torch.compile), whose kernels the profiler does not "
+            "record: their order is kept as recorded, also against the tasks just before and after a region, and other "
+            "edges into and out of the regions may be missing; record without torch.compile for all edges"
+        )
+
+
 def _tracing_cost(graph: TaskGraph, path: Path, held: Survey) -> None:
     report, place = graph.report, Place(path, "simsched")
     untraced = held.metadata.get("untraced_step_s")
@@ -189,3 +205,24 @@ def _tracing_cost(graph: TaskGraph, path: Path, held: Survey) -> None:
         f"({least_s:.6g} s; median {median_s:.6g} s): {extra_s / report.facts['operators'] * 1e6:.3g} us more an "
         "operator; compare predictions with the untraced step"
     )
+
+
+def _views(graph: TaskGraph) -> None:
+    if np.isnan(graph.bytes_B).all():
+        return
+    report, idle = graph.report, (graph.flops == 0) & (graph.bytes_B == 0)
+    tasks, seconds = int(idle.sum()), float(graph.durations_s[idle].sum())
+    report.facts["views"] = tasks
+    report.facts["views_s"] = seconds
+    if not tasks:
+        return
+    note = f"{tasks} tasks only make views and hold {seconds * 1e3:.3g} ms of the recorded time"
+    each_s = report.facts.get("tracing_s_per_operator", 0.0)
+    if each_s > 0:
+        mostly = (
+            "mostly the cost of tracing"
+            if 2 * tasks * each_s >= seconds
+            else "part of it the cost of tracing"
+        )
+        note += f", {mostly} ({each_s * 1e6:.3g} us an operator)"
+    report.note(note)

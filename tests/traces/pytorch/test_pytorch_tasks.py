@@ -171,6 +171,40 @@ def test_the_recorders_metadata_is_used(mini):
     assert graph.report.facts["traced_over_untraced"] == pytest.approx(4)
 
 
+def views_of(mini, untraced_s):
+    if untraced_s:
+        mini.top["simsched"] = {"untraced_step_s": {"median": untraced_s, "min": untraced_s}}
+    mini.op("aten::relu", 0, 40, [A], [B])
+    for start in (50, 70):
+        mini.op("aten::view", start, 10, [B], [(start, 12, [2])], schema="f(Tensor(a) self) -> Tensor(a)")
+    return mini.load().report
+
+
+def test_the_time_of_views_is_told(mini):
+    report = views_of(mini, None)
+    assert report.facts["views"] == 2
+    assert report.facts["views_s"] == pytest.approx(20e-6)
+    assert "2 tasks only make views and hold 0.02 ms of the recorded time" in report.notes
+
+
+def test_the_time_of_views_is_put_down_to_tracing_where_its_cost_is_known(mini):
+    # 80 us in all, 3 operators.
+    notes = views_of(mini, 5e-5).notes
+    assert any("0.02 ms of the recorded time, mostly the cost of tracing (10 us an op" in it for it in notes)
+
+
+def test_the_time_of_views_is_more_than_tracing_where_that_costs_little(mini):
+    notes = views_of(mini, 7.7e-5).notes
+    assert any(
+        "0.02 ms of the recorded time, part of it the cost of tracing (1 us an op" in it for it in notes
+    )
+
+
+def test_without_an_execution_trace_nobody_knows_the_views(mini):
+    mini.op("aten::view", 0, 10, [A], [B])
+    assert "views_s" not in mini.load_alone().report.facts
+
+
 def test_a_device_is_reported_and_left_out(mini):
     mini.op("aten::relu", 0, 4, [A], [B])
     mini.event("kernel", "gemm", 1, 100, 7)
