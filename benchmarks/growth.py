@@ -33,7 +33,8 @@ class Variant(NamedTuple):
     least: float = 1.0
 
 
-#: What a rule of the engine costs is a line here: each variant runs in turns with the others.
+#: What a rule of the engine costs is a line here: each variant runs in turns with the others. Where tasks ask for
+#: different bandwidths every event changes the rates of all that run, which is as slow as sharing gets.
 VARIANTS = [Variant("sharing off"), Variant("sharing, alike", True), Variant("sharing, mixed", True, 0.1)]
 
 Table = dict[str, dict[int, list[float]]]
@@ -54,7 +55,6 @@ def tables(repeats: int) -> dict[str, Table]:
 def sweep(cases: dict[int, tuple[ss.TaskGraph, int]], repeats: int) -> Table:
     """Return seconds a task of each variant on each graph and number of workers, measured in turns."""
     result: Table = {variant.name: {n: [] for n in cases} for variant in VARIANTS}
-    # Mixed shares change every rate at every event, which is as slow as sharing gets.
     for _ in range(repeats):
         for n, (graph, workers) in cases.items():
             for variant in VARIANTS:

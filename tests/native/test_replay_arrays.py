@@ -26,11 +26,11 @@ SHARED: dict[str, Any] = {
     "capacity_Bps": 0.0,
     "progress": None,
 }
-LIST = GRAPH | SHARED | {
+LIST: dict[str, Any] = GRAPH | SHARED | {
     "seconds": np.array([1.0, 2.0]), "discipline": "rank", "position": np.array([0, 1], I32), "executors": 1,
     "delay_s": 0.0, "per_poller_s": 0.0,
 }  # fmt: skip
-CORUN = GRAPH | SHARED | {
+CORUN: dict[str, Any] = GRAPH | SHARED | {
     "widths": np.array([2, 1, 2, 1], I32), "seconds": np.array([1.0, 2.0, 1.0, 2.0]), "noise": NONE,
     "candidates": 2, "most": 2, "cores": 2, "cores_per_tile": 1, "dispatch_s": 0.0, "resize_s": 0.0,
 }  # fmt: skip
@@ -240,7 +240,7 @@ def test_anything_that_has_the_right_types_is_replayed_or_refused(data: st.DataO
     costs = {"delay_s": data.draw(second), "per_poller_s": data.draw(second)}
     position = np.array(data.draw(st.permutations(range(n))), I32)
     discipline = data.draw(st.sampled_from(["rank", "fifo", "lifo"]))
-    runs = [
+    runs: list[tuple[Any, dict[str, Any]]] = [
         (module.replay_list, {**numbers("executors"), **costs, "seconds": array(second, F64, n),
                               "position": position, "discipline": discipline}),
         (module.replay_corun, {**numbers("candidates", "most", "cores", "cores_per_tile"),
