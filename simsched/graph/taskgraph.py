@@ -128,14 +128,10 @@ class TaskGraph:
             Work of each task; NaN where unknown.
         widths : array_like of int, shape (n,), or int
             Threads that ran each task when it was recorded.
-        name : str
-            Name of the graph.
-        recorded_on : RecordedOn, optional
-            The machine that recorded the durations.
+        name, recorded_on, recording : optional
+            See `TaskGraph`.
         report : ImportReport, optional
             Continued: duplicate edges and counts are added to it.
-        recording : Recording, optional
-            When and where each task really ran.
 
         Raises
         ------

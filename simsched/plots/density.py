@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.plots.rectangles import Floats, Rectangles, TeamRuns, rectangles
+from simsched.graph.columns import Floats
+from simsched.plots.rectangles import Rectangles, TeamRuns, rectangles
 
 if TYPE_CHECKING:
     from simsched.schedule import Schedule

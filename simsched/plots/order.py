@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import SimschedError
+from simsched.graph.columns import Floats
 from simsched.plots.canvas import plain, set_title, shown_axes, verbatim
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from simsched.schedule import Schedule
-
-Floats = npt.NDArray[np.float64]
 
 
 def start_order_frame(schedule: Schedule, label: npt.ArrayLike) -> pd.DataFrame:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import SimschedError
-from simsched.plots.rectangles import Floats, Ints
+from simsched.graph.columns import Floats
+from simsched.plots.rectangles import Ints
 
 if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable

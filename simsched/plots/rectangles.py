@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule
 
 Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

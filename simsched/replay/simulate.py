@@ -41,15 +41,15 @@ def simulate(
     graph : TaskGraph
         What runs.
     machine : str, Path or Machine
-        The machine, as `simsched.machine` takes it.
+        As `simsched.machine` takes it.
     policy : str, Policy or class of Policy
-        The policy, as `simsched.policy` takes it.
+        As `simsched.policy` takes it.
     layout : str, Layout or pair of int, optional
         Executors x cores, as in "8x8"; the policy's own default when not given.
     costs : CostModel, optional
-        How recorded seconds become seconds on this machine and width.
+        How recorded seconds become seconds here; the default one when not given.
     runtime : RuntimeProfile, optional
-        The software's own costs; the machine's when not given. `RuntimeProfile()` has none.
+        The software's own costs; the machine's when not given, none with `RuntimeProfile()`.
     engine : {"auto", "simpy", "native"}
         Which engine replays; "auto" takes the fastest that is installed and can do what is asked.
     seed : int
@@ -65,7 +65,7 @@ def simulate(
     Raises
     ------
     SimschedError
-        If the machine, policy, layout or costs are impossible, or the policy acts impossibly; the message says why.
+        If anything asked for is impossible, or the policy acts impossibly; the message says why.
 
     Examples
     --------
