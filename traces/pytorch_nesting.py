@@ -41,11 +41,14 @@ class Task:
         Names of the annotations around it, outermost first, joined by `/`.
     region : int or None
         Index of the compiled region that it lies in.
+    inner : int
+        Operators within it.
     """
 
     event: Event
     scope: str
     region: int | None = None
+    inner: int = 0
 
 
 @dataclass
@@ -82,7 +85,7 @@ class _Open:
 
     finish_ns: int
     scope: tuple[str, ...] = ()
-    in_operator: bool = False
+    task: Task | None = None
     backward: bool = False
     sequence: int | None = None
     region: int | None = None
@@ -149,22 +152,24 @@ def _close(stack: list[_Open], event: Event) -> bool:
 def _enter(
     event: Event, around: _Open, found: Nesting, forward: _Forward, pending: list[tuple[Task, _Open]]
 ) -> _Open:
-    scope, operator, autograd = around.scope, False, False
+    scope, operator, autograd, task = around.scope, False, False, around.task
     if event.annotation:
         scope = (*scope, event.name)
     else:
         operator = is_operator(event.name)
         autograd = not operator and bool(_AUTOGRAD.fullmatch(event.name))
     region = around.region
-    if region is None and not around.in_operator and not operator and _COMPILED_REGION.fullmatch(event.name):
+    if region is None and around.task is None and not operator and _COMPILED_REGION.fullmatch(event.name):
         region = len(found.regions)
         found.regions.append(event)
-    if autograd and not around.backward and not around.in_operator:
+    if autograd and not around.backward and around.task is None:
         found.autograd_ns.append((event.start_ns, event.finish_ns))
-    if around.in_operator:
+    if task is not None:
         found.inner += not event.annotation
+        task.inner += not event.annotation
     elif operator:
-        pending.append((Task(event, "/".join(scope), region), around))
+        task = Task(event, "/".join(scope), region)
+        pending.append((task, around))
     else:
         found.wrappers += not event.annotation
     backward = around.backward or autograd
@@ -173,7 +178,7 @@ def _enter(
     return _Open(
         event.finish_ns,
         scope,
-        around.in_operator or operator,
+        task,
         backward,
         event.sequence if autograd and event.sequence is not None else around.sequence,
         region,

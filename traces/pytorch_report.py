@@ -48,7 +48,7 @@ def fill_report(
     _edges(graph, edges)
     _compiled(graph, nesting, edges)
     _tracing_cost(graph, path, held)
-    _views(graph)
+    _views(graph, nesting)
 
 
 def _parallelism(graph: TaskGraph) -> None:
@@ -207,7 +207,7 @@ def _tracing_cost(graph: TaskGraph, path: Path, held: Survey) -> None:
     )
 
 
-def _views(graph: TaskGraph) -> None:
+def _views(graph: TaskGraph, nesting: Nesting) -> None:
     if np.isnan(graph.bytes_B).all():
         return
     report, idle = graph.report, (graph.flops == 0) & (graph.bytes_B == 0)
@@ -219,10 +219,7 @@ def _views(graph: TaskGraph) -> None:
     note = f"{tasks} tasks only make views and hold {seconds * 1e3:.3g} ms of the recorded time"
     each_s = report.facts.get("tracing_s_per_operator", 0.0)
     if each_s > 0:
-        mostly = (
-            "mostly the cost of tracing"
-            if 2 * tasks * each_s >= seconds
-            else "part of it the cost of tracing"
-        )
-        note += f", {mostly} ({each_s * 1e6:.3g} us an operator)"
+        operators = tasks + sum(t.inner for t, without in zip(nesting.tasks, idle, strict=True) if without)
+        share = "mostly" if 2 * operators * each_s >= seconds else "part of it"
+        note += f", {share} the cost of tracing ({each_s * 1e6:.3g} us an operator)"
     report.note(note)

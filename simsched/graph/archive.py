@@ -74,6 +74,8 @@ def write(path: Path, header_name: str, header: Mapping[str, Any], arrays: Mappi
             _write(file, header_name, header, arrays)
     except SimschedError as error:
         raise FormatError(str(error)) from None
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def _write(file: IO[bytes], header_name: str, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:

@@ -124,6 +124,12 @@ def test_a_pipe_is_written_and_stays_a_pipe(tmp_path: Path) -> None:
     assert read(tmp_path / "g").n_tasks == 3
 
 
+def test_a_name_that_is_too_long(tmp_path: Path) -> None:
+    for length in (255, 300):
+        with pytest.raises(FormatError, match="cannot be written: File name too long"):
+            rich().save(tmp_path / ("n" * length))
+
+
 def test_no_such_folder(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"there is no folder .*none; create it first"):
         rich().save(tmp_path / "none" / "g.simsched")

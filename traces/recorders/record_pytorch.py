@@ -112,11 +112,15 @@ def _torch() -> Any:
 def _require_writable(*files: Path) -> None:
     """Refuse, before minutes of recording, names under which nothing can be written."""
     for file in files:
-        if not file.parent.is_dir():
+        try:
+            folder, there, parent = file.is_dir(), file.exists(), file.parent.is_dir()
+        except OSError as error:
+            raise SimschedError(f"{file} cannot be written: {error.strerror or error}") from None
+        if not parent:
             raise SimschedError(f"{file}: there is no folder {file.parent}; create it first")
-        if file.is_dir():
+        if folder:
             raise SimschedError(f"{file} is a folder; give another name")
-        if not os.access(file if file.exists() else file.parent, os.W_OK):
+        if not os.access(file if there else file.parent, os.W_OK):
             raise SimschedError(f"{file} cannot be written: no permission")
 
 

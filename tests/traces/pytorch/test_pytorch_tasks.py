@@ -200,6 +200,17 @@ def test_the_time_of_views_is_more_than_tracing_where_that_costs_little(mini):
     )
 
 
+def test_what_tracing_costs_within_views_counts_too(mini):
+    # 5 operators, 1 us each: 4 of the 6 us of the view.
+    mini.top["simsched"] = {"untraced_step_s": {"median": 42e-6, "min": 41e-6}}
+    mini.op("aten::relu", 0, 40, [A], [B])
+    outer = mini.op("aten::split", 40, 6, [B], [(9, 12, [2])], schema="f(Tensor(a) self) -> Tensor(a)")
+    for start in (41, 43, 45):
+        mini.op("aten::narrow", start, 1, [B], [(9, 12, [2])], inside=outer)
+    notes = mini.load().report.notes
+    assert any("mostly the cost of tracing (1 us an operator)" in it for it in notes)
+
+
 def test_without_an_execution_trace_nobody_knows_the_views(mini):
     mini.op("aten::view", 0, 10, [A], [B])
     assert "views_s" not in mini.load_alone().report.facts

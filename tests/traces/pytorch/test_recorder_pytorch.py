@@ -82,6 +82,8 @@ def test_where_nothing_can_be_written_nothing_is_recorded(monkeypatch, tmp_path,
         record(step, tmp_path / "none" / "x")
     with pytest.raises(SimschedError, match=r"y\.et\.json\.gz is a folder"):
         record(step, tmp_path / "y")
+    with pytest.raises(SimschedError, match="cannot be written: File name too long"):
+        record(step, tmp_path / ("n" * 300))
     monkeypatch.setattr(record_pytorch.os, "access", lambda *_: False)
     with pytest.raises(SimschedError, match="cannot be written: no permission"):
         record(step, tmp_path / "x")
