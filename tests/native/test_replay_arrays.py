@@ -54,7 +54,9 @@ def test_what_fits_is_replayed(native: Core) -> None:
 
 
 def test_read_only_arrays_fit(native: Core) -> None:
-    locked = {key: value.copy() if isinstance(value, np.ndarray) else value for key, value in LIST.items()}
+    locked: dict[str, Any] = {
+        key: value.copy() if isinstance(value, np.ndarray) else value for key, value in LIST.items()
+    }
     for value in locked.values():
         if isinstance(value, np.ndarray):
             value.setflags(write=False)
