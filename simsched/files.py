@@ -34,7 +34,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             raise SimschedError(f"{path} cannot be written: {error.strerror or error}") from error
         return
     # Beside the target, because a rename is only atomic within one file system.
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name[:50]}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:
             yield file
