@@ -1,12 +1,13 @@
 # make run    sets up and replays the bundled traces: tables, pictures and Chrome traces in out/
 # make test   sets up and runs lint, types, tests, doctests and notebooks
+# make sanitize   runs the tests of the compiled module and the engines under ASan and UBSan (build/sanitize)
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard simsched/native/*.?pp)
 SAMPLES := traces/samples
 
-.PHONY: run test lint types docs-test clean
+.PHONY: run test lint types sanitize clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/ready-all
@@ -36,6 +37,9 @@ $(VENV)/bin/python:
 $(VENV)/ready-%: $(VENV)/bin/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
 	@touch $@
+
+sanitize:
+	PYTHON=$(PYTHON) tests/native/sanitize.sh -q
 
 clean:
 	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis

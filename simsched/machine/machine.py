@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: Demands are added as whole bytes a second, in 64 bits.
+MOST_DEMAND_BPS = 2.0**62
+
+
 @dataclass(frozen=True)
 class RuntimeProfile:
     """The software's own costs (docs/semantics.md, rule 3 and 4).
@@ -99,6 +103,13 @@ class Machine:
     runtime: RuntimeProfile = RuntimeProfile()
     share_bandwidth: bool = False
     facts: tuple[Fact, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if self.share_bandwidth and self.n_cores * self.bandwidth_Bps >= MOST_DEMAND_BPS:
+            raise MachineError(
+                f"{self.spec}: {self.n_cores} cores that share {self.bandwidth_Bps:g} B/s can ask for more together "
+                f"than can be counted exactly, {MOST_DEMAND_BPS:g} B/s"
+            )
 
     @property
     def n_tiles(self) -> int:

@@ -81,6 +81,7 @@ class Core(Protocol):
         indices: npt.NDArray[np.int32],
         chooser: object,
         capacity_Bps: float,
+        cores: int,
         progress: object,
     ) -> tuple[Any, ...]:
         """See `simsched.replay.native_engine`."""

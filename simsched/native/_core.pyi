@@ -117,12 +117,14 @@ def replay_callback(
     ],
     chooser: object,
     capacity_Bps: float,
+    cores: int,
     progress: object | None,
 ) -> tuple:
     """
     Replay a policy written in Python.
 
     chooser: has released(tasks, now_s), finished(task) and next(now_s), which returns a Decision or None.
+    cores: the machine's.
     Holds the interpreter's lock; its time is that of the calls. The rest as in replay_list.
 
     Returns the number of tasks that ran, ready_s, start_s, finish_s, team, executor and start order.

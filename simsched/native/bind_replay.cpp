@@ -18,8 +18,10 @@ namespace simsched {
 
 namespace {
 
-// Far beyond any memory; a million tasks of it at once still fit 64 bits.
-constexpr std::int64_t max_demand_Bps = std::int64_t{1} << 42;
+// The demands of all tasks that can run at once fit 64 bits.
+std::int64_t max_demand(std::size_t at_once) {
+    return (std::int64_t{1} << 62) / static_cast<std::int64_t>(std::max<std::size_t>(at_once, 1));
+}
 
 struct Columns {
     explicit Columns(std::size_t n, bool teams)
@@ -42,7 +44,7 @@ Progress progress_to(const nb::object &callback) {
     };
 }
 
-void check_memory(const Memory &memory, std::size_t rows, double capacity_Bps) {
+void check_memory(const Memory &memory, std::size_t rows, double capacity_Bps, std::size_t at_once) {
     check_seconds(capacity_Bps);
     const auto expected = capacity_Bps > 0 ? rows : 0;
     if (memory.share.size() != expected || memory.demand_Bps.size() != expected)
@@ -52,8 +54,8 @@ void check_memory(const Memory &memory, std::size_t rows, double capacity_Bps) {
         if (!(share >= 0 && share <= 1))
             throw std::invalid_argument("a memory share is from 0 to 1");
     for (const auto demand : memory.demand_Bps)
-        if (demand < 0 || demand > max_demand_Bps)
-            throw std::invalid_argument("a demand is from 0 to 2^42 bytes a second");
+        if (demand < 0 || demand > max_demand(at_once))
+            throw std::invalid_argument("a demand is from 0 to 2^62 bytes a second over the tasks at once");
 }
 
 // A capacity of zero: nothing is shared.
@@ -82,9 +84,9 @@ nb::tuple replay_list(Array<std::int64_t> indptr, Array<std::int32_t> indices, A
         check_seconds(view(seconds));
         check_seconds(delay_s);
         check_seconds(per_poller_s);
-        check_memory(memory, n, capacity_Bps);
         if (executors == 0 || executors > INT32_MAX)
             throw std::invalid_argument("there must be at least one executor");
+        check_memory(memory, n, capacity_Bps, executors);
         const auto out = columns.results();
         const auto tell = progress_to(progress);
         const auto list = [&](auto queue) {
@@ -130,7 +132,7 @@ nb::tuple replay_corun(Array<std::int64_t> indptr, Array<std::int32_t> indices, 
         check(graph);
         check_seconds(dispatch_s);
         check_seconds(resize_s);
-        check_memory(memory, seconds.shape(0), capacity_Bps);
+        check_memory(memory, seconds.shape(0), capacity_Bps, cores);
         Corun corun({view(widths), view(seconds), view(noise), memory, candidates, most, cores,
                      cores_per_tile, dispatch_s, resize_s},
                     n);
@@ -142,12 +144,12 @@ nb::tuple replay_corun(Array<std::int64_t> indptr, Array<std::int32_t> indices, 
 }
 
 nb::tuple replay_callback(Array<std::int64_t> indptr, Array<std::int32_t> indices, nb::object chooser,
-                          double capacity_Bps, nb::object progress) {
+                          double capacity_Bps, std::size_t cores, nb::object progress) {
     const Csr graph{view(indptr), view(indices)};
     check(graph);
     check_seconds(capacity_Bps);
     Columns columns(graph.n(), true);
-    PythonChooser asked(chooser, graph.n(), max_demand_Bps);
+    PythonChooser asked(chooser, graph.n(), max_demand(cores));
     const auto tell = progress_to(progress);
     return with_teams(run(graph, asked, columns.results(), tell, capacity_Bps), columns);
 }
@@ -176,6 +178,7 @@ cores as indptr (int64) and indices (int32).)";
 constexpr auto callback_doc = R"(Replay a policy written in Python.
 
 chooser: has released(tasks, now_s), finished(task) and next(now_s), which returns a Decision or None.
+cores: the machine's.
 Holds the interpreter's lock; its time is that of the calls. The rest as in replay_list.
 
 Returns the number of tasks that ran, ready_s, start_s, finish_s, team, executor and start order.)";
@@ -193,7 +196,7 @@ void bind_replay(nb::module_ &m) {
           "most"_a, "cores"_a, "cores_per_tile"_a, "dispatch_s"_a, "resize_s"_a, "progress"_a.none(),
           corun_doc);
     m.def("replay_callback", &replay_callback, "indptr"_a.noconvert(), "indices"_a.noconvert(), "chooser"_a,
-          "capacity_Bps"_a, "progress"_a.none(), callback_doc);
+          "capacity_Bps"_a, "cores"_a, "progress"_a.none(), callback_doc);
 }
 
 } // namespace simsched

@@ -9,7 +9,11 @@ namespace simsched {
 
 namespace {
 
+constexpr std::size_t max_cores = std::size_t{1} << 20;
+
 void check(const CorunInput &in, std::size_t n) {
+    if (in.cores > max_cores)
+        throw std::invalid_argument("more cores than 2^20");
     if (in.cores == 0 || in.cores_per_tile == 0 || in.cores % in.cores_per_tile || in.candidates == 0 ||
         in.most == 0)
         throw std::invalid_argument("cores are whole tiles; at least one core, candidate and task at once");

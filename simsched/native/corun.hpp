@@ -27,6 +27,9 @@ struct CorunInput {
 
 class Corun {
   public:
+    // A decision looks at every ready task: with a million of them, this many already take a while.
+    static constexpr std::size_t progress_every = 1 << 10;
+
     // Throws std::invalid_argument on widths or sizes that are impossible.
     Corun(const CorunInput &input, std::size_t n);
 

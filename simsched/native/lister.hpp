@@ -69,6 +69,8 @@ struct DispatchCost {
 // The next ready task on the lowest-numbered idle executor.
 template <class Queue> class Lister {
   public:
+    static constexpr std::size_t progress_every = 1 << 16;
+
     Lister(Queue queue, std::span<const double> seconds, const Memory &memory, std::size_t executors,
            DispatchCost cost, std::span<const std::int32_t> executor_of)
         : queue_(std::move(queue)), seconds_(seconds), memory_(memory), idle_(executors, true), cost_(cost),

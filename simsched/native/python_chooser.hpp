@@ -15,6 +15,8 @@ namespace simsched {
 // Asks a Python object, as the SimPy engine does.
 class PythonChooser {
   public:
+    static constexpr std::size_t progress_every = 1 << 12;
+
     PythonChooser(nanobind::handle chooser, std::size_t n, std::int64_t max_demand_Bps)
         : released_(chooser.attr("released")), finished_(chooser.attr("finished")),
           next_(chooser.attr("next")), ready_(n), max_demand_Bps_(max_demand_Bps) {}
@@ -65,7 +67,7 @@ class PythonChooser {
         if (!(decision.memory_share >= 0 && decision.memory_share <= 1) || decision.demand_Bps < 0 ||
             decision.demand_Bps > max_demand_Bps_)
             throw std::invalid_argument(
-                "a memory share is from 0 to 1, a demand from 0 to 2^42 bytes a second");
+                "a memory share is from 0 to 1, a demand from 0 to 2^62 bytes a second over the cores");
     }
 
     nanobind::object released_, finished_, next_;

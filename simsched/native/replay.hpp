@@ -26,7 +26,6 @@ struct Results {
 
 // Called now and then with the number of tasks finished since the last call; may throw to stop the replay.
 using Progress = std::function<void(std::size_t)>;
-constexpr std::size_t progress_every = 1 << 16;
 
 struct Completion {
     double time;
@@ -42,8 +41,9 @@ struct SharedCompletion : Completion {
     std::int64_t demand_Bps;
 };
 
-// A chooser has release(tasks, now): these became ready, ascending; finished(task); next(now, decision):
-// false to wait for the next completion. Memory bandwidth is shared, or not.
+// A chooser has progress_every, the tasks after which progress is told; release(tasks, now): these became
+// ready, ascending; finished(task); next(now, decision): false to wait for the next completion. Memory
+// bandwidth is shared, or not.
 template <bool shared, class Chooser> class Replay {
   public:
     Replay(const Csr &successors, Chooser &chooser, const Results &out, const Progress &progress,
@@ -113,7 +113,7 @@ template <bool shared, class Chooser> class Replay {
         n_done_ += done_.size();
         done_.clear();
         release();
-        if (n_done_ - n_told_ >= progress_every)
+        if (n_done_ - n_told_ >= Chooser::progress_every)
             tell();
     }
 
@@ -164,7 +164,9 @@ template <bool shared, class Chooser> class Replay {
                 for (auto &task : running_)
                     if (task.memory_share != 0)
                         task.time = now_ + (task.time - now_) * factor(task.memory_share);
-                std::make_heap(running_.begin(), running_.end());
+                // Where all are stretched alike the order stays, and a look is cheaper than making it anew.
+                if (!std::is_heap(running_.begin(), running_.end()))
+                    std::make_heap(running_.begin(), running_.end());
             });
     }
 

@@ -98,7 +98,12 @@ def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progr
 def _callback(native: Core, plan: DynamicPlan, progress: Progress) -> Schedule:
     after, decider = plan.problem.graph.successors, Decider(plan)
     done, *columns = native.replay_callback(
-        after.indptr, after.indices, decider, _shared_bandwidth(plan), progress
+        after.indptr,
+        after.indices,
+        decider,
+        _shared_bandwidth(plan),
+        plan.problem.machine.n_cores,
+        progress,
     )
     if done < plan.problem.graph.n_tasks:
         raise decider.stuck()

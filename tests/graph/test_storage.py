@@ -125,7 +125,7 @@ def test_a_pipe_is_written_and_stays_a_pipe(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_too_long(tmp_path: Path) -> None:
-    for length in (255, 300):
+    for length in (256, 300):
         with pytest.raises(FormatError, match="cannot be written: File name too long"):
             rich().save(tmp_path / ("n" * length))
 

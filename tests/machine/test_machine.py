@@ -101,3 +101,9 @@ def test_unknown_names():
 def test_impossible_runtime_costs():
     with pytest.raises(MachineError, match="dispatch_s is -1"):
         ss.RuntimeProfile(dispatch_s=-1)
+
+
+def test_demands_that_cannot_be_counted_are_refused():
+    with pytest.raises(MachineError, match="can ask for more together than can be counted"):
+        ss.machine("generic[cores=1024,bandwidth_Bps=1e16,share_bandwidth=true]")
+    assert ss.machine("generic[cores=1024,bandwidth_Bps=1e14,share_bandwidth=true]").share_bandwidth

@@ -121,7 +121,7 @@ WRONG_VALUES: list[tuple[dict[str, Any], str]] = [
     ({"indptr": np.empty(0, I64)}, "indptr must run from 0|entry a task|one row a task"),
     ({"indptr": np.array([1, 1, 1], I64)}, "indptr must run from 0"),
     ({"indptr": np.array([0, 1, 2], I64)}, "indptr must run from 0"),
-    ({"indptr": np.array([0, 2**62, 1], I64)}, "indptr must not decrease"),
+    ({"indptr": np.array([0, 2**63 - 1, 1], I64)}, "indptr must not decrease"),
     ({"indptr": np.array([0, -5, 1], I64)}, "indptr must not decrease"),
     ({"indptr": np.array([0, 1], I64), "indices": np.array([0], I32)}, "one entry a task|one row a task"),
     ({"indices": np.array([2], I32)}, "index 2 is outside a graph of 2 nodes"),
@@ -153,7 +153,7 @@ WRONG_VALUES: list[tuple[dict[str, Any], str]] = [
         (MEMORY | {"memory_share": np.array([0.5, 1.1])}, "a memory share is from 0 to 1"),
         (MEMORY | {"memory_share": np.array([np.nan, 1])}, "a memory share is from 0 to 1"),
         (MEMORY | {"demand_Bps": np.array([1, -1], I64)}, "a demand is from 0"),
-        (MEMORY | {"demand_Bps": np.array([1, 2**62], I64)}, "a demand is from 0"),
+        (MEMORY | {"demand_Bps": np.array([1, 2**63 - 1], I64)}, "a demand is from 0"),
     ],
     ids=str,
 )  # fmt: skip

@@ -14,7 +14,8 @@ pytestmark = pytest.mark.skipif(find() is None, reason="installed without the co
 
 #: 0 -> 1.
 CALLBACK: dict[str, Any] = {
-    "indptr": np.array([0, 1, 1], np.int64), "indices": np.array([1], np.int32), "capacity_Bps": 0.0, "progress": None
+    "indptr": np.array([0, 1, 1], np.int64), "indices": np.array([1], np.int32), "capacity_Bps": 0.0, "cores": 2,
+    "progress": None,
 }  # fmt: skip
 
 

@@ -91,12 +91,12 @@ def test_demand_leaves_no_rest():
 def test_a_memory_that_is_never_short_changes_nothing(graph, machine, data):
     """With endless bandwidth, sharing it gives the same bits as not sharing it; with little, nothing gets faster."""
     layout = data.draw(layouts(machine))
-    plain = ss.machine(f"{machine.spec.partition('[')[0]}[cores={machine.n_cores},bandwidth_Bps=1e18]")
+    plain = ss.machine(f"{machine.spec.partition('[')[0]}[cores={machine.n_cores},bandwidth_Bps=1e15]")
     alone, endless = (
         ss.simulate(graph, m, "fifo", layout, engine="simpy")
         for m in (
             plain,
-            plain.varied({"cores": machine.n_cores, "bandwidth_Bps": 1e18, "share_bandwidth": True}),
+            plain.varied({"cores": machine.n_cores, "bandwidth_Bps": 1e15, "share_bandwidth": True}),
         )
     )
     assert alone.finish_s.tobytes() == endless.finish_s.tobytes()
@@ -110,3 +110,10 @@ def test_a_memory_that_is_never_short_changes_nothing(graph, machine, data):
 def test_the_switch_is_true_or_false(value):
     with pytest.raises(ss.SimschedError, match="expected true or false"):
         ss.machine(f"generic[share_bandwidth={value}]")
+
+
+def test_a_large_machine(engine):
+    """1,024 cores: each of two tasks draws at most what its 512 cores reach, 5.12e12 of 1e14 B/s: no pressure."""
+    machine = "generic[cores=1024,bandwidth_Bps=1e14,share_bandwidth=true]"
+    schedule = share(engine, [1, 1], [1e14, 1e14], machine=machine, layout="2x512")
+    assert schedule.finish_s.tolist() == [1, 1]
