@@ -165,13 +165,13 @@ def compare(
     """Replay GRAPH under several policies and compare them."""
     from simsched.plugins import registered
     from simsched.schedule.gallery import make_folder, write_gallery
-    from simsched.sweep.compare import comparison_frame, replays
+    from simsched.sweep.compare import BASELINE, comparison_frame, replays
     from simsched.tables import table_text
 
     if out is not None:
         make_folder(out)
     tasks = _load(graph, context)
-    policies = policy or list(registered("policies"))
+    policies = policy or sorted(registered("policies"), key=lambda name: name != BASELINE)
     with _progress(tasks.n_tasks * len(policies), "replaying") as progress:
         schedules, sequential = replays(
             tasks, machine, policies, layout, engine=engine, seed=seed, progress=progress
