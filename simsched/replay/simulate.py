@@ -51,7 +51,7 @@ def simulate(
     runtime : RuntimeProfile, optional
         The software's own costs; the machine's when not given, none with `RuntimeProfile()`.
     engine : {"auto", "simpy", "native"}
-        Which engine replays; "auto" takes the fastest that is installed and can do what is asked.
+        Which engine replays; "auto" takes the compiled one wherever it is installed.
     seed : int
         Seed of every random draw: noise, random order.
     progress : callable, optional
@@ -69,8 +69,7 @@ def simulate(
 
     Examples
     --------
-    >>> graph = TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
-    >>> simulate(graph, "generic[cores=2]", "critical-path").makespan_s
+    >>> simulate(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo").makespan_s
     4.0
     """
     _check_types(graph, costs, runtime, seed)
