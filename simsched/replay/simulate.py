@@ -74,15 +74,14 @@ def simulate(
     """
     _check_types(graph, costs, runtime, seed)
     target, chosen = machine_of(machine), policy_of(policy)
-    task_costs = (costs or CostModel()).on(graph, target, runtime)
+    model = costs or CostModel()
     wanted = None if layout is None else Layout.parse(layout)
     if wanted is not None and not chosen.takes_layout:
         raise LayoutError(f"policy {chosen} chooses its own widths and cores; give it no layout")
     if isinstance(chosen, RankPolicy):
         wanted = chosen.checked_layout(target, wanted)
-    problem = Problem(graph, target, task_costs, wanted, seed)
-    plan = _plan(problem, chosen, runtime or target.runtime, (costs or CostModel()).noise)
-    return _engine(engine)(plan, progress)
+    problem = Problem(graph, target, model.on(graph, target, runtime), wanted, seed)
+    return _engine(engine)(_plan(problem, chosen, runtime or target.runtime, model.noise), progress)
 
 
 def _check_types(graph: object, costs: object, runtime: object, seed: object) -> None:
