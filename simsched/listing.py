@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from simsched.errors import SimschedError, SpecError
@@ -48,7 +48,7 @@ def _machines(name: str) -> Iterator[str]:
 
 def _policies(name: str) -> Iterator[str]:
     cls = named("policies", name)
-    params = ",".join(f"{f.name}={f.default}" for f in fields(cls))
+    params = ",".join(f.name if f.default is MISSING else f"{f.name}={f.default}" for f in fields(cls))
     yield f"{name:<16} {_first_line(cls)} [{params}]"
 
 

@@ -43,6 +43,7 @@ class _Guard:
         self._in_string, self._escape, self._depth = False, b"", 0
 
     def check(self, chunk: bytes, offset_B: int) -> None:
+        """Raise `FormatError` if the file, read up to this chunk, nests too deep or holds an endless number."""
         outside = self._outside_strings(chunk)
         if _LONG_NUMBER.search(outside):
             raise FormatError(

@@ -101,6 +101,7 @@ class _Forward:
         self._scopes: dict[int, tuple[int, str | None]] = {}
 
     def ran(self, event: Event, scope: tuple[str, ...]) -> None:
+        """Note the scope of a forward operator under the sequence number it carries."""
         # Operators that make no backward node carry the number of the next one: the last to start is the maker.
         if event.sequence is None:
             return
@@ -109,6 +110,7 @@ class _Forward:
         self._scopes[event.sequence] = (lane, "/".join(scope) if lane == event.lane else None)
 
     def scope_of(self, sequence: int | None) -> str:
+        """Return the scope of a backward node: `backward`, with its forward operator's where that is known."""
         scope = None if sequence is None else self._scopes.get(sequence, (0, None))[1]
         return f"{BACKWARD}/{scope}" if scope else BACKWARD
 

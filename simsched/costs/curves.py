@@ -54,11 +54,12 @@ class Curve:
 def default_curves() -> tuple[Mapping[str, Curve], Curve]:
     """Return the curve of each known kind (normalised), and that of all others."""
     table = tomllib.loads((files(__package__) / "curves.toml").read_text("utf-8"))
-    curves: dict[str, Curve] = {}
-    for row in table["family"]:
-        curve = Curve(row["serial_share"]["value"], row["thread_overhead"]["value"], row["name"])
-        curves |= dict.fromkeys(row["kinds"], curve)
-    return curves, curve
+    families = {
+        row["name"]: Curve(row["serial_share"]["value"], row["thread_overhead"]["value"], row["name"])
+        for row in table["family"]
+    }
+    curves = {kind: families[row["name"]] for row in table["family"] for kind in row["kinds"]}
+    return curves, families["serial"]
 
 
 def normalised(kind: str) -> str:

@@ -120,9 +120,11 @@ class _Bounded(io.RawIOBase):
         self._stream, self._left_B, self._path = stream, limit_B, path
 
     def readable(self) -> bool:
+        """Say yes, as `io.BufferedReader` wants to hear."""
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Fill `buffer` and return how many bytes were read, or raise `FormatError` once there were too many."""
         data = self._stream.read(len(buffer))
         self._left_B -= len(data)
         if self._left_B < 0:

@@ -150,7 +150,7 @@ class Machine:
                 )
         name, _, varied = self.spec.partition("[")
         before = parse(f"x[{varied}").params if varied else {}
-        return replace(self, spec=str(Spec(name, {**before, **params})), **changes)  # type: ignore[arg-type]
+        return replace(self, spec=str(Spec(name, {**before, **params})), **changes)  # type: ignore[arg-type] # checked by key
 
     def _checked_cores(self, value: Scalar) -> int:
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= 2**20:

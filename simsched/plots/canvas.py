@@ -24,7 +24,7 @@ LONGEST_LABEL = 40
 def require_matplotlib() -> None:
     """Raise `MissingExtraError` if matplotlib is not installed."""
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib  # noqa: F401 - only whether it is there
     except ImportError:
         raise MissingExtraError("matplotlib", "viz", "drawing") from None
 

@@ -166,7 +166,7 @@ class _Chart:
         edges: dict[str, Any] = {"edgecolors": "none"}
         if len(boxes) <= MAX_OUTLINED:
             edges = {"edgecolors": "white", "linewidths": 0.3}
-        drawn = PolyCollection(corners, facecolors=self.colours.rgb[boxes.task], **edges)  # type: ignore[arg-type]
+        drawn = PolyCollection(corners, facecolors=self.colours.rgb[boxes.task], **edges)  # type: ignore[arg-type] # corners in one array are faster
         self.ax.add_collection(drawn, autolim=False)
 
     def image(self, bins: int) -> None:

@@ -7,8 +7,8 @@ Either is a frozen dataclass whose fields are its parameters, so that `str(polic
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy.typing as npt
@@ -176,7 +176,7 @@ def policy(source: str | Policy | type[Policy]) -> Policy:
     if isinstance(source, Policy):
         return source
     if isinstance(source, type) and issubclass(source, Policy):
-        return source()
+        return _made(source, {})
     if not isinstance(source, str):
         raise SpecError(f"{source!r} is not a policy; give a name, a Policy or a subclass of Policy")
     spec = parse(source)
@@ -187,8 +187,23 @@ def policy(source: str | Policy | type[Policy]) -> Policy:
             raise SpecError(
                 f"policy {spec.name} has no parameter {key!r}; it has {', '.join(known) or 'none'}"
             )
-        _check_type(spec.name, key, value, known[key].default)
-    return cls(**spec.params)
+        if known[key].default is not MISSING:
+            _check_type(spec.name, key, value, known[key].default)
+    return _made(cls, spec.params)
+
+
+def _made(cls: type[Policy], params: Mapping[str, Scalar]) -> Policy:
+    wanting = [
+        f.name
+        for f in fields(cls)
+        if f.init and f.default is MISSING and f.default_factory is MISSING and f.name not in params
+    ]
+    if wanting:
+        name = cls.name or cls.__name__
+        raise SpecError(
+            f"policy {name} needs {', '.join(wanting)}; write {name}[{wanting[0]}=...], or give an object"
+        )
+    return cls(**params)
 
 
 def _check_type(name: str, key: str, value: Scalar, default: object) -> None:

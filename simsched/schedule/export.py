@@ -84,7 +84,7 @@ def _table(schedule: Schedule) -> pd.DataFrame:
 
 def _write_parquet(schedule: Schedule, path: Path) -> None:
     try:
-        import pyarrow  # noqa: F401
+        import pyarrow  # noqa: F401 - only whether it is there
     except ImportError:
         raise MissingExtraError("pyarrow", "formats", "writing Parquet") from None
     with replacing(path) as file:

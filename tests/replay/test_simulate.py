@@ -1,5 +1,7 @@
 """What simulate() accepts and refuses."""
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import pytest
 
@@ -262,3 +264,30 @@ def test_wrong_types_are_named(arguments, says):
 def test_a_cap_beyond_the_machine():
     with pytest.raises(LayoutError, match="a cap of 100x1 is beyond the 16 cores"):
         ss.simulate(GRAPH, "generic", "corun", "100x1")
+
+
+@dataclass(frozen=True)
+class Needy(ss.RankPolicy):
+    """A policy whose parameter has no default."""
+
+    name = "needy"
+
+    factor: int = field(kw_only=True)
+
+    def rank(self, problem):
+        return problem.seconds * self.factor
+
+
+def test_a_parameter_without_default_is_asked_for():
+    with pytest.raises(SpecError, match="policy needy needs factor"):
+        ss.simulate(GRAPH, "generic", Needy)
+    assert ss.simulate(GRAPH, "generic", Needy(factor=2)).policy == "needy[factor=2]"
+
+
+def test_what_a_policy_raises_comes_out_as_it_is(engine):
+    class Overflowing(ss.Policy):
+        def decide(self, view):
+            raise OverflowError("mine")
+
+    with pytest.raises(OverflowError, match="mine"):
+        ss.simulate(GRAPH, "generic", Overflowing, engine=engine)
