@@ -67,7 +67,7 @@ class _View:
     task: Task
 
     def sizes(self) -> Sizes:
-        """Return shapes and bytes of the task's tensors, from its event where it tells, else from the model."""
+        """Return the task's inputs (the model's where the event tells none), its outputs, and its packed bytes."""
         inputs, packed_B = self._inputs()
         outputs = self.task.event.outputs or ()
         if len(outputs) == len(self.task.node.outputs):
