@@ -1,0 +1,128 @@
+"""`Structure`: where a machine's cores are, what they share, and how far apart they stand."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.graph.adjacency import Index
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle of a machine's picture.
+
+    Parameters
+    ----------
+    x, y, width, height : float
+        Lower left corner and size, in units of one mesh stop.
+    role : str
+        What it stands for: "core", "tile", "memory", "io", "disabled", "domain", "cache", "control".
+    label : str
+        Text in it; "" for none.
+    core : int
+        Core whose value colours it; -1 for none.
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+    role: str
+    label: str = ""
+    core: int = -1
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What a structure looks like: boxes, drawn in order, and links between points."""
+
+    boxes: Sequence[Box]
+    links: Sequence[tuple[tuple[float, float], tuple[float, float]]] = ()
+
+
+class Structure(ABC):
+    """A kind of interconnect or memory; one file a kind in `hwmodels/`, registered as `simsched.structures`.
+
+    A structure is immutable and compared by its numbers. Cores are numbered tile by tile.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the kind, as `[structure] kind` of machine files gives it.
+    schema : class of pydantic model
+        What else that table holds.
+    """
+
+    kind: ClassVar[str]
+    schema: ClassVar[type[BaseModel]]
+
+    @classmethod
+    @abstractmethod
+    def of(cls, table: Any, n_cores: int, cores_per_tile: int) -> Structure:
+        """Return the structure that a checked `[structure]` table (an instance of `schema`) describes.
+
+        Raises
+        ------
+        MachineError
+            If it has no place for so many cores, or they are not whole tiles.
+        """
+
+    @property
+    @abstractmethod
+    def n_cores(self) -> int:
+        """Number of cores."""
+
+    @property
+    @abstractmethod
+    def cores_per_tile(self) -> int:
+        """Cores of a tile: those that share an L2; 1 where there are no tiles."""
+
+    @property
+    @abstractmethod
+    def domain_of(self) -> Index:
+        """Memory domain of each core, int32 (n_cores,), numbered from 0."""
+
+    @property
+    def n_domains(self) -> int:
+        """Number of memory domains."""
+        return int(self.domain_of.max()) + 1
+
+    @property
+    def tile_of(self) -> Index:
+        """Tile of each core, int32 (n_cores,)."""
+        return np.arange(self.n_cores, dtype=np.int32) // np.int32(self.cores_per_tile)
+
+    @abstractmethod
+    def hops(self, core: int) -> npt.NDArray[np.int64]:
+        """Return the steps on the interconnect from a core to every core, int64 (n_cores,); 0 within a tile."""
+
+    @abstractmethod
+    def transfer_s(self, core: int) -> npt.NDArray[np.float64]:
+        """Return the seconds of a cache line from a core to every core, float64 (n_cores,); 0 to itself."""
+
+    @abstractmethod
+    def resized(self, n_cores: int) -> Structure:
+        """Return the structure with another number of cores, sensible: tiles stay whole, a mesh grows by rows.
+
+        Raises
+        ------
+        MachineError
+            If that is impossible.
+        """
+
+    @abstractmethod
+    def picture(self) -> Picture:
+        """Return what it looks like."""
+
+    def facts(self) -> Mapping[str, str]:
+        """Return what a reader wants to know of it, by name, for tables."""
+        return {}
