@@ -1,0 +1,298 @@
+"""Sockets: chips of cores with shared L3 caches and memory domains, joined by links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from simsched.errors import MachineError
+from simsched.graph.adjacency import Index
+from simsched.hwmodels.sockets_picture import picture_of
+from simsched.machine.schema import Quantity, Strict, measures, si
+from simsched.machine.structure import Picture, Structure
+
+_Sizes = Annotated[list[Annotated[int, Field(ge=1, le=2**20, strict=True)]], Field(min_length=1)]
+_Link = Annotated[list[Annotated[int, Field(ge=0, lt=1024, strict=True)]], Field(min_length=2, max_length=2)]
+_Time = Annotated[Quantity, measures("time")]
+
+
+class SocketsTable(Strict):
+    """The `[structure]` table of `kind = "sockets"`.
+
+    Parameters
+    ----------
+    sockets : list of int
+        Cores of each socket, in the order of the cores.
+    domains : list of int, optional
+        Cores of each memory domain, in the same order; one a socket where left out.
+    l3 : list of int, optional
+        Cores that share each L3, in the same order; one a domain where left out.
+    links : list of pairs, optional
+        Sockets that are joined directly; every pair where left out.
+    same_tile, same_l3, same_socket, other_socket, further_link : Quantity
+        Time of a cache line between cores of a tile, tiles of an L3, L3s of a socket, and sockets one link apart;
+        what each further link adds. Those that the machine has no such cores for may be left out.
+    """
+
+    kind: Literal["sockets"]
+    sockets: Annotated[_Sizes, Field(max_length=1024)]
+    domains: _Sizes | None = None
+    l3: _Sizes | None = None
+    links: list[_Link] | None = None
+    same_tile: _Time | None = None
+    same_l3: _Time | None = None
+    same_socket: _Time | None = None
+    other_socket: _Time | None = None
+    further_link: _Time | None = None
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of a cache line by how far apart two cores stand; what a machine has no such cores for is 0.
+
+    Parameters
+    ----------
+    same_tile_s, same_l3_s, same_socket_s, other_socket_s : float
+        Within a tile, between tiles of an L3, between L3s of a socket, between sockets one link apart.
+    further_link_s : float
+        What each further link adds.
+    """
+
+    same_tile_s: float
+    same_l3_s: float
+    same_socket_s: float
+    other_socket_s: float
+    further_link_s: float
+
+
+@dataclass(frozen=True)
+class Sockets(Structure):
+    """Sockets, memory domains, L3 groups and tiles, each a run of cores; of equal size or not.
+
+    Parameters
+    ----------
+    per_tile : int
+        Cores that share an L2.
+    sockets, domains, l3 : tuple of int
+        Cores of each, in the order of the cores; every one is made of whole tiles.
+    links : tuple of pairs of int
+        Sockets that are joined directly.
+    times : Times
+        Seconds of a cache line.
+    origin : Sockets, optional
+        What `resized` scales: the structure of the machine's file, so that 64 cores are the same structure whatever
+        number of cores came between.
+    """
+
+    kind: ClassVar[str] = "sockets"
+    schema: ClassVar[type[SocketsTable]] = SocketsTable
+
+    per_tile: int
+    sockets: tuple[int, ...]
+    domains: tuple[int, ...]
+    l3: tuple[int, ...]
+    links: tuple[tuple[int, int], ...]
+    times: Times
+    origin: Sockets | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, table: SocketsTable, n_cores: int, cores_per_tile: int) -> Sockets:
+        """Return the sockets that a table describes.
+
+        Raises
+        ------
+        MachineError
+            If sockets, domains or L3 groups do not add up to the cores or split a tile, if links join sockets that
+            are not there or leave some apart, or if a time that the machine needs is missing; all are listed.
+        """
+        domains = table.domains or table.sockets
+        sizes = {"sockets": table.sockets, "domains": domains, "l3": table.l3 or domains}
+        mistakes = [m for key, size in sizes.items() for m in _mistakes(key, size, n_cores, cores_per_tile)]
+        n_sockets = len(table.sockets)
+        links = _links(table.links, n_sockets)
+        mistakes += _link_mistakes(links, n_sockets)
+        if not mistakes:
+            mistakes = _missing_times(table, sizes["l3"], cores_per_tile)
+        if mistakes:
+            raise MachineError("; ".join(f"structure.{mistake}" for mistake in mistakes))
+        return cls(
+            per_tile=cores_per_tile,
+            sockets=tuple(table.sockets),
+            domains=tuple(domains),
+            l3=tuple(sizes["l3"]),
+            links=links,
+            times=_times(table),
+        )
+
+    @property
+    def n_cores(self) -> int:
+        """Number of cores."""
+        return sum(self.sockets)
+
+    @property
+    def cores_per_tile(self) -> int:
+        """Cores of a tile."""
+        return self.per_tile
+
+    @cached_property
+    def domain_of(self) -> Index:
+        """Memory domain of each core."""
+        return _group_of(self.domains)
+
+    @cached_property
+    def socket_of(self) -> Index:
+        """Socket of each core, int32 (n_cores,)."""
+        return _group_of(self.sockets)
+
+    @cached_property
+    def l3_of(self) -> Index:
+        """L3 group of each core, int32 (n_cores,)."""
+        return _group_of(self.l3)
+
+    @cached_property
+    def links_between(self) -> npt.NDArray[np.int64]:
+        """Fewest links between sockets, int64 (n_sockets, n_sockets)."""
+        return _links_between(self.links, len(self.sockets))
+
+    def hops(self, core: int) -> npt.NDArray[np.int64]:
+        """Return 0 within a tile, 1 within an L3, 2 within a socket, and one more for each link to another."""
+        links = self.links_between[self.socket_of[core]][self.socket_of]
+        near = np.where(self.l3_of == self.l3_of[core], 1, 2)
+        near[self.tile_of == self.tile_of[core]] = 0
+        return np.where(links > 0, 2 + links, near)
+
+    def transfer_s(self, core: int) -> npt.NDArray[np.float64]:
+        """Return the seconds of a cache line from a core to every core; 0 to itself."""
+        links = self.links_between[self.socket_of[core]][self.socket_of]
+        seconds = np.where(self.l3_of == self.l3_of[core], self.times.same_l3_s, self.times.same_socket_s)
+        seconds[self.tile_of == self.tile_of[core]] = self.times.same_tile_s
+        other = self.times.other_socket_s + (links - 1) * self.times.further_link_s
+        seconds = np.where(links > 0, other, seconds)
+        seconds[core] = 0.0
+        return seconds
+
+    def resized(self, n_cores: int) -> Sockets:
+        """Return these sockets with more or fewer cores each, in proportion and in whole tiles.
+
+        Sockets, domains and L3 groups stay as many as they are, but those that no tile is left for: those vanish.
+
+        Raises
+        ------
+        MachineError
+            If the cores are no whole tiles.
+        """
+        if n_cores < 1 or n_cores % self.per_tile:
+            raise MachineError(f"{n_cores} cores are not whole tiles of {self.per_tile}")
+        first = self.origin or self
+        tiles, before = n_cores // self.per_tile, first.n_cores // self.per_tile
+        sizes = [
+            _scaled(size, self.per_tile, tiles, before) for size in (first.sockets, first.domains, first.l3)
+        ]
+        kept = {old: new for new, old in enumerate(i for i, size in enumerate(sizes[0]) if size)}
+        # Sockets that vanish take their links along; what is left is then joined one to one.
+        links = tuple((kept[a], kept[b]) for a, b in first.links if a in kept and b in kept)
+        if _link_mistakes(links, len(kept)):
+            links = _links(None, len(kept))
+        sockets, domains, l3 = (tuple(filter(None, size)) for size in sizes)
+        return Sockets(self.per_tile, sockets, domains, l3, links, self.times, origin=first)
+
+    def picture(self) -> Picture:
+        """Return sockets side by side, with their domains, L3 groups, tiles and cores."""
+        return picture_of(self)
+
+    def facts(self) -> Mapping[str, str]:
+        """Return how many of everything there are."""
+        return {
+            "sockets": _told(self.sockets),
+            "memory domains": _told(self.domains),
+            "L3 groups": _told(self.l3),
+            "links": ", ".join(f"{a}-{b}" for a, b in self.links) or "none",
+        }
+
+
+def _group_of(sizes: Sequence[int]) -> Index:
+    return np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+
+
+def _told(sizes: Sequence[int]) -> str:
+    if len(set(sizes)) == 1:
+        return f"{len(sizes)} of {sizes[0]} cores"
+    return f"{len(sizes)} of {', '.join(map(str, sizes))} cores"
+
+
+def _mistakes(key: str, sizes: Sequence[int], n_cores: int, per_tile: int) -> list[str]:
+    mistakes = []
+    if (total := sum(sizes)) != n_cores:
+        mistakes.append(f"{key}: {sizes} are {total} cores together; cores.count says {n_cores}")
+    if odd := [size for size in sizes if size % per_tile]:
+        mistakes.append(f"{key}: {odd[0]} cores are not whole tiles of {per_tile}")
+    return mistakes
+
+
+def _links(given: Sequence[Sequence[int]] | None, n_sockets: int) -> tuple[tuple[int, int], ...]:
+    if given is None:
+        return tuple((a, b) for b in range(n_sockets) for a in range(b))
+    return tuple((a, b) for a, b in given)
+
+
+def _link_mistakes(links: Sequence[tuple[int, int]], n_sockets: int) -> list[str]:
+    for a, b in links:
+        if a == b or max(a, b) >= n_sockets:
+            return [f"links: [{a}, {b}] is no pair of the sockets 0 to {n_sockets - 1}"]
+    apart = np.flatnonzero(_links_between(links, n_sockets)[0] < 0)
+    return [f"links: no way leads from socket 0 to socket {apart[0]}"] if apart.size else []
+
+
+def _links_between(links: Sequence[tuple[int, int]], n_sockets: int) -> npt.NDArray[np.int64]:
+    """Return the fewest links between sockets, -1 where no way leads; breadth first from all at once."""
+    joined = np.eye(n_sockets, dtype=bool)
+    for a, b in links:
+        joined[a, b] = joined[b, a] = True
+    distance = np.where(np.eye(n_sockets, dtype=bool), 0, -1)
+    reached, steps = np.eye(n_sockets, dtype=bool), 0
+    while True:
+        steps += 1
+        further = (reached.astype(np.float32) @ joined.astype(np.float32)) > 0
+        if (further == reached).all():
+            return distance.astype(np.int64)
+        distance[further & ~reached] = steps
+        reached = further
+
+
+def _missing_times(table: SocketsTable, l3: Sequence[int], per_tile: int) -> list[str]:
+    needed = {
+        "same_tile": per_tile > 1,
+        "same_l3": max(l3) > per_tile,
+        "same_socket": not set(np.cumsum(l3)) <= set(np.cumsum(table.sockets)),
+        "other_socket": len(table.sockets) > 1,
+    }
+    return [
+        f"{key}: missing; the machine has such cores, so give the time of a cache line between them"
+        for key, so in needed.items()
+        if so and getattr(table, key) is None
+    ]
+
+
+def _times(table: SocketsTable) -> Times:
+    def seconds(given: Quantity | None) -> float:
+        return si(given) if given else 0.0
+
+    same_l3_s, other_s = seconds(table.same_l3), seconds(table.other_socket)
+    same_socket_s = si(table.same_socket) if table.same_socket else same_l3_s
+    # A further link costs what the first one adds, where the file does not say.
+    further_s = si(table.further_link) if table.further_link else max(other_s - same_socket_s, 0.0)
+    return Times(seconds(table.same_tile), same_l3_s, same_socket_s, other_s, further_s)
+
+
+def _scaled(sizes: Sequence[int], per_tile: int, tiles: int, before: int) -> list[int]:
+    """Return sizes in proportion; boundaries are rounded, so that nested groups stay nested."""
+    ends = np.concatenate([[0], np.cumsum(sizes)]) // per_tile
+    moved = [int((2 * end * tiles + before) // (2 * before)) for end in ends.tolist()]
+    return [(after - start) * per_tile for start, after in pairwise(moved)]

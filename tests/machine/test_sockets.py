@@ -1,0 +1,166 @@
+"""Sockets: distances by hand, sizes that are unequal, resizing, mistakes."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from simsched.errors import MachineError
+from simsched.hwmodels.sockets import Sockets, SocketsTable
+
+
+def ns(value):
+    return {"value": value, "unit": "ns", "source": "test", "confidence": "high"}
+
+
+TIMES = {"same_tile": ns(10), "same_l3": ns(50), "same_socket": ns(80), "other_socket": ns(130)}
+
+
+def sockets(cores, per_tile=1, **table):
+    return Sockets.of(SocketsTable.model_validate({"kind": "sockets", **TIMES, **table}), cores, per_tile)
+
+
+def test_distances_by_hand():
+    """Two sockets of 8: tiles of 2, L3s of 4, one domain a socket."""
+    two = sockets(16, 2, sockets=[8, 8], l3=[4, 4, 4, 4])
+    assert two.hops(0).tolist() == [0, 0, 1, 1, 2, 2, 2, 2] + [3] * 8
+    assert (two.transfer_s(0) * 1e9).round().tolist() == [0, 10, 50, 50, 80, 80, 80, 80] + [130] * 8
+    assert (two.transfer_s(15) * 1e9).round().tolist() == [130] * 8 + [80, 80, 80, 80, 50, 50, 10, 0]
+    assert two.domain_of.tolist() == [0] * 8 + [1] * 8
+    assert two.tile_of.tolist() == [core // 2 for core in range(16)]
+    assert two.domain_of.dtype == np.int32
+
+
+def test_sockets_in_a_row_are_more_than_one_link_apart():
+    """130 ns for one link is 50 more than within a socket; two links add as much again where the file is silent."""
+    row = sockets(4, sockets=[1, 1, 1, 1], links=[[0, 1], [1, 2], [2, 3]])
+    assert row.hops(0).tolist() == [0, 3, 4, 5]
+    assert (row.transfer_s(0) * 1e9).round().tolist() == [0, 130, 180, 230]
+    told = sockets(4, sockets=[1, 1, 1, 1], links=[[0, 1], [1, 2], [2, 3]], further_link=ns(7))
+    assert (told.transfer_s(3) * 1e9).round().tolist() == [144, 137, 130, 0]
+
+
+def test_domains_need_not_be_equal():
+    """SNC-4 on 34 tiles: 18, 18, 16 and 16 cores."""
+    snc4 = sockets(68, 2, sockets=[68], domains=[18, 18, 16, 16])
+    assert np.bincount(snc4.domain_of).tolist() == [18, 18, 16, 16]
+    assert snc4.facts()["memory domains"] == "4 of 18, 18, 16, 16 cores"
+
+
+def test_resized_in_proportion():
+    two = sockets(48, sockets=[24, 24], l3=[8] * 6)
+    more = two.resized(96)
+    assert (more.sockets, more.l3) == ((48, 48), (16,) * 6)
+    assert two.resized(24).l3 == (4,) * 6
+    # 7 cores on 6 groups: the boundaries 8/48, 16/48, ... of 7 are 1.17, 2.33, 3.5, 4.67, 5.83.
+    assert two.resized(7).l3 == (1, 1, 2, 1, 1, 1)
+    assert two.resized(7).sockets == (4, 3)
+
+
+def test_sockets_that_no_core_is_left_for_vanish_with_their_links():
+    ring = sockets(4, sockets=[1, 1, 1, 1], links=[[0, 1], [1, 2], [2, 3], [3, 0]])
+    # Ends of 1/4, 2/4, 3/4 of 2 cores are 0.5, 1, 1.5, rounded up from the half: sockets 0 and 2 stay.
+    two = ring.resized(2)
+    assert two.sockets == (1, 1)
+    assert two.links == ((0, 1),)
+    assert ring.resized(1).links == ()
+    assert two.resized(8).links == ring.links
+    with pytest.raises(MachineError, match="3 cores are not whole tiles of 2"):
+        sockets(4, 2, sockets=[2, 2]).resized(3)
+
+
+@given(
+    sizes=st.lists(
+        st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=3), min_size=1, max_size=3),
+        min_size=1,
+        max_size=3,
+    ),
+    per_tile=st.integers(1, 3),
+    steps=st.lists(st.integers(1, 60), min_size=1, max_size=3),
+)
+def test_resizing_keeps_nesting_and_forgets_its_way(sizes, per_tile, steps):
+    l3 = [n * per_tile for socket in sizes for domain in socket for n in domain]
+    domains = [sum(domain) * per_tile for socket in sizes for domain in socket]
+    chips = [sum(map(sum, socket)) * per_tile for socket in sizes]
+    first = sockets(sum(l3), per_tile, sockets=chips, domains=domains, l3=l3)
+    found = first
+    for tiles in steps:
+        found = found.resized(tiles * per_tile)
+        assert found.n_cores == tiles * per_tile
+        assert found == first.resized(tiles * per_tile)
+        for inner, outer in (
+            (found.tile_of, found.l3_of),
+            (found.l3_of, found.domain_of),
+            (found.domain_of, found.socket_of),
+        ):
+            pairs = set(zip(inner.tolist(), outer.tolist(), strict=True))
+            assert len(pairs) == len(set(inner.tolist()))
+    assert first.resized(first.n_cores) == first
+
+
+@given(core=st.integers(0, 35), other=st.integers(0, 35))
+def test_distances_are_symmetric(core, other):
+    found = sockets(36, 2, sockets=[16, 20], domains=[8, 8, 20], l3=[8, 4, 4, 20])
+    assert found.hops(core)[other] == found.hops(other)[core]
+    assert found.transfer_s(core)[other] == found.transfer_s(other)[core]
+    assert (found.transfer_s(core)[other] == 0) == (core == other)
+
+
+MISTAKES = [
+    ({"sockets": [8, 7]}, r"structure\.sockets: \[8, 7\] are 15 cores together; cores\.count says 16"),
+    ({"sockets": [8, 8], "l3": [7, 9]}, r"structure\.l3: 7 cores are not whole tiles of 2"),
+    ({"sockets": [8, 8], "domains": [4]}, r"structure\.domains: \[4\] are 4 cores"),
+    ({"sockets": [8, 8], "links": []}, "links: no way leads from socket 0 to socket 1"),
+    ({"sockets": [8, 8], "links": [[0, 2]]}, r"links: \[0, 2\] is no pair of the sockets 0 to 1"),
+    ({"sockets": [8, 8], "links": [[1, 1]]}, r"links: \[1, 1\] is no pair"),
+    ({"sockets": [8, 8], "other_socket": None}, r"structure\.other_socket: missing"),
+    ({"sockets": [8, 8], "same_tile": None}, r"structure\.same_tile: missing"),
+    ({"sockets": [8, 8], "same_l3": None}, r"structure\.same_l3: missing"),
+    ({"sockets": [16], "l3": [8, 8], "same_socket": None}, r"structure\.same_socket: missing"),
+]
+
+
+@pytest.mark.parametrize(("table", "told"), MISTAKES)
+def test_mistakes(table, told):
+    with pytest.raises(MachineError, match=told):
+        sockets(16, 2, **table)
+
+
+def test_all_mistakes_are_listed():
+    with pytest.raises(
+        MachineError, match=r"sockets: \[8\] are.*domains: \[3\] are.*l3: 3 cores are not whole"
+    ):
+        sockets(16, 2, sockets=[8], domains=[3])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [{"sockets": []}, {"sockets": [0]}, {"sockets": [1.5]}, {"sockets": [2] * 1025}, {"sockets": [2], "socket": 1},
+     {"sockets": [2], "links": [[0, 1, 2]]}, {"sockets": [2], "same_l3": {**ns(5), "unit": "GB/s"}},
+     {"sockets": [2], "same_l3": ns(-5)}],
+)  # fmt: skip
+def test_the_schema_refuses(table):
+    with pytest.raises(ValidationError):
+        sockets(2, **table)
+
+
+def test_times_that_no_cores_need_may_be_left_out():
+    alone = Sockets.of(SocketsTable(kind="sockets", sockets=[1]), 1, 1)
+    assert alone.transfer_s(0).tolist() == [0]
+    assert alone.links_between.tolist() == [[0]]
+
+
+def test_the_picture_shows_every_core_once_inside_its_frame():
+    found = sockets(36, 2, sockets=[16, 20], domains=[8, 8, 20], l3=[8, 4, 4, 20])
+    boxes = found.picture().boxes
+    cores = [box for box in boxes if box.role == "core"]
+    assert sorted(box.core for box in cores) == list(range(36))
+    assert len({(box.x, box.y) for box in cores}) == 36
+    assert sum(box.role == "memory" for box in boxes) == 3
+    frames = {box.label: box for box in boxes if box.label.startswith("socket")}
+    for box in cores:
+        frame = frames[f"socket {found.socket_of[box.core]}"]
+        assert frame.x < box.x < box.x + 1 < frame.x + frame.width
+        assert frame.y < box.y < box.y + 1 < frame.y + frame.height
+    assert len(found.picture().links) == 3
