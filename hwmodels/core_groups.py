@@ -1,0 +1,139 @@
+"""`core_groups`: groups of simple cores on a grid, each with its own memory, as on the Sunway SW26010."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import MachineError
+from simsched.graph.adjacency import Index
+from simsched.hwmodels.tiles import columns_of, filled, whole_tiles
+from simsched.machine.schema import Quantity, Strict, measures, si
+from simsched.machine.structure import Box, Picture, Structure
+
+#: Steps between cores of two groups: out of one, over the network between groups, into the other.
+BETWEEN_GROUPS = 3
+
+
+class CoreGroupsTable(Strict):
+    """The `[structure]` table of core groups.
+
+    Parameters
+    ----------
+    rows, columns : Quantity
+        The grid of cores (CPEs) of a group.
+    register_transfer : Quantity
+        Time of a message between registers of two cores of one row or column.
+    between_groups : Quantity
+        Time of a message between cores of two groups.
+    """
+
+    kind: Literal["core_groups"] = "core_groups"
+    rows: Annotated[Quantity, measures("count", least=1, most=1024, whole=True)]
+    columns: Annotated[Quantity, measures("count", least=1, most=1024, whole=True)]
+    register_transfer: Annotated[Quantity, measures("time")]
+    between_groups: Annotated[Quantity, measures("time")]
+
+
+@dataclass(frozen=True)
+class CoreGroups(Structure):
+    """Groups of cores, each with a management core (MPE) and a memory controller of its own.
+
+    A core group is the unit of placement: it is the tile and the memory domain of its cores. Cores are numbered row
+    by row. Registers communicate along rows and columns only, so that any other pair of a group takes two steps.
+
+    Parameters
+    ----------
+    groups, rows, columns : int
+        Groups, and the grid of cores of each.
+    register_s : float
+        Seconds of a message along a row or a column.
+    between_groups_s : float
+        Seconds of a message to a core of another group.
+    """
+
+    kind: ClassVar[str] = "core_groups"
+    schema: ClassVar[type[CoreGroupsTable]] = CoreGroupsTable
+
+    groups: int
+    rows: int
+    columns: int
+    register_s: float
+    between_groups_s: float
+
+    @classmethod
+    def of(cls, table: CoreGroupsTable, n_cores: int, cores_per_tile: int) -> CoreGroups:
+        """Return the structure of a checked table."""
+        rows, columns = int(si(table.rows)), int(si(table.columns))
+        if cores_per_tile != rows * columns:
+            raise MachineError(
+                f"rows x columns = {rows} x {columns} are {rows * columns} cores a group, and a group is a tile; "
+                f"cores.per_tile is {cores_per_tile}"
+            )
+        groups = whole_tiles(n_cores, cores_per_tile, "a core group")
+        return cls(groups, rows, columns, si(table.register_transfer), si(table.between_groups))
+
+    @property
+    def n_cores(self) -> int:
+        """Number of cores, management cores not counted."""
+        return self.groups * self.cores_per_tile
+
+    @property
+    def cores_per_tile(self) -> int:
+        """Cores of a group."""
+        return self.rows * self.columns
+
+    @property
+    def domain_of(self) -> Index:
+        """Memory domain of each core: its group."""
+        return self.tile_of
+
+    def hops(self, core: int) -> npt.NDArray[np.int64]:
+        """Return 1 along the core's row and column, 2 elsewhere in its group, 3 to other groups, 0 to itself."""
+        group, place = np.divmod(np.arange(self.n_cores), self.cores_per_tile)
+        row, column = np.divmod(place, self.columns)
+        steps = (row != row[core]).astype(np.int64) + (column != column[core])
+        return np.where(group == group[core], steps, BETWEEN_GROUPS)
+
+    def transfer_s(self, core: int) -> npt.NDArray[np.float64]:
+        """Return the seconds of a message from a core's registers to every core's."""
+        hops = self.hops(core)
+        return np.where(hops == BETWEEN_GROUPS, self.between_groups_s, self.register_s * hops)
+
+    def resized(self, n_cores: int) -> CoreGroups:
+        """Return another number of whole core groups."""
+        return replace(self, groups=whole_tiles(n_cores, self.cores_per_tile, "a core group"))
+
+    def picture(self) -> Picture:
+        """Return the groups as a block, each with its cores, its MPE and its memory controller."""
+        across = columns_of(self.groups)
+        width, height = self.columns + 0.8, self.rows + 2.2
+        centres = [
+            (g % across * (width + 1) + width / 2, -(g // across) * (height + 1) - height / 2)
+            for g in range(self.groups)
+        ]
+        links = [(centres[g], centres[g + 1]) for g in range(self.groups - 1) if (g + 1) % across]
+        links += [(centres[g], centres[g + across]) for g in range(self.groups - across)]
+        boxes = [
+            box for g, (x, y) in enumerate(centres) for box in self._group(g, x - width / 2, y - height / 2)
+        ]
+        return Picture(tuple(boxes), tuple(links))
+
+    def _group(self, group: int, x: float, y: float) -> Iterator[Box]:
+        yield Box(x, y, self.columns + 0.8, self.rows + 2.2, "domain", f"core group {group}")
+        half = (self.columns + 0.2) / 2
+        yield Box(x + 0.3, y + 0.3, half - 0.1, 0.8, "control", "MPE")
+        yield Box(x + 0.4 + half, y + 0.3, half - 0.1, 0.8, "memory", "MC")
+        cores = Box(x + 0.3, y + 1.2, self.columns + 0.2, self.rows + 0.2, "tile")
+        yield from filled(cores, group * self.cores_per_tile, self.cores_per_tile, self.columns)
+
+    def facts(self) -> Mapping[str, str]:
+        """Return what a reader wants to know of it."""
+        return {
+            "core groups": f"{self.groups} of {self.rows} x {self.columns} cores and one management core",
+            "memory domains": str(self.groups),
+        }

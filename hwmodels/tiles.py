@@ -1,0 +1,45 @@
+"""What all kinds of structures share: whole tiles, and cores drawn in a box."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil, sqrt
+
+from simsched.errors import MachineError
+from simsched.machine.structure import Box
+
+
+def whole_tiles(n_cores: int, per_tile: int, what: str = "a tile") -> int:
+    """Return the number of tiles that so many cores are.
+
+    Raises
+    ------
+    MachineError
+        If they are not whole tiles, or none.
+    """
+    if n_cores < 1:
+        raise MachineError(f"{n_cores} cores: expected at least {per_tile}")
+    if n_cores % per_tile:
+        near = max(n_cores // per_tile, 1) * per_tile
+        raise MachineError(
+            f"{n_cores} cores: {what} has {per_tile} cores and stays whole; try {near} or {near + per_tile}"
+        )
+    return n_cores // per_tile
+
+
+def columns_of(count: int) -> int:
+    """Return the columns of a block of `count` equal boxes that is as square as it can be, wider than high."""
+    return ceil(sqrt(count))
+
+
+def filled(box: Box, first: int, count: int, columns: int | None = None, top: float = 0.0) -> Iterator[Box]:
+    """Yield the boxes of cores `first` to `first + count - 1`, row by row in `box`, below a margin `top`."""
+    columns = columns or columns_of(count)
+    rows = ceil(count / columns)
+    gap = 0.06 * min(box.width, box.height)
+    width, height = (box.width - gap) / columns, (box.height - gap - top) / rows
+    for k in range(count):
+        row, column = divmod(k, columns)
+        x = box.x + gap + column * width
+        y = box.y + box.height - top - (row + 1) * height
+        yield Box(x, y, width - gap, height - gap, "core", str(first + k), first + k)
