@@ -22,3 +22,28 @@ def generic() -> Traversable:
 def knl_7250() -> Traversable:
     """`knl-7250`: Intel Xeon Phi 7250, Knights Landing."""
     return _file("knl-7250")
+
+
+def knl_7210() -> Traversable:
+    """`knl-7210`: Intel Xeon Phi 7210, Knights Landing."""
+    return _file("knl-7210")
+
+
+def knc_7120p() -> Traversable:
+    """`knc-7120p`: Intel Xeon Phi 7120P, Knights Corner."""
+    return _file("knc-7120p")
+
+
+def sw26010() -> Traversable:
+    """`sw26010`: Sunway SW26010."""
+    return _file("sw26010")
+
+
+def xeon_8160x2() -> Traversable:
+    """`xeon-8160x2`: two Intel Xeon Platinum 8160, Skylake."""
+    return _file("xeon-8160x2")
+
+
+def epyc_9654x2() -> Traversable:
+    """`epyc-9654x2`: two AMD EPYC 9654, Zen 4."""
+    return _file("epyc-9654x2")
