@@ -1,0 +1,147 @@
+"""Loop nests of common operations."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from simsched.hwmodels.ldm.affine import NestError
+from simsched.hwmodels.ldm.nest import Access, LoopNest
+
+
+def matmul(m: int, n: int, k: int, element_B: int = 4) -> LoopNest:
+    """Return C[m,n] = sum over k of A[m,k] B[k,n]. A fully connected layer is one with m = batch."""
+    return LoopNest(
+        name=f"matmul {m}x{n}x{k}",
+        loops={"m": m, "n": n, "k": k},
+        reads=(Access("A", ("m", "k")), Access("B", ("k", "n"))),
+        write=Access("C", ("m", "n")),
+        reductions=frozenset({"k"}),
+        flops=2,
+        element_B=element_B,
+    )
+
+
+def _out(size: int, window: int, stride: int, padding: int) -> int:
+    if min(size, window, stride) < 1 or padding < 0:
+        raise NestError(
+            f"size {size}, window {window}, stride {stride} must be at least 1, padding {padding} at least 0"
+        )
+    return (size + 2 * padding - window) // stride + 1
+
+
+def convolution(
+    *,
+    channels: int,
+    filters: int,
+    size: int | tuple[int, int],
+    kernel: int | tuple[int, int],
+    stride: int = 1,
+    padding: int = 0,
+    batch: int = 1,
+    layout: Literal["NCHW", "HWCN"] = "NCHW",
+    element_B: int = 4,
+) -> LoopNest:
+    """Return a direct convolution.
+
+    Parameters
+    ----------
+    channels, filters : int
+        Of input and output.
+    size, kernel : int or (int, int)
+        Height and width of the input, without padding, and of the kernel.
+    stride, padding, batch : int
+        Stride and zero padding of both directions; images.
+    layout : {"NCHW", "HWCN"}
+        Of input and output in memory; with "HWCN", as in swDNN, the images of a batch are contiguous, and the weights
+        are stored kernel first, filters last.
+    element_B : int
+        Bytes of an element.
+
+    Raises
+    ------
+    NestError
+        If a size is below one or the kernel is larger than the padded input.
+    """
+    (h, w), (kh, kw) = ((x, x) if isinstance(x, int) else x for x in (size, kernel))
+    oh, ow = _out(h, kh, stride, padding), _out(w, kw, stride, padding)
+    x = {"n": "n", "c": "ic", "h": "oh*stride+kh-padding", "w": "ow*stride+kw-padding"}
+    y = {"n": "n", "c": "oc", "h": "oh", "w": "ow"}
+    stored = {"n": batch, "c": channels, "h": h, "w": w}
+    axes = layout.lower()
+    weights = ("oc", "ic", "kh", "kw") if layout == "NCHW" else ("kh", "kw", "ic", "oc")
+    return LoopNest(
+        name=f"convolution {batch}x{channels}x{h}x{w} -> {filters}, {kh}x{kw}/{stride}",
+        loops={"n": batch, "oc": filters, "oh": oh, "ow": ow, "ic": channels, "kh": kh, "kw": kw},
+        reads=(
+            Access("X", tuple(x[a] for a in axes), tuple(stored[a] for a in axes)),
+            Access("W", weights),
+        ),
+        write=Access("Y", tuple(y[a] for a in axes)),
+        reductions=frozenset({"ic", "kh", "kw"}),
+        flops=2,
+        element_B=element_B,
+        constants={"stride": stride, "padding": padding},
+    )
+
+
+def pooling(
+    kind: Literal["max", "avg"] = "max",
+    *,
+    channels: int,
+    size: int | tuple[int, int],
+    window: int,
+    stride: int | None = None,
+    padding: int = 0,
+    batch: int = 1,
+    element_B: int = 4,
+) -> LoopNest:
+    """Return a pooling of windows, NCHW. The average's division by a constant is folded into its additions."""
+    if kind not in {"max", "avg"}:
+        raise NestError(f"pooling kind {kind!r} is unknown; give 'max' or 'avg'")
+    step = window if stride is None else stride
+    h, w = (size, size) if isinstance(size, int) else size
+    return LoopNest(
+        name=f"{kind} pooling {batch}x{channels}x{h}x{w}, {window}x{window}/{step}",
+        loops={
+            "n": batch,
+            "c": channels,
+            "oh": _out(h, window, step, padding),
+            "ow": _out(w, window, step, padding),
+            "kh": window,
+            "kw": window,
+        },
+        reads=(
+            Access(
+                "X",
+                ("n", "c", "oh*stride+kh-padding", "ow*stride+kw-padding"),
+                (batch, channels, h, w),
+            ),
+        ),
+        write=Access("Y", ("n", "c", "oh", "ow")),
+        reductions=frozenset({"kh", "kw"}),
+        element_B=element_B,
+        constants={"stride": step, "padding": padding},
+    )
+
+
+def elementwise(elements: int, operands: int = 1, flops: float = 1, element_B: int = 4) -> LoopNest:
+    """Return an operation on `elements` elements, each from one element of each operand (ReLU, addition, ...)."""
+    return LoopNest(
+        name=f"element-wise {elements}",
+        loops={"i": elements},
+        reads=tuple(Access(f"X{o}", ("i",)) for o in range(operands)),
+        write=Access("Y", ("i",)),
+        flops=flops,
+        element_B=element_B,
+    )
+
+
+def bias(channels: int, pixels: int, batch: int = 1, element_B: int = 4) -> LoopNest:
+    """Return the addition of one number a channel to images of `pixels` pixels."""
+    return LoopNest(
+        name=f"bias {batch}x{channels}x{pixels}",
+        loops={"n": batch, "c": channels, "p": pixels},
+        reads=(Access("X", ("n", "c", "p")), Access("b", ("c",))),
+        write=Access("Y", ("n", "c", "p")),
+        element_B=element_B,
+    )

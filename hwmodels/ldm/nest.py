@@ -1,0 +1,165 @@
+"""An operation as a nest of loops over tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from simsched.hwmodels.ldm.affine import Affine, NestError, parse
+
+Tiles = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Access:
+    """A tensor and the index of each of its dimensions, the highest first.
+
+    Parameters
+    ----------
+    tensor : str
+        Its name, unique within a nest.
+    indices : tuple of str
+        An affine expression for each dimension, such as "oh*2+kh-1"; the last dimension is contiguous in memory.
+    shape : tuple of int, optional
+        Extents of the dimensions as stored; by default what the loops of the nest run over. An index may leave it
+        (padding): what lies outside is not moved.
+    """
+
+    tensor: str
+    indices: tuple[str, ...]
+    shape: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An access with its expressions read and its shape known."""
+
+    name: str
+    dims: tuple[Affine, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """All loop variables that select a part of it."""
+        return frozenset(name for dim in self.dims for name in dim.variables)
+
+    def spans(self, tiles: Mapping[str, float]) -> tuple[float, ...]:
+        """Return the extent of each dimension of the part that a tile touches."""
+        return tuple(
+            min(dim.span(tiles), size) for dim, size in zip(self.dims, self.shape, strict=True)
+        )
+
+    def elements(self, tiles: Mapping[str, float]) -> float:
+        """Return how many elements a tile touches, halos included."""
+        return math.prod(self.spans(tiles))
+
+
+@dataclass(frozen=True)
+class LoopNest:
+    """Loops around one statement that reads tensors and writes one.
+
+    Parameters
+    ----------
+    name : str
+        What the operation is called.
+    loops : mapping of str to int
+        Extent of each loop variable, outermost first.
+    reads, write : tuple of Access, Access
+        What an iteration reads and writes.
+    reductions : frozenset of str
+        Loops whose iterations add up into the same output.
+    flops : float
+        Floating-point operations of an iteration.
+    element_B : int
+        Bytes of an element.
+    constants : mapping of str to int
+        Names that index expressions may use for whole numbers, such as a stride.
+
+    Raises
+    ------
+    NestError
+        On an extent below one, an unknown loop, an index that is not affine, two accesses of one name.
+    """
+
+    name: str
+    loops: Mapping[str, int]
+    reads: tuple[Access, ...]
+    write: Access
+    reductions: frozenset[str] = frozenset()
+    flops: float = 1.0
+    element_B: int = 4
+    constants: Mapping[str, int] = field(default_factory=dict)
+    inputs: tuple[Tensor, ...] = field(init=False)
+    output: Tensor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._check_loops()
+        object.__setattr__(self, "loops", MappingProxyType(dict(self.loops)))
+        names = [access.tensor for access in (*self.reads, self.write)]
+        if len(set(names)) < len(names):
+            raise NestError(f"{self.name}: tensors {names} share a name; each access needs its own buffer")
+        object.__setattr__(self, "inputs", tuple(map(self._tensor, self.reads)))
+        object.__setattr__(self, "output", self._tensor(self.write))
+        wrong = sorted(self.output.variables & self.reductions)
+        if wrong:
+            raise NestError(f"{self.name}: {wrong} index {self.output.name}, so they cannot be reductions")
+
+    def _check_loops(self) -> None:
+        for loop, extent in self.loops.items():
+            if isinstance(extent, bool) or extent != int(extent) or extent < 1:
+                raise NestError(f"{self.name}: loop {loop!r} has extent {extent}; expected a whole number from 1")
+        if not self.loops:
+            raise NestError(f"{self.name}: no loops")
+        unknown = sorted(self.reductions - set(self.loops))
+        if unknown:
+            raise NestError(f"{self.name}: reductions {unknown} are none of the loops {list(self.loops)}")
+        for what, value, least in (("flops", self.flops, 0), ("element_B", self.element_B, 1)):
+            if not (math.isfinite(value) and value >= least):
+                raise NestError(f"{self.name}: {what} is {value}; expected at least {least}")
+
+    def _tensor(self, access: Access) -> Tensor:
+        dims = tuple(parse(index, self.constants) for index in access.indices)
+        for index, dim in zip(access.indices, dims, strict=True):
+            unknown = sorted(set(dim.variables) - set(self.loops))
+            if unknown:
+                raise NestError(
+                    f"{self.name}: index {index!r} of {access.tensor} uses {unknown}; the loops are {list(self.loops)}"
+                )
+        if not dims:
+            raise NestError(f"{self.name}: {access.tensor} has no dimension; write a scalar as index '0'")
+        shape = access.shape or tuple(int(dim.span(self.loops)) for dim in dims)
+        if len(shape) != len(dims) or min(shape) < 1:
+            raise NestError(f"{self.name}: {access.tensor} has shape {shape} and {len(dims)} indices")
+        return Tensor(access.tensor, dims, tuple(shape))
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Inputs, then the output."""
+        return (*self.inputs, self.output)
+
+    @property
+    def iterations(self) -> int:
+        """How often the statement runs."""
+        return math.prod(self.loops.values())
+
+    @property
+    def total_flops(self) -> float:
+        """Floating-point operations of the whole nest."""
+        return self.iterations * self.flops
+
+    def resized(self, extents: Mapping[str, int]) -> LoopNest:
+        """Return the part of the nest with some loops shortened; tensors keep the shape they have in memory."""
+        shapes = {tensor.name: tensor.shape for tensor in self.tensors}
+        return replace(
+            self,
+            loops={**self.loops, **extents},
+            reads=tuple(replace(access, shape=shapes[access.tensor]) for access in self.reads),
+            write=replace(self.write, shape=shapes[self.write.tensor]),
+        )
+
+
+def trips(nest: LoopNest, tiles: Tiles) -> dict[str, int]:
+    """Return how many tiles each loop runs over."""
+    return {loop: -(-extent // tiles[loop]) for loop, extent in nest.loops.items()}

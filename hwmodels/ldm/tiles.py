@@ -1,0 +1,125 @@
+"""Tile sizes that fit the LDM: first fit, then greedy doubling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simsched.hwmodels.ldm.affine import NestError
+from simsched.hwmodels.ldm.classes import RANK, VariableClass, classify
+from simsched.hwmodels.ldm.nest import LoopNest, Tensor, Tiles, trips
+from simsched.hwmodels.ldm.order import distinct
+
+
+def copies(tensor: Tensor, nest: LoopNest, tiles: Tiles, *, double_buffering: bool) -> int:
+    """Return how many buffers a tensor has: two where tiles follow one another while others are computed on."""
+    return 2 if double_buffering and distinct(tensor, trips(nest, tiles)) > 1 else 1
+
+
+def buffer_B(tensor: Tensor, nest: LoopNest, tiles: Tiles, *, double_buffering: bool) -> float:
+    """Return the bytes of LDM that a tensor takes."""
+    return (
+        tensor.elements(tiles)
+        * nest.element_B
+        * copies(tensor, nest, tiles, double_buffering=double_buffering)
+    )
+
+
+def footprint_B(nest: LoopNest, tiles: Tiles, *, double_buffering: bool) -> float:
+    """Return the bytes of LDM that all buffers take."""
+    return sum(buffer_B(tensor, nest, tiles, double_buffering=double_buffering) for tensor in nest.tensors)
+
+
+def first_fit(
+    nest: LoopNest, ldm_B: float, *, preferred: int = 64, double_buffering: bool = False
+) -> dict[str, int]:
+    """Return tiles that fit (phase 1 of swTVM's Alg. 1).
+
+    The sizevars, by ascending size of the buffers they index, get min(range, preferred); then, when no new sizevar
+    has come up because a whole range is buffered, the compvars by ascending number of tensors they affect. While the
+    LDM does not hold all buffers, the last of them is halved, and at its floor of one, the one before.
+
+    In the worked example (m = 1, n = k = 1024) n gets 64 as sizevar and k 64 as compvar: A 1 x 64, B 64 x 64 and
+    C 1 x 64 floats are 0.25 + 16 + 0.25 = 16.5 KiB.
+
+    Raises
+    ------
+    NestError
+        If not even one element of each tensor fits.
+    """
+    tiles = dict.fromkeys(nest.loops, 1)
+    least_B = footprint_B(nest, tiles, double_buffering=double_buffering)
+    if least_B > ldm_B:
+        raise NestError(
+            f"{nest.name}: one element of each tensor takes {least_B:g} B of LDM"
+            f"{' (double buffering included)' if double_buffering else ''}; there are {ldm_B:g}"
+        )
+    settled: list[str] = []
+    while batch := _next_batch(nest, tiles, settled):
+        for loop in batch:
+            tiles[loop] = min(nest.loops[loop], preferred)
+            settled.append(loop)
+            if tiles[loop] == nest.loops[loop]:
+                break
+        _shrink(nest, tiles, settled, ldm_B, double_buffering=double_buffering)
+    return tiles
+
+
+def _next_batch(nest: LoopNest, tiles: Tiles, settled: list[str]) -> list[str]:
+    classes = classify(nest, tiles)
+    open_ = [loop for loop, extent in nest.loops.items() if extent > 1 and loop not in settled]
+    sizes = [loop for loop in open_ if classes[loop] is VariableClass.SIZE]
+    if sizes:
+        return sorted(sizes, key=lambda loop: sum(t.elements(tiles) for t in _affected(nest, loop)))
+    compounds = [loop for loop in open_ if classes[loop] is VariableClass.COMPOUND]
+    return sorted(compounds, key=lambda loop: sum(1 for _ in _affected(nest, loop)))
+
+
+def _affected(nest: LoopNest, loop: str) -> Iterator[Tensor]:
+    return (tensor for tensor in nest.tensors if loop in tensor.variables)
+
+
+def _shrink(
+    nest: LoopNest, tiles: dict[str, int], settled: list[str], ldm_B: float, *, double_buffering: bool
+) -> None:
+    current = len(settled) - 1
+    while footprint_B(nest, tiles, double_buffering=double_buffering) > ldm_B:
+        if tiles[settled[current]] == 1:
+            current -= 1
+        else:
+            tiles[settled[current]] //= 2
+
+
+def grow(
+    nest: LoopNest, first: Tiles, ldm_B: float, *, double_buffering: bool = False
+) -> tuple[dict[str, int], float | None]:
+    """Return doubled tiles, and the bytes of the doubling that did not fit (phase 2 of swTVM's Alg. 1).
+
+    Each step doubles the variable that leaves the fewest DMA transfers, until that doubling does not fit. The order of
+    the loops is not chosen yet, so each tensor counts with its number of different tiles. Ties go to sizevars, then
+    compvars, then to the outer loop.
+
+    In the worked example both doublings of (n, k) = (64, 64) leave 16 + 128 + 8 = 152 transfers; n is the sizevar
+    and goes first: 0.25 + 32 + 0.5 = 32.75 KiB. Then k = 128 would leave 8 + 64 + 8 = 80, n = 256 would leave
+    16 + 64 + 4 = 84: k is tried, 0.5 + 64 + 0.5 = 65 KiB do not fit, and the tile stays 1, 128, 64.
+    """
+    tiles = dict(first)
+    while True:
+        options = [loop for loop, extent in nest.loops.items() if tiles[loop] < extent]
+        if not options:
+            return tiles, None
+        classes = classify(nest, tiles)
+        best = min(options, key=lambda loop: (_left(nest, tiles, loop), RANK[classes[loop]]))
+        doubled = _doubled(nest, tiles, best)
+        needed_B = footprint_B(nest, doubled, double_buffering=double_buffering)
+        if needed_B > ldm_B:
+            return tiles, needed_B
+        tiles = doubled
+
+
+def _doubled(nest: LoopNest, tiles: Tiles, loop: str) -> dict[str, int]:
+    return {**tiles, loop: min(2 * tiles[loop], nest.loops[loop])}
+
+
+def _left(nest: LoopNest, tiles: Tiles, loop: str) -> int:
+    counts = trips(nest, _doubled(nest, tiles, loop))
+    return sum(distinct(tensor, counts) for tensor in nest.tensors)
