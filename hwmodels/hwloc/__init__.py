@@ -1,0 +1,5 @@
+"""hwloc XML files: the topology of real machines, as `lstopo FILE.xml` writes it."""
+
+from simsched.hwmodels.hwloc.reader import read_topology
+
+__all__ = ["read_topology"]

@@ -1,0 +1,141 @@
+"""The object tree of an hwloc file, walked once: what there is, and below what each core lies."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from simsched.hwmodels.hwloc.fields import MOST_INDEX, Fields
+from simsched.hwmodels.hwloc.xml import Element
+from simsched.hwmodels.topology import Cache, Package
+
+_CACHE = re.compile(r"L([1-5])(i?)Cache")
+#: What holds cores and says nothing more about them; `Socket` is `Package` in old files.
+_HOLDERS = frozenset(
+    {"System", "Machine", "Group", "Die", "Cluster", "Misc", "NUMANode", "MemCache", "Package", "Socket"}
+)
+#: What holds no cores: devices.
+_DEVICES = frozenset({"Bridge", "PCIDev", "OSDev"})
+_INSTRUCTIONS = "2"
+_MOST_B = 2**60
+
+
+@dataclass(frozen=True)
+class Place:
+    """What lies around an object: its package, its caches by level, and its core; -1 where there is none."""
+
+    package: int = -1
+    caches: tuple[int, ...] = (-1,) * 6
+    core: int = -1
+
+
+@dataclass
+class FoundCore:
+    """A core of the file, with the numbers of its hardware threads."""
+
+    element: Element
+    place: Place
+    pus: list[int] = field(default_factory=list)
+
+
+@dataclass
+class FoundNode:
+    """A memory of the file; `cores` are those found below the object that holds it."""
+
+    element: Element
+    depth: int
+    parent: Element
+    cores: range = range(0)
+
+
+@dataclass
+class Tree:
+    """What the walk finds, in the order of the file, which is hwloc's logical order."""
+
+    fields: Fields
+    machine: Element
+    packages: list[Package] = field(default_factory=list)
+    caches: list[Cache] = field(default_factory=list)
+    cores: list[FoundCore] = field(default_factory=list)
+    nodes: list[FoundNode] = field(default_factory=list)
+    alone: list[FoundCore] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def machine_infos(self) -> dict[str, str]:
+        """What the machine says of itself."""
+        return self.fields.infos(self.machine)
+
+    def visit(self, element: Element, parent: Element, place: Place, depth: int) -> None:
+        """Take an object and what lies below it."""
+        kind = element.attributes.get("type", "")
+        if kind in _DEVICES:
+            return
+        first, nodes = len(self.cores), len(self.nodes)
+        if match := _CACHE.fullmatch(kind):
+            place = self._cache(element, place, int(match[1]), instructions=bool(match[2]))
+        elif kind == "Cache":
+            level = self.fields.number(element, "depth", most=5)
+            place = self._cache(
+                element, place, level, instructions=element.attributes.get("cache_type") == _INSTRUCTIONS
+            )
+        elif kind in {"Package", "Socket"}:
+            self.packages.append(self.package(element))
+            place = replace(place, package=len(self.packages) - 1)
+        elif kind == "Core":
+            place = replace(place, core=len(self.cores))
+            self.cores.append(FoundCore(element, place))
+        elif kind == "PU":
+            self._thread(element, place)
+        elif kind == "NUMANode":
+            self.nodes.append(FoundNode(element, depth, parent))
+        elif kind not in _HOLDERS:
+            self._unknown(element, kind)
+        for child in element.named("object"):
+            self.visit(child, element, place, depth + 1)
+        for node in self.nodes[nodes:]:
+            if node.parent is element:
+                node.cores = range(first, len(self.cores))
+
+    def _cache(self, element: Element, place: Place, level: int, *, instructions: bool) -> Place:
+        if instructions or not level:
+            return place
+        size_B = self.fields.number(element, "cache_size", most=_MOST_B, default=0)
+        line_B = self.fields.number(element, "cache_linesize", most=2**20, default=0)
+        self.caches.append(Cache(level, size_B, line_B))
+        caches = list(place.caches)
+        caches[level] = len(self.caches) - 1
+        return replace(place, caches=tuple(caches))
+
+    def package(self, element: Element) -> Package:
+        """Return what an object tells of the processor."""
+        # Files of hwloc 1.0 to 1.6 and of Arm machines say it of the machine.
+        infos = {**self.machine_infos, **self.fields.infos(element)}
+
+        def number(name: str) -> int:
+            text = infos.get(name, "")
+            return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else -1
+
+        return Package(
+            infos.get("CPUModel", ""),
+            infos.get("CPUVendor", ""),
+            number("CPUFamilyNumber"),
+            number("CPUModelNumber"),
+        )
+
+    def _thread(self, element: Element, place: Place) -> None:
+        index = self.fields.number(element, "os_index", most=MOST_INDEX)
+        if place.core >= 0:
+            self.cores[place.core].pus.append(index)
+        else:
+            self.alone.append(FoundCore(element, place, [index]))
+
+    def _unknown(self, element: Element, kind: str) -> None:
+        if not kind:
+            raise self.fields.wrong(element, "an object without a type")
+        note = (
+            f"objects of type {kind[:40]!r} are not known; what they hold is read as if they were not there"
+        )
+        if note not in self.notes and len(self.notes) < 20:
+            self.notes.append(note)

@@ -1,0 +1,194 @@
+"""`Topology`: what a machine is made of, as hwloc files and running systems tell it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Package:
+    """A processor chip in its socket; what is not told is "" or -1.
+
+    Parameters
+    ----------
+    model : str
+        Name of the processor: `Intel(R) Xeon Phi(TM) CPU 7250 @ 1.40GHz`.
+    vendor : str
+        `GenuineIntel`, `AuthenticAMD`, ...
+    family, number : int
+        CPU family and model number.
+    """
+
+    model: str = ""
+    vendor: str = ""
+    family: int = -1
+    number: int = -1
+
+
+@dataclass(frozen=True)
+class NumaNode:
+    """A memory that the operating system knows by a number.
+
+    Parameters
+    ----------
+    os_index : int
+        That number.
+    kind : str
+        "DRAM", "MCDRAM", "HBM", ...; "DRAM" where nothing else is told.
+    memory_B : int
+        Its size, 0 where it is not told.
+    cores : tuple of int
+        Cores it is near to, by their place in `Topology.cores`; empty where none are.
+    """
+
+    os_index: int
+    kind: str
+    memory_B: int
+    cores: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A data or unified cache.
+
+    Parameters
+    ----------
+    level : int
+        1 for an L1, and so on.
+    size_B, line_B : int
+        Its size and that of its lines, 0 where they are not told.
+    """
+
+    level: int
+    size_B: int
+    line_B: int
+
+
+@dataclass(frozen=True)
+class CoreKind:
+    """A kind of core of a machine that has several: performance and efficiency cores.
+
+    Parameters
+    ----------
+    name : str
+        `IntelCore`, `IntelAtom`, ...; "" where it is not told.
+    base_Hz, most_Hz : float
+        Nominal and highest clock, 0 where they are not told.
+    """
+
+    name: str = ""
+    base_Hz: float = 0.0
+    most_Hz: float = 0.0
+
+
+@dataclass(frozen=True)
+class Core:
+    """A core; places in the tuples of its `Topology`, -1 where there is no such thing.
+
+    Parameters
+    ----------
+    pus : tuple of int
+        Its hardware threads, by the numbers that the operating system gives them.
+    package, kind : int
+        Its `Package` and its `CoreKind`.
+    domain : int
+        The `NumaNode` it allocates from first.
+    l1, l2, l3 : int
+        Its data or unified caches.
+    """
+
+    pus: tuple[int, ...]
+    package: int
+    kind: int
+    domain: int
+    l1: int
+    l2: int
+    l3: int
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Packages, memories, caches and cores of a machine.
+
+    Parameters
+    ----------
+    source : str
+        The file, or the system, it comes from.
+    dialect : str
+        Who tells it, and how: `hwloc 1.x`, `hwloc 2.0`, `hwloc 3.0`, `sysfs`.
+    writer : str
+        The version of hwloc that first discovered it, "" where it is not told.
+    packages, numa, caches, kinds : tuple
+        What the cores refer to.
+    cores : tuple of Core
+        In logical order: as they lie in packages, domains and caches.
+    distances : tuple of tuples of float
+        Latencies between the memories of `numa` as the firmware rates them, 10 being local; empty where not told.
+    notes : tuple of str
+        What a reader of the file should know: what was left out, what was assumed.
+    """
+
+    source: str
+    dialect: str
+    writer: str
+    packages: tuple[Package, ...]
+    numa: tuple[NumaNode, ...]
+    caches: tuple[Cache, ...]
+    kinds: tuple[CoreKind, ...]
+    cores: tuple[Core, ...]
+    distances: tuple[tuple[float, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_pus(self) -> int:
+        """Number of hardware threads."""
+        return sum(len(core.pus) for core in self.cores)
+
+    @property
+    def smt_ways(self) -> int:
+        """Hardware threads of the core that has most."""
+        return max(len(core.pus) for core in self.cores)
+
+    @property
+    def model(self) -> str:
+        """Name of the processor, "" where it is not told."""
+        return next((package.model for package in self.packages if package.model), "")
+
+    def n_caches(self, level: int) -> int:
+        """Return the number of data or unified caches of a level."""
+        return sum(cache.level == level for cache in self.caches)
+
+    def grouped(self, attribute: str) -> list[tuple[int, ...]]:
+        """Return the cores that share a "package", "domain", "l1", "l2" or "l3", in the order of their first core.
+
+        A core that has none is a group of its own, but for those without a package or domain, which share one.
+        """
+        groups: dict[object, list[int]] = {}
+        for index, core in enumerate(self.cores):
+            place = getattr(core, attribute)
+            alone = place < 0 and attribute in {"l1", "l2", "l3"}
+            groups.setdefault(("alone", index) if alone else place, []).append(index)
+        return [tuple(cores) for cores in groups.values()]
+
+    def told(self) -> str:
+        """Return one line: how many of everything, and which processor."""
+        parts = [
+            _counted(self.packages, "package"),
+            _counted(self.numa, "NUMA node"),
+            f"{self.n_caches(3)} L3, {self.n_caches(2)} L2",
+            _counted(self.cores, "core"),
+            f"{self.n_pus} hardware threads",
+        ]
+        kinds = Counter(self.kinds[core.kind].name for core in self.cores if core.kind >= 0)
+        mixed = (
+            ""
+            if len(kinds) < 2
+            else " (" + ", ".join(f"{n} {name or '?'}" for name, n in kinds.items()) + ")"
+        )
+        return f"{self.model or 'unnamed processor'}: {', '.join(parts)}{mixed}"
+
+
+def _counted(things: Sequence[object], name: str) -> str:
+    return f"{len(things)} {name}{'s' * (len(things) != 1)}"
