@@ -49,6 +49,9 @@ def read_elements(path: Path) -> Element:
         raise MachineError(f"{path}: larger than {MOST_B >> 20} MiB, so it is no file of lstopo; refused")
     if not data.strip():
         raise MachineError(f"{path}: the file is empty; write it again: lstopo FILE.xml")
+    if b"\0" in data:
+        # Expat would take the encoding from the file's first bytes, and the search below would see nothing.
+        raise MachineError(f"{path}: NUL bytes in it; expected XML in UTF-8, as lstopo FILE.xml writes it")
     if unknown := _ENTITY.search(data):
         line = data.count(b"\n", 0, unknown.start()) + 1
         raise MachineError(f"{path}: line {line}: {_shown(unknown[0])} is no character; entities are refused")
