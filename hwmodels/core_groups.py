@@ -111,24 +111,23 @@ class CoreGroups(Structure):
     def picture(self) -> Picture:
         """Return the groups as a block, each with its cores, its MPE and its memory controller."""
         across = columns_of(self.groups)
-        width, height = self.columns + 0.8, self.rows + 2.2
-        centres = [
-            (g % across * (width + 1) + width / 2, -(g // across) * (height + 1) - height / 2)
-            for g in range(self.groups)
-        ]
-        links = [(centres[g], centres[g + 1]) for g in range(self.groups - 1) if (g + 1) % across]
-        links += [(centres[g], centres[g + across]) for g in range(self.groups - across)]
-        boxes = [
-            box for g, (x, y) in enumerate(centres) for box in self._group(g, x - width / 2, y - height / 2)
-        ]
+        width, height = self.columns + 0.8, self.rows + 1.7
+        corners = [(g % across * (width + 1.4), -(g // across) * (height + 1.4)) for g in range(self.groups)]
+        links = []
+        for g, (x, y) in enumerate(corners):
+            if (g + 1) % across and g + 1 < self.groups:
+                links.append(((x + width, y + height / 2), (x + width + 1.4, y + height / 2)))
+            if g + across < self.groups:
+                links.append(((x + width / 2, y), (x + width / 2, y - 1.4)))
+        boxes = [box for g, (x, y) in enumerate(corners) for box in self._group(g, x, y)]
         return Picture(tuple(boxes), tuple(links))
 
     def _group(self, group: int, x: float, y: float) -> Iterator[Box]:
-        yield Box(x, y, self.columns + 0.8, self.rows + 2.2, "domain", f"core group {group}")
-        half = (self.columns + 0.2) / 2
-        yield Box(x + 0.3, y + 0.3, half - 0.1, 0.8, "control", "MPE")
-        yield Box(x + 0.4 + half, y + 0.3, half - 0.1, 0.8, "memory", "MC")
-        cores = Box(x + 0.3, y + 1.2, self.columns + 0.2, self.rows + 0.2, "tile")
+        yield Box(x, y, self.columns + 0.8, self.rows + 1.7, "domain", f"core group {group}")
+        half = self.columns / 2 - 0.1
+        yield Box(x + 0.4, y + 0.4, half, 0.8, "control", "MPE")
+        yield Box(x + 0.6 + half, y + 0.4, half, 0.8, "memory", "MC")
+        cores = Box(x + 0.4, y + 1.4, self.columns, self.rows, "tile")
         yield from filled(cores, group * self.cores_per_tile, self.cores_per_tile, self.columns)
 
     def facts(self) -> Mapping[str, str]:

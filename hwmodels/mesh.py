@@ -215,6 +215,8 @@ class Mesh(Structure):
         return Picture(tuple(self._boxes()), tuple(links))
 
     def _boxes(self) -> Iterator[Box]:
+        if self.cluster == "snc4":
+            yield from self._cluster_frames()
         tiles = {(r, c): tile for tile, (r, c) in enumerate(self.stops.enabled.tolist())}
         for r, row in enumerate(self.stops.rows):
             for c, letter in enumerate(row):
@@ -227,6 +229,15 @@ class Mesh(Structure):
                     yield Box(x, y, 0.84, 0.84, "disabled", "off")
                 else:
                     yield Box(x, y, 0.84, 0.84, *STOPS[letter])
+
+    def _cluster_frames(self) -> Iterator[Box]:
+        rows, columns = len(self.stops.rows), self.stops.width
+        positions = self.stops.positions()[:, 0]
+        above, left = int(positions.min() + positions.max()) // 2 + 1, -(-columns // 2)
+        for x, width in ((0, left), (left, columns - left)):
+            for y, height in ((rows - above, above), (0, rows - above)):
+                if width and height:
+                    yield Box(x + 0.02, y + 0.02, width - 0.04, height - 0.04, "domain")
 
     def facts(self) -> Mapping[str, str]:
         """Return what a reader wants to know of it."""

@@ -32,14 +32,12 @@ def columns_of(count: int) -> int:
     return ceil(sqrt(count))
 
 
-def filled(box: Box, first: int, count: int, columns: int | None = None, top: float = 0.0) -> Iterator[Box]:
-    """Yield the boxes of cores `first` to `first + count - 1`, row by row in `box`, below a margin `top`."""
+def filled(box: Box, first: int, count: int, columns: int | None = None) -> Iterator[Box]:
+    """Yield the boxes of cores `first` to `first + count - 1`, row by row in `box`."""
     columns = columns or columns_of(count)
-    rows = ceil(count / columns)
-    gap = 0.06 * min(box.width, box.height)
-    width, height = (box.width - gap) / columns, (box.height - gap - top) / rows
+    width, height = box.width / columns, box.height / ceil(count / columns)
+    gap = 0.08 * min(width, height)
     for k in range(count):
         row, column = divmod(k, columns)
-        x = box.x + gap + column * width
-        y = box.y + box.height - top - (row + 1) * height
-        yield Box(x, y, width - gap, height - gap, "core", str(first + k), first + k)
+        x, y = box.x + column * width, box.y + box.height - (row + 1) * height
+        yield Box(x + gap, y + gap, width - 2 * gap, height - 2 * gap, "core", str(first + k), first + k)

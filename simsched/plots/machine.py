@@ -1,0 +1,281 @@
+"""A machine's picture: its structure, with its cores coloured by any value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import SimschedError
+from simsched.plots.canvas import Size, plain, set_title, shown_axes, verbatim
+from simsched.plots.palette import GREY, OKABE_ITO, RGB
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure
+
+    from simsched.machine import Machine
+    from simsched.machine.structure import Box, Picture
+
+# Inches: what a core takes at most, and the largest picture.
+CORE_IN = 0.5
+LARGEST_IN: Size = (9.0, 7.5)
+# Points: text that would be smaller is left out.
+SMALLEST_PT, LARGEST_PT = 4.5, 9.0
+# More boxes than this are below a pixel wide with their outlines.
+MAX_OUTLINED = 4000
+# Height of the name above the box of a domain, over the box's shorter side.
+_HEADROOM = 0.1
+
+
+def _tint(colour: RGB, share: float) -> RGB:
+    """Return a colour mixed with white, of which it is `share`."""
+    r, g, b = (share * c + 1 - share for c in colour)
+    return r, g, b
+
+
+@dataclass(frozen=True)
+class Role:
+    """How boxes of a role look, and what the legend calls them; "" for nothing."""
+
+    title: str
+    face: RGB
+    hatch: str = ""
+
+
+#: In the order in which they are drawn, one above the other.
+ROLES: dict[str, Role] = {
+    "domain": Role("", (1.0, 1.0, 1.0)),
+    "cache": Role("shared cache", _tint(OKABE_ITO[2], 0.25)),
+    "tile": Role("tile", (0.93, 0.93, 0.93)),
+    "disabled": Role("disabled tile", (1.0, 1.0, 1.0), "////"),
+    "memory": Role("memory", _tint(OKABE_ITO[1], 0.5)),
+    "io": Role("I/O and other", _tint(OKABE_ITO[5], 0.4)),
+    "control": Role("management core", _tint(OKABE_ITO[6], 0.6)),
+    "core": Role("core", _tint(OKABE_ITO[4], 0.6)),
+}
+
+
+def draw(
+    machine: Machine,
+    ax: Axes | None = None,
+    values: npt.ArrayLike | None = None,
+    label: str | None = None,
+) -> Axes:
+    """Draw a machine: cores and tiles where they are, caches, memory and I/O around them.
+
+    Parameters
+    ----------
+    machine : Machine
+    ax : Axes, optional
+        Where to draw; a new figure when not given.
+    values : array_like, shape (n_cores,), optional
+        Colours the cores. Whole numbers are names, as of executors: up to 8 of them stand in the legend, with more the
+        colours only tell neighbours apart and the cores show their numbers; below 0 stands for none. Other numbers,
+        as busy seconds or distances, get a colour bar (for hops: `machine.hops(0).astype(float)`); NaN is grey.
+    label : str, optional
+        What the values are, with their unit.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    SimschedError
+        If the values are not one number a core.
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    picture = machine.structure.picture()
+    left, bottom, right, top = extent(picture)
+    given = None if values is None else _numbers(values, machine.n_cores)
+    ax = shown_axes(_figure_size(picture, given is not None)) if ax is None else ax
+    cores = _colours(given, machine.n_cores, label or "")
+    ax.set_aspect("equal", anchor="W")
+    ax.set_xlim(left - 0.1, right + 0.1)
+    ax.set_ylim(bottom - 0.1, top + 0.1)
+    ax.set_axis_off()
+    _draw_links(ax, picture)
+    _draw_boxes(ax, picture, cores.rgb)
+    _explain(ax, picture, cores)
+    # A letter of the title is about 1/12 inch wide.
+    longest = max(int(12 * ax.get_position(original=True).width / 0.9 * _figure(ax).get_figwidth()), 20)
+    set_title(ax, plain(f"{machine.spec}: {machine.title}", longest))
+    _write(ax, picture, cores)
+    return ax
+
+
+def _figure(ax: Axes) -> Figure:
+    """Return the whole figure, also of axes in a part of one."""
+    figure: Figure = ax.figure.canvas.figure
+    return figure
+
+
+def extent(picture: Picture) -> tuple[float, float, float, float]:
+    """Return left, bottom, right and top of a picture."""
+    ends = [(b.x, b.y) for b in picture.boxes] + [(b.x + b.width, b.y + b.height) for b in picture.boxes]
+    # The name of a domain stands above its box.
+    ends += [
+        (b.x, b.y + b.height + _HEADROOM * min(b.width, b.height))
+        for b in picture.boxes
+        if b.role == "domain"
+    ]
+    points = np.array(ends + [point for link in picture.links for point in link])
+    (left, bottom), (right, top) = points.min(0).tolist(), points.max(0).tolist()
+    return left, bottom, right, top
+
+
+@dataclass(frozen=True)
+class _Cores:
+    """Colours of the cores, their texts, and what explains them."""
+
+    rgb: npt.NDArray[np.float64]
+    texts: Sequence[str] | None = None
+    groups: Sequence[tuple[str, RGB]] = ()
+    bar: ScalarMappable | None = None
+    label: str = ""
+
+
+def _numbers(values: npt.ArrayLike, n_cores: int) -> npt.NDArray[np.generic]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise SimschedError("values is an array of something else than numbers; give one number a core")
+    if array.shape != (n_cores,):
+        raise SimschedError(f"values has shape {array.shape}; expected one number a core, ({n_cores},)")
+    return array
+
+
+def _colours(values: npt.NDArray[np.generic] | None, n_cores: int, label: str) -> _Cores:
+    if values is None:
+        return _Cores(np.tile(ROLES["core"].face, (n_cores, 1)))
+    if values.dtype.kind in "biu":
+        return _by_name(values.astype(np.int64), label)
+    return _by_size(values.astype(np.float64), label)
+
+
+def _by_name(values: npt.NDArray[np.int64], label: str) -> _Cores:
+    names, rank = np.unique(values[values >= 0], return_inverse=True)
+    rgb = np.tile(GREY, (len(values), 1))
+    rgb[values >= 0] = np.asarray(OKABE_ITO)[rank % len(OKABE_ITO)]
+    texts = [str(value) if value >= 0 else "" for value in values.tolist()]
+    groups = [
+        (f"{label} {name}".strip(), OKABE_ITO[i % len(OKABE_ITO)]) for i, name in enumerate(names.tolist())
+    ]
+    if len(names) > len(OKABE_ITO):
+        groups = [(f"{label or 'value'}: its number", GREY)]
+    elif (values < 0).any():
+        groups.append((f"no {label}".strip(), GREY))
+    return _Cores(rgb, texts, groups)
+
+
+def _by_size(values: npt.NDArray[np.float64], label: str) -> _Cores:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    known = np.isfinite(values)
+    low, high = (float(values[known].min()), float(values[known].max())) if known.any() else (0.0, 1.0)
+    bar = ScalarMappable(Normalize(low, high if high > low else low + 1), "viridis")
+    rgb = np.asarray(bar.to_rgba(np.where(known, values, low)), np.float64)[:, :3]
+    rgb[~known] = GREY
+    return _Cores(rgb, groups=() if known.all() else [("unknown", GREY)], bar=bar, label=label)
+
+
+def _figure_size(picture: Picture, explained: bool) -> Size:
+    left, bottom, right, top = extent(picture)
+    core = min((min(b.width, b.height) for b in picture.boxes if b.core >= 0), default=1.0)
+    scale = min(CORE_IN / core, LARGEST_IN[0] / (right - left), LARGEST_IN[1] / (top - bottom))
+    # Room for the title, the legend below and the colour bar at the right.
+    return max(scale * (right - left) + 0.4 + 0.9 * explained, 4.5), max(scale * (top - bottom) + 1.0, 2.0)
+
+
+def _draw_links(ax: Axes, picture: Picture) -> None:
+    from matplotlib.collections import LineCollection
+
+    ax.add_collection(LineCollection(picture.links, colors="0.45", linewidths=1.2, zorder=1.5), autolim=False)
+
+
+def _draw_boxes(ax: Axes, picture: Picture, core_rgb: npt.NDArray[np.float64]) -> None:
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Rectangle
+
+    width = 0.6 if len(picture.boxes) <= MAX_OUTLINED else 0.0
+    for order, (name, role) in enumerate(ROLES.items(), 1):
+        boxes = [box for box in picture.boxes if box.role == name]
+        faces = [core_rgb[box.core] if box.core >= 0 else role.face for box in boxes]
+        rectangles = [Rectangle((box.x, box.y), box.width, box.height) for box in boxes]
+        collection = PatchCollection(
+            rectangles, facecolors=faces, edgecolors="0.35", linewidths=width, zorder=order
+        )
+        if role.hatch:
+            collection.set_hatch(role.hatch)
+            collection.set_edgecolor("0.7")
+        ax.add_collection(collection, autolim=False)
+
+
+def _explain(ax: Axes, picture: Picture, cores: _Cores) -> None:
+    from matplotlib.patches import Patch
+
+    there = {box.role for box in picture.boxes}
+    if cores.bar is not None or cores.groups:
+        there.discard("core")
+    roles = [role for name, role in ROLES.items() if name in there and role.title]
+    handles: list[Artist] = [Patch(facecolor=rgb, edgecolor="0.35") for _, rgb in cores.groups]
+    handles += [Patch(facecolor=role.face, edgecolor="0.5", hatch=role.hatch) for role in roles]
+    titles = [name for name, _ in cores.groups] + [role.title for role in roles]
+    if handles:
+        columns = min(len(handles), max(int(_figure(ax).get_figwidth() / 1.5), 1))
+        legend = ax.legend(
+            handles, titles, ncols=columns, fontsize="small", frameon=False,
+            loc="upper center", bbox_to_anchor=(0.5, 0.0),
+        )  # fmt: skip
+        verbatim(*legend.get_texts())
+    if cores.bar is not None:
+        bar = ax.figure.colorbar(cores.bar, ax=ax, shrink=0.85, pad=0.02, aspect=30)
+        verbatim(bar.ax.yaxis.label)
+        bar.set_label(plain(cores.label))
+
+
+def _write(ax: Axes, picture: Picture, cores: _Cores) -> None:
+    """Write the boxes' labels as large as they fit, which is known only once all else has its place."""
+    _figure(ax).draw_without_rendering()
+    (x0, _), (x1, _) = ax.transData.transform([(0.0, 0.0), (1.0, 0.0)])
+    per_unit_pt = abs(x1 - x0) * 72 / _figure(ax).dpi
+    texts = [_text(box, cores) for box in picture.boxes]
+    fitting = [_fitting_pt(box, text) * per_unit_pt for box, text in zip(picture.boxes, texts, strict=True)]
+    # Cores show all their numbers in one size, or none.
+    common = min((pt for box, pt in zip(picture.boxes, fitting, strict=True) if box.core >= 0), default=0.0)
+    for box, text, pt in zip(picture.boxes, texts, fitting, strict=True):
+        size = min(common if box.core >= 0 else pt, LARGEST_PT)
+        if not text or size < SMALLEST_PT:
+            continue
+        inside = box.role != "domain"
+        x, y = (box.x + box.width / 2, box.y + box.height / 2) if inside else (box.x, box.y + box.height)
+        written = ax.text(
+            x, y, plain(text), fontsize=size, zorder=len(ROLES) + 1, in_layout=False,
+            color=_readable(cores.rgb[box.core]) if box.core >= 0 else "black",
+            ha="center" if inside else "left", va="center_baseline" if inside else "bottom",
+            bbox=None if inside else {"facecolor": "white", "edgecolor": "none", "pad": 1.0},
+        )  # fmt: skip
+        verbatim(written)
+
+
+def _text(box: Box, cores: _Cores) -> str:
+    return cores.texts[box.core] if cores.texts is not None and box.core >= 0 else box.label
+
+
+def _fitting_pt(box: Box, text: str) -> float:
+    """Return the font size with which a text fits its box where a unit is a point: a letter is 0.64 of it wide."""
+    height = _HEADROOM * min(box.width, box.height) if box.role == "domain" else box.height
+    return min(0.62 * height, 0.9 * box.width / (0.64 * max(len(text), 2)))
+
+
+def _readable(rgb: npt.NDArray[np.float64]) -> str:
+    """Return black or white, whichever stands out more from a colour (relative luminance of Rec. 709)."""
+    return "black" if float(rgb @ (0.2126, 0.7152, 0.0722)) > 0.45 else "white"
