@@ -53,7 +53,7 @@ class CoRun(Policy):
 
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy with every task's candidate widths."""
-        widest = problem.machine.n_cores
+        widest = problem.machine.n_threads
         most = widest
         if problem.layout is not None:
             if max(problem.layout.executors, problem.layout.width) > widest:

@@ -36,6 +36,7 @@ class Fifo(RankPolicy):
     order: str = "fifo"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.order not in ORDERS:
             raise SpecError(f"fifo[order={self.order}]: expected one of {', '.join(ORDERS)}")
 

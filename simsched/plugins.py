@@ -1,4 +1,4 @@
-"""What is registered through entry points: machines, policies, formats, ours and other people's alike."""
+"""What is registered through entry points: machines, policies, formats and so on, ours and other people's."""
 
 from __future__ import annotations
 
@@ -8,9 +8,19 @@ from typing import Any, Literal
 
 from simsched.errors import SpecError
 
-Group = Literal["machines", "policies", "formats", "writers"]
+Group = Literal[
+    "machines", "structures", "machine_tables", "machine_readers", "policies", "formats", "writers"
+]
 
-_SINGULAR = {"machines": "machine", "policies": "policy", "formats": "format", "writers": "writer"}
+_SINGULAR = {
+    "machines": "machine",
+    "structures": "structure",
+    "machine_tables": "table of machine files",
+    "machine_readers": "reader of machines",
+    "policies": "policy",
+    "formats": "format",
+    "writers": "writer",
+}
 
 
 @cache

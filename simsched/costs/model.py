@@ -71,9 +71,7 @@ class CostModel:
             terms=terms,
             bytes_B=graph.bytes_B,
             estimated=estimated if estimated.any() else None,
-            n_cores=machine.n_cores,
-            core_bandwidth_Bps=machine.core_bandwidth_Bps,
-            bandwidth_Bps=machine.bandwidth_Bps,
+            reach_Bps=machine.reach_Bps,
             notes=(*notes, _families(graph, curves)),
         )
 
@@ -83,8 +81,8 @@ def _terms(curves: Sequence[Curve], runtime: RuntimeProfile) -> Terms:
     return Terms(
         serial_share=serial,
         thread_overhead=np.array([curve.thread_overhead for curve in curves]),
-        fork_join_s=np.where(serial < 1, runtime.fork_join_s, 0.0),
-        fork_join_per_thread_s=np.where(serial < 1, runtime.fork_join_per_thread_s, 0.0),
+        fork_join_s=np.where(serial < 1, runtime.region_s, 0.0),
+        fork_join_per_thread_s=np.where(serial < 1, runtime.region_per_thread_s, 0.0),
     )
 
 

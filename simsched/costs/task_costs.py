@@ -58,10 +58,8 @@ class TaskCosts:
         Bytes that each task moves; NaN where unknown.
     estimated : bool array, shape (n,), or None
         Tasks whose seconds come from the roofline; None for none.
-    n_cores : int
-        Cores of the machine: the widest team.
-    core_bandwidth_Bps, bandwidth_Bps : float
-        Bytes a second that one core alone and all together move.
+    reach_Bps : float64 array, shape (widest + 1,)
+        Bytes a second that a team of each width reaches, up to the widest team of the machine.
     notes : tuple of str
         Where the seconds came from.
     """
@@ -71,27 +69,38 @@ class TaskCosts:
     terms: Terms
     bytes_B: Seconds
     estimated: npt.NDArray[np.bool_] | None
-    n_cores: int
-    core_bandwidth_Bps: float
-    bandwidth_Bps: float
+    reach_Bps: Seconds
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.one_core_s.setflags(write=False)
+
+    @property
+    def widest(self) -> int:
+        """Most threads of a team: the hardware threads in use."""
+        return len(self.reach_Bps) - 1
+
+    def reached_Bps(self, width: Width) -> Seconds:
+        """Return the bytes a second that a team reaches; threads beyond the machine's reach no more."""
+        return np.asarray(self.reach_Bps[np.minimum(width, self.widest)])
 
     def seconds(self, width: Width) -> Seconds:
         """Return the seconds of every task on `width` cores, one for all or one a task; shape (n,)."""
         t1 = self.one_core_s
         if isinstance(width, int) and width == 1:
             return t1
-        terms, labels = self.terms, self.labels
+        team = self._curve(width)
+        if self.estimated is not None:
+            team = np.where(self.estimated, np.fmax(team, self.bytes_B / self.reached_Bps(width)), team)
+        return np.where(np.equal(width, 1), t1, np.minimum(t1, team))
+
+    def _curve(self, width: Width) -> Seconds:
+        """Return what the cost curves say for teams of more than one thread."""
+        t1, terms, labels = self.one_core_s, self.terms, self.labels
         s = terms.serial_share[labels]
         team = s * t1 + (1 - s) * t1 / width
         team += terms.thread_overhead[labels] * np.sqrt(REFERENCE_S * t1) * (width - np.int64(1))
-        team = team + terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * width
-        if self.estimated is not None:
-            team = np.where(self.estimated, np.fmax(team, self.bytes_B / self.bandwidth_Bps), team)
-        return np.where(np.equal(width, 1), t1, np.minimum(t1, team))
+        return np.asarray(team + terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * width)
 
     def seconds_of(self, task: int, width: int) -> float:
         """Return the seconds of one task on `width` cores; the same bits as `seconds`."""
@@ -103,7 +112,7 @@ class TaskCosts:
         team += float(terms.thread_overhead[label]) * sqrt(REFERENCE_S * t1) * (width - 1)
         team = team + float(terms.fork_join_s[label]) + float(terms.fork_join_per_thread_s[label]) * width
         if self.estimated is not None and self.estimated[task]:
-            team = float(np.fmax(team, self.bytes_B[task] / self.bandwidth_Bps))
+            team = float(np.fmax(team, self.bytes_B[task] / self.reached_Bps(width)))
         return min(t1, team)
 
     def part(self, tasks: slice) -> TaskCosts:
@@ -118,7 +127,7 @@ class TaskCosts:
 
     def fastest_widths(self) -> npt.NDArray[np.int64]:
         """Return a width on which each task is fastest, shape (n,)."""
-        most = self.n_cores
+        most = self.widest
         terms, labels, t1 = self.terms, self.labels, self.one_core_s
         slope = (
             terms.thread_overhead[labels] * np.sqrt(REFERENCE_S * t1) + terms.fork_join_per_thread_s[labels]
@@ -128,15 +137,31 @@ class TaskCosts:
         # The curve is convex beyond one core, so the best whole width is next to its minimum.
         low = np.clip(np.nan_to_num(np.floor(best), nan=1.0, posinf=most), 1, most).astype(np.int64)
         widths, seconds = np.ones(len(low), np.int64), t1
-        for candidate in (low, np.minimum(low + 1, most)):
+        candidates = [low, np.minimum(low + 1, most)]
+        if self.estimated is not None:
+            candidates += self._crossings(low)
+        for candidate in candidates:
             faster = self.seconds(candidate) < seconds
             widths = np.where(faster, candidate, widths)
             seconds = np.where(faster, self.seconds(candidate), seconds)
         return widths
 
+    def _crossings(self, low: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+        """Return the widths around which the memory ceases to bind, at or beyond `low`."""
+        high = np.full(len(low), self.widest)
+        for _ in range(self.widest.bit_length()):
+            middle = (low + high) // 2
+            with np.errstate(invalid="ignore"):
+                binds = self.bytes_B / self.reached_Bps(middle) > self._curve(middle)
+            low, high = (
+                np.where(binds, np.minimum(middle + 1, self.widest), low),
+                np.where(binds, high, middle),
+            )
+        return [high, np.maximum(high - 1, 1)]
+
     def memory_of(self, task: int, width: int) -> tuple[float, int]:
         """Return memory share and demand of one task on `width` cores; the same bits as `memory`."""
-        reachable_Bps = min(width * self.core_bandwidth_Bps, self.bandwidth_Bps)
+        reachable_Bps = float(self.reached_Bps(width))
         seconds, bytes_B = self.seconds_of(task, width), float(np.nan_to_num(self.bytes_B[task]))
         demand_Bps = min(bytes_B / seconds, reachable_Bps) if seconds > 0 else 0.0
         return demand_Bps / reachable_Bps, int(demand_Bps)
@@ -150,9 +175,28 @@ class TaskCosts:
             The share of its seconds in which the memory limits it, in [0, 1]: its bytes at the bandwidth of its cores
             over its seconds; and its demand, in bytes a second. Zero where its bytes are unknown.
         """
-        reachable_Bps = np.minimum(np.asarray(width) * self.core_bandwidth_Bps, self.bandwidth_Bps)
+        reachable_Bps = self.reached_Bps(width)
         seconds, bytes_B = self.seconds(width), np.nan_to_num(self.bytes_B)
         demand_Bps = np.zeros(len(seconds))
         np.divide(bytes_B, seconds, out=demand_Bps, where=seconds > 0)
         demand_Bps = np.minimum(demand_Bps, reachable_Bps)
         return demand_Bps / reachable_Bps, demand_Bps.astype(np.int64)
+
+    def overhead_of(self, task: int, width: int) -> float:
+        """Return the overhead share of one task on `width` cores; the same bits as `overhead`."""
+        t1, label = float(self.one_core_s[task]), int(self.labels[task])
+        seconds = self.seconds_of(task, width)
+        added = float(self.terms.thread_overhead[label]) * sqrt(REFERENCE_S * t1) * (width - 1)
+        return added / seconds if seconds < t1 else 0.0
+
+    def overhead(self, width: Width) -> Seconds:
+        """Return the share of each task's seconds on `width` cores that its threads' overhead makes up, shape (n,).
+
+        It is A (w - 1) / c(w) in the terms of `simsched.costs.curves`: the time in which a team's threads wait for each
+        other's data on the interconnect. Zero for tasks that run on one thread of their team.
+        """
+        t1, seconds = self.one_core_s, self.seconds(width)
+        added = self.terms.thread_overhead[self.labels] * np.sqrt(REFERENCE_S * t1) * (width - np.int64(1))
+        share = np.zeros(len(seconds))
+        np.divide(added, seconds, out=share, where=seconds < t1)
+        return share

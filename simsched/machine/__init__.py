@@ -4,10 +4,25 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from simsched.machine.load import machine, read_machine
-from simsched.machine.machine import Fact, Machine, RuntimeProfile
+from simsched.machine.effects import Effects
+from simsched.machine.load import MachineReader, machine
+from simsched.machine.machine import Fact, Machine
+from simsched.machine.memory import Memory
+from simsched.machine.runtime import RuntimeProfile
+from simsched.machine.structure import Box, Picture, Structure
 
-__all__ = ["Fact", "Machine", "RuntimeProfile", "machine", "read_machine"]
+__all__ = [
+    "Box",
+    "Effects",
+    "Fact",
+    "Machine",
+    "MachineReader",
+    "Memory",
+    "Picture",
+    "RuntimeProfile",
+    "Structure",
+    "machine",
+]
 
 
 class _Room(ModuleType):

@@ -4,19 +4,38 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import replace
-from functools import cache
+from collections.abc import Mapping
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from simsched.errors import MachineError, SpecError
-from simsched.machine.machine import Fact, Machine, RuntimeProfile
-from simsched.plugins import named
-from simsched.spec import parse
+from simsched.machine.build import built
+from simsched.machine.machine import Machine
+from simsched.plugins import named, registered
+from simsched.spec import Spec, parse
 
-if TYPE_CHECKING:
-    from simsched.machine.schema import MachineFile
+
+class MachineReader(Protocol):
+    """Reads files that describe a machine in a format of their own; registered as `simsched.machine_readers`.
+
+    Attributes
+    ----------
+    suffixes : tuple of str
+        How the names of its files end, as `.xml`.
+    """
+
+    suffixes: tuple[str, ...]
+
+    def read(self, path: Path, like: str | None) -> Mapping[str, Any]:
+        """Return the content of a machine file; what the format does not know comes from the machine `like`.
+
+        Raises
+        ------
+        MachineError
+            If the file is malformed, or something is missing; the message names all of it and what to write.
+        """
+        ...
 
 
 def machine(source: str | Path | Machine) -> Machine:
@@ -25,8 +44,9 @@ def machine(source: str | Path | Machine) -> Machine:
     Parameters
     ----------
     source : str, Path or Machine
-        A name (`knl-7250`) or the path of a TOML file, each also with variations (`knl-7250[cores=128]`,
-        `mine.toml[cores=128]`). A machine is returned as it is.
+        A name (`knl-7250`, `host`) or the path of a TOML or hwloc XML file, each also with variations
+        (`knl-7250[cores=128]`, `mine.toml[memory=cache]`, `lstopo.xml[like=xeon-8160x2]`); see
+        `simsched.machine.variations`. A machine is returned as it is.
 
     Raises
     ------
@@ -45,91 +65,56 @@ def machine(source: str | Path | Machine) -> Machine:
     if not isinstance(source, (str, Path)):
         raise SpecError(f"{source!r} is not a machine; give a name, the path of a TOML file or a Machine")
     text = str(source)
-    if match := _FILE.fullmatch(text):
-        path, variations = match.groups()
-        base, params = replace(read_machine(Path(path)), spec=path), parse(f"x{variations or ''}").params
-    else:
+    readers = _readers()
+    endings = "|".join(re.escape(suffix) for suffix in (".toml", *readers))
+    match = re.fullmatch(rf"(.*(?:{endings}))(\[[^\[\]]*\])?", text, re.DOTALL)
+    if match is None:
         spec = parse(text)
-        base, params = _built_in(spec.name), spec.params
-    return base.varied(params) if params else base
+        return _from(named("machines", spec.name)(), spec)
+    path, variations = match.groups()
+    params = dict(parse(f"x{variations or ''}").params)
+    reader = next((r for suffix, r in readers.items() if path.endswith(suffix)), None)
+    if reader is None:
+        return _from(Path(path), Spec(path, params))
+    return built(reader.read(Path(path), _like(params)), Spec(path, params), path)
 
 
-_FILE = re.compile(r"(.*\.toml)(\[[^\[\]]*\])?", re.DOTALL)
+def _readers() -> dict[str, MachineReader]:
+    """Return the readers of further formats by suffix, the longest suffix first."""
+    readers = [named("machine_readers", name) for name in registered("machine_readers")]
+    found = {suffix: reader for reader in readers for suffix in reader.suffixes}
+    return dict(sorted(found.items(), key=lambda item: -len(item[0])))
 
 
-@cache
-def _built_in(name: str) -> Machine:
-    return read_machine(named("machines", name)())
+def _like(params: Mapping[str, Any]) -> str | None:
+    like = params.get("like")
+    return None if like is None else str(like)
 
 
-def read_machine(path: Path | Traversable) -> Machine:
+def _from(source: Path | Traversable | Any, spec: Spec) -> Machine:
+    """Return the machine of a file, or of a function of `like` that returns a file's content, as `host` is."""
+    if callable(source):
+        return built(source(_like(spec.params)), spec)
+    if "like" in spec.params:
+        raise MachineError(
+            f"{spec}: a machine file states all its numbers; like=... is for formats that do not"
+        )
+    return built(read_content(source), spec, "" if not isinstance(source, Path) else str(source))
+
+
+def read_content(path: Path | Traversable) -> dict[str, Any]:
     """Read a machine file.
 
     Raises
     ------
     MachineError
-        If the file cannot be read, is not TOML, or breaks the schema; every mistake is listed with its key and value.
+        If the file cannot be read or is not TOML.
     """
-    from pydantic import ValidationError
-
-    from simsched.machine.schema import MachineFile
-
     try:
-        content = tomllib.loads(path.read_text("utf-8-sig"))
+        return tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as error:
         raise MachineError(f"{path}: {error.strerror or error}") from None
     except RecursionError:
         raise MachineError(f"{path}: values nested too deep for a machine file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise MachineError(f"{path}: not a TOML file: {error}") from None
-    try:
-        parsed = MachineFile.model_validate(content)
-    except ValidationError as error:
-        raise MachineError(f"{path}: {_mistakes(error)}") from None
-    return _machine(parsed, str(path))
-
-
-def _mistakes(error: object) -> str:
-    from pydantic import ValidationError
-
-    assert isinstance(error, ValidationError)  # noqa: S101 - narrows the type; pydantic stays unimported until needed
-    lines = []
-    for mistake in error.errors():
-        key = ".".join(map(str, mistake["loc"]))
-        shown = "" if mistake["type"] == "missing" else f" (got {mistake['input']!r})"
-        lines.append(f"{key}: {mistake['msg'].removeprefix('Value error, ')}{shown}")
-    return f"{len(lines)} mistake{'s' * (len(lines) > 1)}: " + "; ".join(lines)
-
-
-def _machine(file: MachineFile, path: str) -> Machine:
-    from simsched.machine.schema import Quantity, si
-
-    cores, runtime = file.cores, file.runtime
-    count, per_tile = int(si(cores.count)), int(si(cores.per_tile))
-    if count % per_tile:
-        raise MachineError(f"{path}: cores.count: {count} cores are not whole tiles of {per_tile}")
-    facts = tuple(
-        Fact(f"{table}.{key}", q.value, q.unit, q.source, q.confidence)
-        for table in ("cores", "memory", "caches", "runtime")
-        for key, q in getattr(file, table)
-        if isinstance(q, Quantity)
-    )
-    return Machine(
-        spec=file.name,
-        title=file.title,
-        n_cores=count,
-        cores_per_tile=per_tile,
-        smt_ways=int(si(cores.smt_ways)),
-        core_flops=si(cores.clock) * si(cores.flop_per_cycle) * si(cores.sustained),
-        core_bandwidth_Bps=si(cores.bandwidth),
-        bandwidth_Bps=si(file.memory.bandwidth),
-        runtime=RuntimeProfile(
-            dispatch_s=si(runtime.dispatch),
-            pop_s=si(runtime.pop),
-            pop_per_poller_s=si(runtime.pop_per_poller),
-            fork_join_s=si(runtime.fork_join),
-            fork_join_per_thread_s=si(runtime.fork_join_per_thread),
-            resize_s=si(runtime.resize),
-        ),
-        facts=facts,
-    )

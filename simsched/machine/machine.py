@@ -1,70 +1,45 @@
-"""`Machine`: cores, tiles, memory and the software's own costs on them."""
+"""`Machine`: cores and what they share, memory, and the software's own costs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import MachineError
 from simsched.html import card
-from simsched.spec import Scalar, Spec, parse
+from simsched.machine.effects import Effects
+from simsched.machine.memory import Memory
+from simsched.machine.runtime import RuntimeProfile
+from simsched.machine.structure import Structure
+from simsched.spec import Scalar
 
 if TYPE_CHECKING:
     import pandas as pd
-
+    from matplotlib.axes import Axes
 
 #: Demands are added as whole bytes a second, in 64 bits.
 MOST_DEMAND_BPS = 2.0**62
 
 
 @dataclass(frozen=True)
-class RuntimeProfile:
-    """The software's own costs (docs/semantics.md, rule 3 and 4).
-
-    Parameters
-    ----------
-    dispatch_s : float
-        Seconds that a central scheduler spends on each start; starts are served one after another.
-    pop_s, pop_per_poller_s : float
-        Seconds to take a task from a shared queue, and what every other idle executor that polls adds to it.
-    fork_join_s, fork_join_per_thread_s : float
-        Seconds to fork and join a team of more than one thread, and what each thread adds.
-    resize_s : float
-        Seconds that a team pays when its cores last ran in a team of another size.
-    """
-
-    dispatch_s: float = 0.0
-    pop_s: float = 0.0
-    pop_per_poller_s: float = 0.0
-    fork_join_s: float = 0.0
-    fork_join_per_thread_s: float = 0.0
-    resize_s: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not (value >= 0 and np.isfinite(value)):
-                raise MachineError(
-                    f"runtime cost {name} is {value}; it must be zero or more seconds, and finite"
-                )
-
-
-@dataclass(frozen=True)
 class Fact:
-    """One number of a machine file: its place, value, unit, source and confidence."""
+    """One number of a machine file (or several of one unit): its place, value, unit, source and confidence."""
 
     key: str
-    value: float
+    value: float | tuple[float, ...]
     unit: str
     source: str
     confidence: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Machine:
-    """A manycore machine.
+    """A manycore machine; made by `simsched.machine`, and equal to another of the same spec and file.
 
     Parameters
     ----------
@@ -72,49 +47,134 @@ class Machine:
         The string that makes it again: `knl-7250[cores=128]`, `mine.toml`.
     title : str
         Name for people.
-    n_cores : int
-        Cores.
-    cores_per_tile : int
-        Cores that share an L2; 1 where there are no tiles.
+    content : mapping
+        The machine file that it was made from.
+    structure : Structure
+        Where its cores are, and what they share.
+    memory : Memory
+        What its memory delivers, in the mode in use.
     smt_ways : int
-        Hardware threads a core.
+        Hardware threads a core has.
+    smt : int
+        Hardware threads a core that are in use.
+    compute_throughput, memory_throughput : tuple of float
+        What a core with 1, 2, ... `smt_ways` threads does over what it does with one: in code bound by computing, and
+        by waiting for memory.
     core_flops : float
         FP32 operations a second that one core sustains in a matrix product.
-    core_bandwidth_Bps : float
-        Bytes a second that one core alone moves to and from memory.
-    bandwidth_Bps : float
-        Bytes a second that all cores together move.
+    peak_flops : float
+        FP32 operations a second that one core can issue.
+    l1d_B, l2_B, l3_B : float or None
+        Bytes of the caches of a core, a tile and a memory domain, where it has them.
+    l2_bandwidth_Bps : float or None
+        Bytes a second that the L2 of a tile delivers to its cores together.
+    tile_slowdown : float
+        Factor on the memory-bound part of a team all of whose tiles also run another team.
     runtime : RuntimeProfile
         The software's own costs.
-    share_bandwidth : bool
-        Whether running tasks slow each other down when they ask for more than `bandwidth_Bps` together.
+    effects : Effects
+        Which ways of running tasks to slow each other down a replay accounts for.
+    tables : mapping of str to object
+        Further tables of the file, as those who registered them made them.
     facts : tuple of Fact
         Every number as its file states it.
     """
 
     spec: str
     title: str
-    n_cores: int
-    cores_per_tile: int
+    content: Mapping[str, Any] = field(repr=False)
+    structure: Structure
+    memory: Memory
     smt_ways: int
+    smt: int
+    compute_throughput: tuple[float, ...]
+    memory_throughput: tuple[float, ...]
     core_flops: float
-    core_bandwidth_Bps: float
-    bandwidth_Bps: float
-    runtime: RuntimeProfile = RuntimeProfile()
-    share_bandwidth: bool = False
+    peak_flops: float
+    l1d_B: float | None
+    l2_B: float | None
+    l3_B: float | None
+    l2_bandwidth_Bps: float | None
+    tile_slowdown: float
+    runtime: RuntimeProfile
+    effects: Effects
+    tables: Mapping[str, Any] = field(default_factory=dict, repr=False)
     facts: tuple[Fact, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        if self.share_bandwidth and self.n_cores * self.bandwidth_Bps >= MOST_DEMAND_BPS:
+        most = self.n_threads * self.bandwidth_Bps
+        if self.effects.share_bandwidth and most >= MOST_DEMAND_BPS:
             raise MachineError(
-                f"{self.spec}: {self.n_cores} cores that share {self.bandwidth_Bps:g} B/s can ask for more together "
+                f"{self.spec}: {self.n_threads} cores that share {self.bandwidth_Bps:g} B/s can ask for more together "
                 f"than can be counted exactly, {MOST_DEMAND_BPS:g} B/s"
             )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Machine):
+            return NotImplemented
+        return self.spec == other.spec and self.content == other.content
+
+    def __hash__(self) -> int:
+        return hash(self.spec)
+
+    @property
+    def n_cores(self) -> int:
+        """Number of cores."""
+        return self.structure.n_cores
+
+    @property
+    def n_threads(self) -> int:
+        """Number of hardware threads in use: thread `way * n_cores + core` is a way of that core."""
+        return self.n_cores * self.smt
+
+    @property
+    def cores_per_tile(self) -> int:
+        """Cores that share an L2; 1 where there are no tiles."""
+        return self.structure.cores_per_tile
 
     @property
     def n_tiles(self) -> int:
         """Number of tiles."""
         return self.n_cores // self.cores_per_tile
+
+    @property
+    def n_domains(self) -> int:
+        """Number of memory domains."""
+        return self.structure.n_domains
+
+    @property
+    def core_bandwidth_Bps(self) -> float:
+        """Bytes a second that one core alone moves to and from memory."""
+        return self.memory.core_bandwidth_Bps
+
+    @property
+    def bandwidth_Bps(self) -> float:
+        """Bytes a second that all cores together move."""
+        return self.memory.bandwidth_Bps
+
+    @cached_property
+    def reach_Bps(self) -> npt.NDArray[np.float64]:
+        """Bytes a second that 0, 1, ... `n_threads` threads reach, one a core first; shape (n_threads + 1,)."""
+        threads = np.arange(self.n_threads + 1)
+        ways, more = divmod(threads, self.n_cores)
+        throughput = np.array([0.0, *self.memory_throughput, self.memory_throughput[-1]])
+        cores = (self.n_cores - more) * throughput[ways] + more * throughput[ways + 1]
+        reach = self.memory.reachable_Bps(cores)
+        reach.setflags(write=False)
+        return reach
+
+    def hops(self, core: int) -> npt.NDArray[np.int64]:
+        """Return the steps on the interconnect from a core to every core, shape (n_cores,)."""
+        return self.structure.hops(self._checked_core(core))
+
+    def transfer_s(self, core: int) -> npt.NDArray[np.float64]:
+        """Return the seconds of a cache line from a core to every core, shape (n_cores,)."""
+        return self.structure.transfer_s(self._checked_core(core))
+
+    def _checked_core(self, core: int) -> int:
+        if not 0 <= core < self.n_cores:
+            raise MachineError(f"core {core} does not exist: {self} has {self.n_cores}")
+        return core
 
     def varied(self, params: Mapping[str, Scalar]) -> Machine:
         """Return this machine with other numbers.
@@ -122,54 +182,40 @@ class Machine:
         Parameters
         ----------
         params : mapping
-            `cores`: number of cores, in whole tiles; the memory stays as it is. `bandwidth_Bps`: memory bandwidth
-            of the chip. `share_bandwidth`: whether running tasks share it.
+            As between the brackets of a spec; see `simsched.machine.variations`.
 
         Raises
         ------
         MachineError
             On an unknown parameter or an impossible value.
         """
-        changes: dict[str, Scalar] = {}
-        for key, value in params.items():
-            if key == "cores":
-                changes["n_cores"] = self._checked_cores(value)
-            elif key == "bandwidth_Bps":
-                if isinstance(value, (bool, str)) or not (0 < value < float("inf")):
-                    raise MachineError(
-                        f"{self.spec}[bandwidth_Bps={value}]: expected bytes a second, above 0"
-                    )
-                changes["bandwidth_Bps"] = float(value)
-            elif key == "share_bandwidth":
-                if not isinstance(value, bool):
-                    raise MachineError(f"{self.spec}[share_bandwidth={value}]: expected true or false")
-                changes["share_bandwidth"] = value
-            else:
-                raise MachineError(
-                    f"{self.spec} has no parameter {key!r}; it has cores, bandwidth_Bps and share_bandwidth"
-                )
-        name, _, varied = self.spec.partition("[")
-        before = parse(f"x[{varied}").params if varied else {}
-        return replace(self, spec=str(Spec(name, {**before, **params})), **changes)  # type: ignore[arg-type] # checked by key
+        from simsched.machine.build import varied
 
-    def _checked_cores(self, value: Scalar) -> int:
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= 2**20:
-            raise MachineError(
-                f"{self.spec}[cores={value}]: expected a whole number of cores from 1 to {2**20}"
-            )
-        if value % self.cores_per_tile:
-            near = max(value // self.cores_per_tile, 1) * self.cores_per_tile
-            raise MachineError(
-                f"{self.spec}[cores={value}]: a tile has {self.cores_per_tile} cores and tiles stay whole; "
-                f"try {near} or {near + self.cores_per_tile}"
-            )
-        return int(value)
+        return varied(self, params)
 
     def describe(self) -> pd.DataFrame:
         """Return every number of the machine's file: key, value, unit, source, confidence."""
         import pandas as pd
 
         return pd.DataFrame([vars(fact) for fact in self.facts])
+
+    def draw(
+        self, ax: Axes | None = None, values: npt.ArrayLike | None = None, label: str | None = None
+    ) -> Axes:
+        """Draw the machine.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where; a new figure when not given.
+        values : array_like, shape (n_cores,), optional
+            Colours the cores: busy seconds, executors, distances.
+        label : str, optional
+            What the values are, with their unit.
+        """
+        from simsched.plots.machine import draw
+
+        return draw(self, ax=ax, values=values, label=label)
 
     def __str__(self) -> str:
         return self.spec
@@ -178,9 +224,11 @@ class Machine:
         facts = {
             "cores": self.n_cores,
             "tiles": self.n_tiles,
-            "SMT ways": self.smt_ways,
+            "memory domains": self.n_domains,
+            "SMT ways": f"{self.smt} of {self.smt_ways}",
             "one core, sustained": f"{self.core_flops / 1e9:.1f} GFLOP/s",
             "one core, memory": f"{self.core_bandwidth_Bps / 1e9:.1f} GB/s",
-            "memory": f"{self.bandwidth_Bps / 1e9:.1f} GB/s",
+            self.memory.name: f"{self.bandwidth_Bps / 1e9:.1f} GB/s",
+            **self.structure.facts(),
         }
         return card(f"{self.spec}: {self.title}", facts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -46,20 +45,20 @@ class Memory:
     remote_latency_s: float = 0.0
     link_bandwidth_Bps: float = inf
 
-    @overload
-    def reachable_Bps(self, cores: int) -> float: ...
-    @overload
-    def reachable_Bps(self, cores: npt.NDArray[np.integer]) -> npt.NDArray[np.float64]: ...
-    def reachable_Bps(self, cores: int | npt.NDArray[np.integer]) -> float | npt.NDArray[np.float64]:
-        """Return the bytes a second that some cores reach together, one number or an array of any shape."""
+    def reachable_Bps(self, cores: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Return the bytes a second that some cores reach together, shape of `cores`.
+
+        Parameters
+        ----------
+        cores : array_like of float
+            Numbers of cores; with several threads a core, as many cores of one thread as do the same.
+        """
         linear, most = np.asarray(cores, np.float64) * self.core_bandwidth_Bps, self.bandwidth_Bps
         if self.sharpness == inf:
-            reached = np.minimum(linear, most)
-        else:
-            # The larger of the two is taken out, so that no power overflows.
-            low, high = np.minimum(linear, most), np.maximum(linear, most)
-            reached = low * (1 + (low / high) ** self.sharpness) ** (-1 / self.sharpness)
-        return float(reached) if reached.ndim == 0 else reached
+            return np.minimum(linear, most)
+        # The larger of the two is taken out, so that no power overflows.
+        low, high = np.minimum(linear, most), np.maximum(linear, most)
+        return low * (1 + (low / high) ** self.sharpness) ** (-1 / self.sharpness)
 
     @property
     def remote_penalty(self) -> float:

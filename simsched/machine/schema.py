@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 #: Factor from each accepted unit to SI, by the quantity it measures.
 UNITS: dict[str, dict[str, float]] = {
@@ -12,22 +12,31 @@ UNITS: dict[str, dict[str, float]] = {
     "cores per tile": {"core/tile": 1},
     "threads per core": {"thread/core": 1},
     "share": {"": 1},
+    "count": {"": 1},
     "frequency": {"Hz": 1, "MHz": 1e6, "GHz": 1e9},
     "work per cycle": {"FLOP/cycle": 1},
     "bandwidth": {"B/s": 1, "MB/s": 1e6, "GB/s": 1e9},
+    "size": {"B": 1, "GiB": 1024**3, "GB": 1e9},
     "size per core": {"B/core": 1, "KiB/core": 1024, "MiB/core": 1024**2},
     "size per tile": {"B/tile": 1, "KiB/tile": 1024, "MiB/tile": 1024**2},
+    "size per domain": {"B/domain": 1, "KiB/domain": 1024, "MiB/domain": 1024**2},
+    "bandwidth per tile": {"B/s/tile": 1, "GB/s/tile": 1e9},
     "time": {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
     "time per thread": {"s/thread": 1, "ms/thread": 1e-3, "us/thread": 1e-6, "ns/thread": 1e-9},
     "time per poller": {"s/poller": 1, "ms/poller": 1e-3, "us/poller": 1e-6, "ns/poller": 1e-9},
 }
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
+    """A table of a machine file: unknown keys are errors."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Quantity(_Strict):
+Confidence = Literal["high", "med", "low", "unverified"]
+
+
+class Quantity(Strict):
     """A number as a machine file states it.
 
     Parameters
@@ -45,7 +54,7 @@ class Quantity(_Strict):
     value: Annotated[float, Field(allow_inf_nan=False, strict=True)]
     unit: str
     source: Annotated[str, Field(min_length=1)]
-    confidence: Literal["high", "med", "low", "unverified"]
+    confidence: Confidence
 
 
 def measures(
@@ -76,32 +85,101 @@ def measures(
     return AfterValidator(check)
 
 
-class Cores(_Strict):
+class Quantities(Strict):
+    """Several numbers of one unit, as a machine file states them; see `Quantity`."""
+
+    value: Annotated[
+        tuple[Annotated[float, Field(allow_inf_nan=False, strict=True)], ...], Field(min_length=1)
+    ]
+    unit: str
+    source: Annotated[str, Field(min_length=1)]
+    confidence: Confidence
+
+
+def _throughput(quantities: Quantities) -> Quantities:
+    for ways, value in enumerate(quantities.value, 1):
+        if not 0 < value <= ways:
+            raise ValueError(
+                f"{ways} threads of a core do {value:g} times the work of one; expected above 0, at most {ways}"
+            )
+    if quantities.value[0] != 1:
+        raise ValueError(f"the first is {quantities.value[0]:g}; one thread does 1 time the work of one")
+    if quantities.unit:
+        raise ValueError(f"unit {quantities.unit!r} does not measure a share; expected ''")
+    return quantities
+
+
+Throughput = Annotated[Quantities, AfterValidator(_throughput)]
+
+
+class Cores(Strict):
     """What one core is, and how many there are."""
 
     count: Annotated[Quantity, measures("cores", least=1, most=2**20, whole=True)]
     per_tile: Annotated[Quantity, measures("cores per tile", least=1, whole=True)]
-    smt_ways: Annotated[Quantity, measures("threads per core", least=1, whole=True)]
+    smt_ways: Annotated[Quantity, measures("threads per core", least=1, most=64, whole=True)]
     clock: Annotated[Quantity, measures("frequency", above=0)]
     flop_per_cycle: Annotated[Quantity, measures("work per cycle", above=0)]
     sustained: Annotated[Quantity, measures("share", above=0, most=1)]
+    compute_throughput: Throughput | None = None
+    memory_throughput: Throughput | None = None
+
+    @model_validator(mode="after")
+    def _one_a_way(self) -> Self:
+        for key in ("compute_throughput", "memory_throughput"):
+            given = getattr(self, key)
+            if given is not None and len(given.value) != self.smt_ways.value:
+                raise ValueError(
+                    f"{key} has {len(given.value)} numbers; expected one for each of the {self.smt_ways.value:g} ways"
+                )
+        return self
+
+
+class Mode(Strict):
+    """One of the memories a machine can be used with."""
+
+    title: str
+    core_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)]
     bandwidth: Annotated[Quantity, measures("bandwidth", above=0)]
+    sharpness: Annotated[Quantity, measures("share", above=0)] | None = None
+    size: Annotated[Quantity, measures("size", above=0)] | None = None
+    latency: dict[str, Annotated[Quantity, measures("time", above=0)]] = {}
+    remote_latency: dict[str, Annotated[Quantity, measures("time", above=0)]] = {}
+    link_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)] | None = None
+
+    @model_validator(mode="after")
+    def _remote_is_farther(self) -> Self:
+        for cluster, remote in self.remote_latency.items():
+            local = self.latency.get(cluster)
+            if local is None or si(remote) < si(local):
+                raise ValueError(f"remote_latency.{cluster} needs a latency.{cluster} that is not above it")
+        return self
 
 
-class Memory(_Strict):
-    """What all cores share."""
+class MemoryTable(Strict):
+    """What all cores share: the mode in use, and all there are."""
 
-    bandwidth: Annotated[Quantity, measures("bandwidth", above=0)]
+    mode: str
+    modes: Annotated[dict[str, Mode], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _mode_is_there(self) -> Self:
+        if self.mode not in self.modes:
+            raise ValueError(f"mode {self.mode!r} is none of {', '.join(self.modes)}")
+        return self
 
 
-class Caches(_Strict):
+class Caches(Strict):
     """Sizes of the caches, where the machine has them."""
 
     l1d: Annotated[Quantity, measures("size per core", above=0)] | None = None
     l2: Annotated[Quantity, measures("size per tile", above=0)] | None = None
+    l3: Annotated[Quantity, measures("size per domain", above=0)] | None = None
+    l2_bandwidth: Annotated[Quantity, measures("bandwidth per tile", above=0)] | None = None
+    tile_slowdown: Annotated[Quantity, measures("share", least=1)] | None = None
 
 
-class Runtime(_Strict):
+class Runtime(Strict):
     """The software's own costs on this machine; see `RuntimeProfile`."""
 
     dispatch: Annotated[Quantity, measures("time")]
@@ -109,20 +187,37 @@ class Runtime(_Strict):
     pop_per_poller: Annotated[Quantity, measures("time per poller")]
     fork_join: Annotated[Quantity, measures("time")]
     fork_join_per_thread: Annotated[Quantity, measures("time per thread")]
+    barrier: Annotated[Quantity, measures("time")] | None = None
+    barrier_per_thread: Annotated[Quantity, measures("time per thread")] | None = None
     resize: Annotated[Quantity, measures("time")]
+    team_creation: Annotated[Quantity, measures("time")] | None = None
+    team_creation_per_thread: Annotated[Quantity, measures("time per thread")] | None = None
+    unpinned_region: Annotated[Quantity, measures("share", least=1)] | None = None
+    misplaced: Annotated[Quantity, measures("share", most=1)] | None = None
 
 
-class MachineFile(_Strict):
-    """A machine file, as written."""
+class EffectsTable(Strict):
+    """Which effects a replay accounts for; see `Effects`."""
+
+    share_bandwidth: bool = False
+    share_tiles: bool = False
+    share_cores: bool = False
+    share_interconnect: bool = False
+    remote_memory: bool = False
+
+
+class MachineFile(Strict):
+    """A machine file, as written; `[structure]` and further tables are checked by who registered them."""
 
     # `schema` itself would hide a method of pydantic's base class.
-    version: Literal[1] = Field(alias="schema")
+    version: Literal[2] = Field(alias="schema")
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
     title: str
     cores: Cores
-    memory: Memory
+    memory: MemoryTable
     caches: Caches = Caches()
     runtime: Runtime
+    effects: EffectsTable = EffectsTable()
 
 
 def si(quantity: Quantity) -> float:

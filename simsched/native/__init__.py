@@ -26,6 +26,10 @@ HOW_TO_GET = (
 class Core(Protocol):
     """What the compiled module offers."""
 
+    def Sharing(self, **numbers: object) -> object:  # noqa: N802 - a class of the module
+        """See `simsched.replay.native_engine`."""
+        ...
+
     def longest_path(
         self,
         indptr: npt.NDArray[np.int64],
@@ -42,11 +46,16 @@ class Core(Protocol):
         indices: npt.NDArray[np.int32],
         seconds: npt.NDArray[np.float64],
         memory_share: npt.NDArray[np.float64],
+        overhead_share: npt.NDArray[np.float64],
         demand_Bps: npt.NDArray[np.int64],
-        capacity_Bps: float,
+        shared: object | None,
         discipline: str,
         position: npt.NDArray[np.int32],
-        executors: int,
+        executors_indptr: npt.NDArray[np.int64],
+        executors_indices: npt.NDArray[np.int32],
+        strays: npt.NDArray[np.int32],
+        before_indptr: npt.NDArray[np.int64],
+        before_indices: npt.NDArray[np.int32],
         delay_s: float,
         per_poller_s: float,
         progress: object,
@@ -62,14 +71,16 @@ class Core(Protocol):
         seconds: npt.NDArray[np.float64],
         noise: npt.NDArray[np.float64],
         memory_share: npt.NDArray[np.float64],
+        overhead_share: npt.NDArray[np.float64],
         demand_Bps: npt.NDArray[np.int64],
-        capacity_Bps: float,
+        shared: object | None,
         candidates: int,
         most: int,
         cores: int,
         cores_per_tile: int,
         dispatch_s: float,
         resize_s: float,
+        resize_per_thread_s: float,
         progress: object,
     ) -> tuple[Any, ...]:
         """See `simsched.replay.native_engine`."""
@@ -80,7 +91,7 @@ class Core(Protocol):
         indptr: npt.NDArray[np.int64],
         indices: npt.NDArray[np.int32],
         chooser: object,
-        capacity_Bps: float,
+        shared: object | None,
         cores: int,
         progress: object,
     ) -> tuple[Any, ...]:

@@ -1,5 +1,6 @@
 """The compiled core of simsched."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy
@@ -26,6 +27,37 @@ def longest_path(
     weights: float64 (n,). Nothing is copied or converted; arrays that do not fit raise.
     """
 
+class Sharing:
+    """
+    What the running tasks of a machine share.
+
+    bandwidth, tiles, cores, interconnect, remote: which of it counts. tile_of, domain_of: of each core, below n_tiles
+    and n_domains. n_threads: hardware threads in use, a multiple of the cores; thread i is one of core i % cores.
+    compute, waiting: throughput of a core with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what
+    leaves it. penalty: of remote traffic. tile_slowdown: of the memory-bound part of a team whose tiles another team
+    holds, too.
+    """
+
+    def __init__(
+        self,
+        bandwidth: bool,
+        tiles: bool,
+        cores: bool,
+        interconnect: bool,
+        remote: bool,
+        tile_of: Sequence[int],
+        domain_of: Sequence[int],
+        n_tiles: int,
+        n_domains: int,
+        n_threads: int,
+        compute: Sequence[float],
+        waiting: Sequence[float],
+        capacity_Bps: float,
+        link_Bps: float,
+        penalty: float,
+        tile_slowdown: float,
+    ) -> None: ...
+
 def replay_list(
     indptr: Annotated[
         NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
@@ -39,15 +71,32 @@ def replay_list(
     memory_share: Annotated[
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
+    overhead_share: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
     demand_Bps: Annotated[
         NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
-    capacity_Bps: float,
+    shared: Sharing | None,
     discipline: str,
     position: Annotated[
         NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
-    executors: int,
+    executors_indptr: Annotated[
+        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    executors_indices: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    strays: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    before_indptr: Annotated[
+        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    before_indices: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
     delay_s: float,
     per_poller_s: float,
     progress: object | None,
@@ -56,10 +105,13 @@ def replay_list(
     Replay a static policy without calling Python, without the interpreter's lock.
 
     indptr: int64 (n + 1,), indices: int32 (m,): successors. seconds: float64 (n,), of each task on an executor.
-    memory_share: float64 (n,), demand_Bps: int64 (n,): what each asks of the memory, of which there is
-    capacity_Bps; empty and 0 where nothing is shared. discipline: rank, fifo or lifo. position: int32 (n,), a
-    permutation, for rank. executors: how many. delay_s: seconds a start costs, and per_poller_s what every
-    further idle executor adds. progress: None, or called with the number of tasks finished since its last call.
+    memory_share, overhead_share: float64 (n,), demand_Bps: int64 (n,): what each asks of what running tasks share;
+    empty, with None for `shared`, where they share nothing. discipline: rank, fifo or lifo. position: int32 (n,), a
+    permutation, for rank. executors_indptr, executors_indices: hardware threads of each executor, all of one width.
+    strays: int32 (n * width,): where each thread runs instead, or -1; empty where all are pinned. before_indptr,
+    before_indices: predecessors, where a task prefers its producer's executor; else one zero, and empty. delay_s:
+    seconds a start costs, and per_poller_s what every further idle executor adds. progress: None, or called with the
+    number of tasks finished since its last call.
 
     Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), executor and start order
     (int32 (n,)). Nothing is copied or converted; arrays that do not fit raise.
@@ -84,25 +136,29 @@ def replay_corun(
     memory_share: Annotated[
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
+    overhead_share: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
     demand_Bps: Annotated[
         NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
-    capacity_Bps: float,
+    shared: Sharing | None,
     candidates: int,
     most: int,
     cores: int,
     cores_per_tile: int,
     dispatch_s: float,
     resize_s: float,
+    resize_per_thread_s: float,
     progress: object | None,
 ) -> tuple:
     """
     Replay co-running by candidate widths without calling Python.
 
     widths: int32 (n * candidates,), seconds: float64 (n * candidates,): of each task the widths it offers and
-    their estimated seconds, the fastest first; memory_share and demand_Bps likewise. noise: float64 (n,), factor
-    on what really passes, or empty. most: tasks at once. cores, cores_per_tile: the machine's. dispatch_s,
-    resize_s: seconds of a start, and of a team that changes size. The rest as in replay_list.
+    their estimated seconds, the fastest first; shares and demands likewise. noise: float64 (n,), factor on what
+    really passes, or empty. most: tasks at once. cores, cores_per_tile: the machine's. dispatch_s, resize_s,
+    resize_per_thread_s: seconds of a start, and of a team that changes size. The rest as in replay_list.
 
     Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor, start order), and the teams'
     cores as indptr (int64) and indices (int32).
@@ -116,7 +172,7 @@ def replay_callback(
         NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
     chooser: object,
-    capacity_Bps: float,
+    shared: Sharing | None,
     cores: int,
     progress: object | None,
 ) -> tuple:

@@ -1,13 +1,17 @@
 #include "bind_replay.hpp"
 
 #include "arrays.hpp"
+#include "bandwidth.hpp"
+#include "contention.hpp"
 #include "corun.hpp"
 #include "lister.hpp"
 #include "python_chooser.hpp"
 #include "replay.hpp"
+#include "sharing.hpp"
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -44,55 +48,105 @@ Progress progress_to(const nb::object &callback) {
     };
 }
 
-void check_memory(const Memory &memory, std::size_t rows, double capacity_Bps, std::size_t at_once) {
-    check_seconds(capacity_Bps);
-    const auto expected = capacity_Bps > 0 ? rows : 0;
-    if (memory.share.size() != expected || memory.demand_Bps.size() != expected)
-        throw std::invalid_argument("memory shares and demands go with a capacity, and are " +
+void check_loads(const Loads &loads, std::size_t rows, const Sharing *shared, std::size_t at_once) {
+    const auto expected = shared ? rows : 0;
+    if (loads.memory_share.size() != expected || loads.overhead_share.size() != expected ||
+        loads.demand_Bps.size() != expected)
+        throw std::invalid_argument("shares and demands go with what is shared, and are " +
                                     std::to_string(expected) + " then");
-    for (const auto share : memory.share)
-        if (!(share >= 0 && share <= 1))
-            throw std::invalid_argument("a memory share is from 0 to 1");
-    for (const auto demand : memory.demand_Bps)
+    const auto is_share = [](double share) { return share >= 0 && share <= 1; };
+    if (!std::all_of(loads.memory_share.begin(), loads.memory_share.end(), is_share) ||
+        !std::all_of(loads.overhead_share.begin(), loads.overhead_share.end(), is_share))
+        throw std::invalid_argument("a share is from 0 to 1");
+    for (const auto demand : loads.demand_Bps)
         if (demand < 0 || demand > max_demand(at_once))
             throw std::invalid_argument("a demand is from 0 to 2^62 bytes a second over the tasks at once");
 }
 
-// A capacity of zero: nothing is shared.
+// Rows of a table whose columns may be any numbers.
+void check_rows(const Csr &rows) {
+    if (rows.indptr.empty() || rows.indptr.front() != 0 ||
+        rows.indptr.back() != static_cast<std::int64_t>(rows.indices.size()) ||
+        !std::is_sorted(rows.indptr.begin(), rows.indptr.end()))
+        throw std::invalid_argument("executors need a table of rows");
+}
+
+void check_cores(std::size_t cores, const Sharing *shared) {
+    if (shared && shared->n_threads != cores)
+        throw std::invalid_argument("what is shared is another machine's");
+}
+
+void check_threads(std::span<const std::int32_t> threads, int least, const Sharing *shared) {
+    const auto most = shared ? shared->n_threads : std::size_t{1} << 31;
+    for (const auto thread : threads)
+        if (thread < least || (thread >= 0 && static_cast<std::size_t>(thread) >= most))
+            throw std::invalid_argument("a hardware thread does not exist");
+}
+
+void check_plan(const ListPlan &plan, std::size_t n, const Sharing *shared) {
+    if (plan.seconds.size() != n)
+        throw std::invalid_argument("seconds need one entry a task, " + std::to_string(n));
+    check_seconds(plan.seconds);
+    check_seconds(plan.cost.base_s);
+    check_seconds(plan.cost.per_poller_s);
+    check_rows(plan.executors);
+    const auto executors = plan.executors.n();
+    if (executors == 0 || executors > INT32_MAX)
+        throw std::invalid_argument("there must be at least one executor");
+    const auto width = plan.executors.indices.size() / executors;
+    for (std::size_t i = 0; i < executors; ++i)
+        if (width == 0 ||
+            plan.executors.indptr[i + 1] - plan.executors.indptr[i] != static_cast<std::int64_t>(width))
+            throw std::invalid_argument("executors have equal numbers of threads, at least one");
+    check_threads(plan.executors.indices, 0, shared);
+    if (!plan.strays.empty() && (plan.strays.size() % width || plan.strays.size() / width != n))
+        throw std::invalid_argument("strays need one entry a task and thread");
+    check_threads(plan.strays, -1, shared);
+    check(plan.predecessors);
+    if (plan.prefers_producer() && plan.predecessors.n() != n)
+        throw std::invalid_argument("predecessors need one row a task, " + std::to_string(n));
+    check_loads(plan.loads, n, shared, executors);
+}
+
+// None: nothing is shared.
 template <class Chooser>
 std::size_t run(const Csr &graph, Chooser &chooser, const Results &out, const Progress &progress,
-                double capacity_Bps) {
-    if (capacity_Bps > 0)
-        return Replay<true, Chooser>(graph, chooser, out, progress, capacity_Bps).run();
-    return Replay<false, Chooser>(graph, chooser, out, progress, capacity_Bps).run();
+                const Sharing *shared) {
+    if (!shared)
+        return Replay<Alone, Chooser>(graph, chooser, out, progress, {}).run();
+    if (shared->only_bandwidth())
+        return Replay<Bandwidth, Chooser>(graph, chooser, out, progress, Bandwidth(shared->capacity_Bps))
+            .run();
+    return Replay<Contention, Chooser>(graph, chooser, out, progress, Contention(*shared, graph.n())).run();
 }
 
 nb::tuple replay_list(Array<std::int64_t> indptr, Array<std::int32_t> indices, Array<double> seconds,
-                      Array<double> memory_share, Array<std::int64_t> demand_Bps, double capacity_Bps,
-                      const std::string &discipline, Array<std::int32_t> position, std::size_t executors,
-                      double delay_s, double per_poller_s, nb::object progress) {
+                      Array<double> memory_share, Array<double> overhead_share,
+                      Array<std::int64_t> demand_Bps, const Sharing *shared, const std::string &discipline,
+                      Array<std::int32_t> position, Array<std::int64_t> executors_indptr,
+                      Array<std::int32_t> executors_indices, Array<std::int32_t> strays,
+                      Array<std::int64_t> before_indptr, Array<std::int32_t> before_indices, double delay_s,
+                      double per_poller_s, nb::object progress) {
     const Csr graph{view(indptr), view(indices)};
     const auto n = seconds.shape(0);
-    const Memory memory{view(memory_share), view(demand_Bps)};
     Columns columns(n, false);
     std::size_t done = 0;
     {
         nb::gil_scoped_release unlocked;
         check(graph);
-        if (graph.n() != n)
-            throw std::invalid_argument("seconds need one entry a task, " + std::to_string(graph.n()));
-        check_seconds(view(seconds));
-        check_seconds(delay_s);
-        check_seconds(per_poller_s);
-        if (executors == 0 || executors > INT32_MAX)
-            throw std::invalid_argument("there must be at least one executor");
-        check_memory(memory, n, capacity_Bps, executors);
         const auto out = columns.results();
+        const ListPlan plan{view(seconds),
+                            {view(memory_share), view(overhead_share), view(demand_Bps)},
+                            {view(executors_indptr), view(executors_indices)},
+                            view(strays),
+                            {view(before_indptr), view(before_indices)},
+                            {delay_s, per_poller_s},
+                            out.executor};
+        check_plan(plan, graph.n(), shared);
         const auto tell = progress_to(progress);
         const auto list = [&](auto queue) {
-            Lister lister(std::move(queue), view(seconds), memory, executors, {delay_s, per_poller_s},
-                          out.executor);
-            done = run(graph, lister, out, tell, capacity_Bps);
+            Lister lister(std::move(queue), plan);
+            done = run(graph, lister, out, tell, shared);
         };
         if (discipline == "rank") {
             if (position.shape(0) != n)
@@ -118,49 +172,54 @@ nb::tuple with_teams(std::size_t done, Columns &columns) {
 
 nb::tuple replay_corun(Array<std::int64_t> indptr, Array<std::int32_t> indices, Array<std::int32_t> widths,
                        Array<double> seconds, Array<double> noise, Array<double> memory_share,
-                       Array<std::int64_t> demand_Bps, double capacity_Bps, std::size_t candidates,
-                       std::size_t most, std::size_t cores, std::size_t cores_per_tile, double dispatch_s,
-                       double resize_s, nb::object progress) {
+                       Array<double> overhead_share, Array<std::int64_t> demand_Bps, const Sharing *shared,
+                       std::size_t candidates, std::size_t most, std::size_t cores,
+                       std::size_t cores_per_tile, double dispatch_s, double resize_s,
+                       double resize_per_thread_s, nb::object progress) {
     const Csr graph{view(indptr), view(indices)};
     const auto n = indptr.shape(0) ? indptr.shape(0) - 1 : 0;
-    const Memory memory{view(memory_share), view(demand_Bps)};
+    const Loads loads{view(memory_share), view(overhead_share), view(demand_Bps)};
     Columns columns(n, true);
     std::size_t done = 0;
     std::pair<std::vector<std::int64_t>, std::vector<std::int32_t>> teams;
     {
         nb::gil_scoped_release unlocked;
         check(graph);
-        check_seconds(dispatch_s);
-        check_seconds(resize_s);
-        check_memory(memory, seconds.shape(0), capacity_Bps, cores);
-        Corun corun({view(widths), view(seconds), view(noise), memory, candidates, most, cores,
-                     cores_per_tile, dispatch_s, resize_s},
+        for (const auto cost : {dispatch_s, resize_s, resize_per_thread_s})
+            check_seconds(cost);
+        check_loads(loads, seconds.shape(0), shared, cores);
+        check_cores(cores, shared);
+        Corun corun({view(widths), view(seconds), view(noise), loads, candidates, most, cores, cores_per_tile,
+                     dispatch_s, resize_s, resize_per_thread_s},
                     n);
         const auto tell = progress_to(progress);
-        done = run(graph, corun, columns.results(), tell, capacity_Bps);
+        done = run(graph, corun, columns.results(), tell, shared);
         teams = corun.teams();
     }
     return nb::make_tuple(with_teams(done, columns), copied(teams.first), copied(teams.second));
 }
 
 nb::tuple replay_callback(Array<std::int64_t> indptr, Array<std::int32_t> indices, nb::object chooser,
-                          double capacity_Bps, std::size_t cores, nb::object progress) {
+                          const Sharing *shared, std::size_t cores, nb::object progress) {
     const Csr graph{view(indptr), view(indices)};
     check(graph);
-    check_seconds(capacity_Bps);
+    check_cores(cores, shared);
     Columns columns(graph.n(), true);
-    PythonChooser asked(chooser, graph.n(), max_demand(cores));
+    PythonChooser asked(chooser, graph.n(), cores, max_demand(cores));
     const auto tell = progress_to(progress);
-    return with_teams(run(graph, asked, columns.results(), tell, capacity_Bps), columns);
+    return with_teams(run(graph, asked, columns.results(), tell, shared), columns);
 }
 
 constexpr auto list_doc = R"(Replay a static policy without calling Python, without the interpreter's lock.
 
 indptr: int64 (n + 1,), indices: int32 (m,): successors. seconds: float64 (n,), of each task on an executor.
-memory_share: float64 (n,), demand_Bps: int64 (n,): what each asks of the memory, of which there is
-capacity_Bps; empty and 0 where nothing is shared. discipline: rank, fifo or lifo. position: int32 (n,), a
-permutation, for rank. executors: how many. delay_s: seconds a start costs, and per_poller_s what every
-further idle executor adds. progress: None, or called with the number of tasks finished since its last call.
+memory_share, overhead_share: float64 (n,), demand_Bps: int64 (n,): what each asks of what running tasks share;
+empty, with None for `shared`, where they share nothing. discipline: rank, fifo or lifo. position: int32 (n,), a
+permutation, for rank. executors_indptr, executors_indices: hardware threads of each executor, all of one width.
+strays: int32 (n * width,): where each thread runs instead, or -1; empty where all are pinned. before_indptr,
+before_indices: predecessors, where a task prefers its producer's executor; else one zero, and empty. delay_s:
+seconds a start costs, and per_poller_s what every further idle executor adds. progress: None, or called with the
+number of tasks finished since its last call.
 
 Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), executor and start order
 (int32 (n,)). Nothing is copied or converted; arrays that do not fit raise.)";
@@ -168,9 +227,9 @@ Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)),
 constexpr auto corun_doc = R"(Replay co-running by candidate widths without calling Python.
 
 widths: int32 (n * candidates,), seconds: float64 (n * candidates,): of each task the widths it offers and
-their estimated seconds, the fastest first; memory_share and demand_Bps likewise. noise: float64 (n,), factor
-on what really passes, or empty. most: tasks at once. cores, cores_per_tile: the machine's. dispatch_s,
-resize_s: seconds of a start, and of a team that changes size. The rest as in replay_list.
+their estimated seconds, the fastest first; shares and demands likewise. noise: float64 (n,), factor on what
+really passes, or empty. most: tasks at once. cores, cores_per_tile: the machine's. dispatch_s, resize_s,
+resize_per_thread_s: seconds of a start, and of a team that changes size. The rest as in replay_list.
 
 Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor, start order), and the teams'
 cores as indptr (int64) and indices (int32).)";
@@ -187,16 +246,18 @@ Returns the number of tasks that ran, ready_s, start_s, finish_s, team, executor
 
 void bind_replay(nb::module_ &m) {
     m.def("replay_list", &replay_list, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-          "seconds"_a.noconvert(), "memory_share"_a.noconvert(), "demand_Bps"_a.noconvert(), "capacity_Bps"_a,
-          "discipline"_a, "position"_a.noconvert(), "executors"_a, "delay_s"_a, "per_poller_s"_a,
+          "seconds"_a.noconvert(), "memory_share"_a.noconvert(), "overhead_share"_a.noconvert(),
+          "demand_Bps"_a.noconvert(), "shared"_a.none(), "discipline"_a, "position"_a.noconvert(),
+          "executors_indptr"_a.noconvert(), "executors_indices"_a.noconvert(), "strays"_a.noconvert(),
+          "before_indptr"_a.noconvert(), "before_indices"_a.noconvert(), "delay_s"_a, "per_poller_s"_a,
           "progress"_a.none(), list_doc);
     m.def("replay_corun", &replay_corun, "indptr"_a.noconvert(), "indices"_a.noconvert(),
           "widths"_a.noconvert(), "seconds"_a.noconvert(), "noise"_a.noconvert(),
-          "memory_share"_a.noconvert(), "demand_Bps"_a.noconvert(), "capacity_Bps"_a, "candidates"_a,
-          "most"_a, "cores"_a, "cores_per_tile"_a, "dispatch_s"_a, "resize_s"_a, "progress"_a.none(),
-          corun_doc);
+          "memory_share"_a.noconvert(), "overhead_share"_a.noconvert(), "demand_Bps"_a.noconvert(),
+          "shared"_a.none(), "candidates"_a, "most"_a, "cores"_a, "cores_per_tile"_a, "dispatch_s"_a,
+          "resize_s"_a, "resize_per_thread_s"_a, "progress"_a.none(), corun_doc);
     m.def("replay_callback", &replay_callback, "indptr"_a.noconvert(), "indices"_a.noconvert(), "chooser"_a,
-          "capacity_Bps"_a, "cores"_a, "progress"_a.none(), callback_doc);
+          "shared"_a.none(), "cores"_a, "progress"_a.none(), callback_doc);
 }
 
 } // namespace simsched

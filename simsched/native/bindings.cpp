@@ -1,4 +1,5 @@
 #include "bind_replay.hpp"
+#include "bind_sharing.hpp"
 
 #include "arrays.hpp"
 #include "longest_path.hpp"
@@ -31,5 +32,6 @@ NB_MODULE(_core, m) {
           "Return weights[i] + max(result of i's neighbours, 0 if none) for every node i.\n\n"
           "indptr: int64 (n + 1,); indices: int32 (m,); order: int32 (n,), every neighbour before its node;\n"
           "weights: float64 (n,). Nothing is copied or converted; arrays that do not fit raise.");
+    simsched::bind_sharing(m);
     simsched::bind_replay(m);
 }

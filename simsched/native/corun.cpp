@@ -72,7 +72,8 @@ bool Corun::next(double now, Decision &decision) {
     decision.executor = lane_of_[t] = static_cast<std::int32_t>(lanes_.take_first());
     decision.seconds = in_.noise.empty() ? estimate : offer.seconds * in_.noise[t] + resized;
     decision.delay_s = in_.dispatch_s;
-    in_.memory.tell(offer.row, decision);
+    in_.loads.tell(offer.row, decision);
+    decision.cores = *teams_[static_cast<std::size_t>(decision.team)];
     ends_.emplace(now + in_.dispatch_s + estimate, offer.task);
     runs_[t] = 1;
     ++n_running_;
@@ -124,7 +125,7 @@ double Corun::resize(const std::vector<std::int32_t> &team) {
         changed |= last != 0 && last != width;
         last = width;
     }
-    return changed ? in_.resize_s : 0.0;
+    return changed ? in_.resize_s + in_.resize_per_thread_s * static_cast<double>(width) : 0.0;
 }
 
 std::int32_t Corun::interned(const std::vector<std::int32_t> &team) {

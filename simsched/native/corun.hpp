@@ -20,9 +20,9 @@ struct CorunInput {
     std::span<const std::int32_t> widths; // (n, candidates), the fastest first
     std::span<const double> seconds;      // (n, candidates), estimates
     std::span<const double> noise;        // (n,), factor on what really passes; empty for none
-    Memory memory;                        // (n, candidates), or empty
+    Loads loads;                          // (n, candidates), or empty
     std::size_t candidates, most, cores, cores_per_tile;
-    double dispatch_s, resize_s;
+    double dispatch_s, resize_s, resize_per_thread_s;
 };
 
 class Corun {

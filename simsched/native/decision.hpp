@@ -6,28 +6,34 @@
 
 namespace simsched {
 
+// What a task asks of what running tasks share: the twin of simsched/costs/loads.py.
+struct Load {
+    double memory_share = 0;
+    double overhead_share = 0;
+    std::int64_t demand_Bps = 0;
+};
+
 // A task to start: its team and executor, what passes from start to finish when nothing disturbs it, what the
-// dispatcher spends before, and what it asks of the memory.
+// dispatcher spends before, the hardware threads of its team, and what it asks for. The threads stay valid
+// until the chooser is asked again.
 struct Decision {
     std::int32_t task = 0;
     std::int32_t team = 0;
     std::int32_t executor = 0;
     double seconds = 0;
     double delay_s = 0;
-    double memory_share = 0;
-    std::int64_t demand_Bps = 0;
+    std::span<const std::int32_t> cores;
+    Load load;
 };
 
-// What tasks ask of the memory, by row; empty where nothing is shared.
-struct Memory {
-    std::span<const double> share;
+// What tasks ask for, by row; empty where nothing is shared.
+struct Loads {
+    std::span<const double> memory_share, overhead_share;
     std::span<const std::int64_t> demand_Bps;
 
     void tell(std::size_t row, Decision &decision) const {
-        if (share.empty())
-            return;
-        decision.memory_share = share[row];
-        decision.demand_Bps = demand_Bps[row];
+        if (!memory_share.empty())
+            decision.load = {memory_share[row], overhead_share[row], demand_Bps[row]};
     }
 };
 

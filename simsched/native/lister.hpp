@@ -1,5 +1,6 @@
 #pragma once
 
+#include "csr.hpp"
 #include "decision.hpp"
 #include "ordered_set.hpp"
 
@@ -66,41 +67,90 @@ struct DispatchCost {
     double base_s, per_poller_s;
 };
 
-// The next ready task on the lowest-numbered idle executor.
+// What a static plan says besides its order: the twin of simsched/replay/plan.py, StaticPlan.
+struct ListPlan {
+    std::span<const double> seconds;
+    Loads loads;
+    Csr executors; // hardware threads of each
+    std::span<const std::int32_t>
+        strays;       // (n, width): where a thread runs instead, or -1; empty where all are pinned
+    Csr predecessors; // where a task goes to its producer's executor; else of no tasks
+    DispatchCost cost;
+    std::span<const std::int32_t> executor_of; // written by the replay when a task begins
+
+    bool prefers_producer() const { return predecessors.n() > 0; }
+};
+
+// The next ready task on an idle executor.
 template <class Queue> class Lister {
   public:
     static constexpr std::size_t progress_every = 1 << 16;
 
-    Lister(Queue queue, std::span<const double> seconds, const Memory &memory, std::size_t executors,
-           DispatchCost cost, std::span<const std::int32_t> executor_of)
-        : queue_(std::move(queue)), seconds_(seconds), memory_(memory), idle_(executors, true), cost_(cost),
-          executor_of_(executor_of) {}
+    Lister(Queue queue, const ListPlan &plan)
+        : queue_(std::move(queue)), plan_(plan), idle_(plan.executors.n(), true),
+          finished_(plan.prefers_producer() ? plan.seconds.size() : 0) {}
 
     void release(std::span<const std::int32_t> tasks, double) { queue_.add(tasks); }
 
     void finished(std::int32_t task) {
-        idle_.insert(static_cast<std::size_t>(executor_of_[static_cast<std::size_t>(task)]));
+        const auto t = static_cast<std::size_t>(task);
+        idle_.insert(static_cast<std::size_t>(plan_.executor_of[t]));
+        if (!finished_.empty())
+            finished_[t] = ++n_finished_;
     }
 
     bool next(double, Decision &decision) {
         if (queue_.empty() || idle_.empty())
             return false;
-        decision.delay_s = cost_.base_s + cost_.per_poller_s * static_cast<double>(idle_.size() - 1);
-        decision.executor = decision.team = static_cast<std::int32_t>(idle_.take_first());
+        decision.delay_s =
+            plan_.cost.base_s + plan_.cost.per_poller_s * static_cast<double>(idle_.size() - 1);
         decision.task = queue_.take();
         const auto task = static_cast<std::size_t>(decision.task);
-        decision.seconds = seconds_[task];
-        memory_.tell(task, decision);
+        const auto executor = finished_.empty() ? idle_.first() : place(task);
+        idle_.erase(executor);
+        decision.executor = decision.team = static_cast<std::int32_t>(executor);
+        decision.seconds = plan_.seconds[task];
+        decision.cores = team(task, executor);
+        plan_.loads.tell(task, decision);
         return true;
     }
 
   private:
+    // The executor of the predecessor that finished last, where it is idle.
+    std::size_t place(std::size_t task) const {
+        const auto &before = plan_.predecessors;
+        std::size_t latest = 0, producer = 0;
+        for (auto e = before.indptr[task]; e < before.indptr[task + 1]; ++e) {
+            const auto other = static_cast<std::size_t>(before.indices[static_cast<std::size_t>(e)]);
+            if (finished_[other] > latest) {
+                latest = finished_[other];
+                producer = static_cast<std::size_t>(plan_.executor_of[other]);
+            }
+        }
+        return latest && idle_.contains(producer) ? producer : idle_.first();
+    }
+
+    std::span<const std::int32_t> team(std::size_t task, std::size_t executor) {
+        const auto &executors = plan_.executors;
+        const auto first = static_cast<std::size_t>(executors.indptr[executor]);
+        const auto width = static_cast<std::size_t>(executors.indptr[executor + 1]) - first;
+        const auto home = executors.indices.subspan(first, width);
+        if (plan_.strays.empty())
+            return home;
+        const auto moved = plan_.strays.subspan(task * width, width);
+        team_.assign(home.begin(), home.end());
+        for (std::size_t i = 0; i < width; ++i)
+            if (moved[i] >= 0)
+                team_[i] = moved[i];
+        return team_;
+    }
+
     Queue queue_;
-    std::span<const double> seconds_;
-    Memory memory_;
+    const ListPlan plan_;
     OrderedSet idle_;
-    DispatchCost cost_;
-    std::span<const std::int32_t> executor_of_; // written by the replay when a task begins
+    std::vector<std::size_t> finished_; // when, counted from 1; empty where nothing asks
+    std::size_t n_finished_ = 0;
+    std::vector<std::int32_t> team_;
 };
 
 } // namespace simsched

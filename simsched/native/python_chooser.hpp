@@ -4,6 +4,7 @@
 #include "decision.hpp"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <span>
@@ -17,9 +18,9 @@ class PythonChooser {
   public:
     static constexpr std::size_t progress_every = 1 << 12;
 
-    PythonChooser(nanobind::handle chooser, std::size_t n, std::int64_t max_demand_Bps)
+    PythonChooser(nanobind::handle chooser, std::size_t n, std::size_t cores, std::int64_t max_demand_Bps)
         : released_(chooser.attr("released")), finished_(chooser.attr("finished")),
-          next_(chooser.attr("next")), ready_(n), max_demand_Bps_(max_demand_Bps) {}
+          next_(chooser.attr("next")), ready_(n), n_cores_(cores), max_demand_Bps_(max_demand_Bps) {}
 
     void release(std::span<const std::int32_t> tasks, double now) {
         nanobind::list ready;
@@ -41,8 +42,11 @@ class PythonChooser {
         decision.executor = get<std::int32_t>(found, "executor");
         decision.seconds = get<double>(found, "seconds");
         decision.delay_s = get<double>(found, "delay_s");
-        decision.memory_share = get<double>(found, "memory_share");
-        decision.demand_Bps = get<std::int64_t>(found, "demand_Bps");
+        cores_ = get<std::vector<std::int32_t>>(found, "cores");
+        decision.cores = cores_;
+        const nanobind::object load = found.attr("load");
+        decision.load = {get<double>(load, "memory_share"), get<double>(load, "overhead_share"),
+                         get<std::int64_t>(load, "demand_Bps")};
         check(decision);
         return true;
     }
@@ -58,20 +62,29 @@ class PythonChooser {
     }
 
     void check(const Decision &decision) {
+        for (const auto core : decision.cores)
+            if (core < 0 || static_cast<std::size_t>(core) >= n_cores_)
+                throw std::invalid_argument("a core of the team does not exist");
+        if (decision.cores.empty())
+            throw std::invalid_argument("a team has cores");
         const auto task = static_cast<std::size_t>(decision.task);
         if (decision.task < 0 || task >= ready_.size() || !ready_[task])
             throw std::invalid_argument("the chooser started a task that is not ready");
         ready_[task] = false;
         check_seconds(decision.seconds);
         check_seconds(decision.delay_s);
-        if (!(decision.memory_share >= 0 && decision.memory_share <= 1) || decision.demand_Bps < 0 ||
-            decision.demand_Bps > max_demand_Bps_)
+        const auto &load = decision.load;
+        if (!(load.memory_share >= 0 && load.overhead_share >= 0 && load.memory_share <= 1 &&
+              load.overhead_share <= 1) ||
+            load.demand_Bps < 0 || load.demand_Bps > max_demand_Bps_)
             throw std::invalid_argument(
-                "a memory share is from 0 to 1, a demand from 0 to 2^62 bytes a second over the cores");
+                "a share is from 0 to 1, a demand from 0 to 2^62 bytes a second over the cores");
     }
 
     nanobind::object released_, finished_, next_;
     std::vector<bool> ready_; // and not started yet
+    std::size_t n_cores_;
+    std::vector<std::int32_t> cores_; // of the decision returned last
     std::int64_t max_demand_Bps_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bandwidth.hpp"
+#include "completion.hpp"
 #include "csr.hpp"
 #include "decision.hpp"
 
@@ -11,7 +11,7 @@
 #include <limits>
 #include <span>
 #include <stdexcept>
-#include <type_traits>
+#include <utility>
 #include <vector>
 
 // The event core of the compiled engine: the twin of simsched/replay/simpy_engine.py, rule by rule.
@@ -27,29 +27,15 @@ struct Results {
 // Called now and then with the number of tasks finished since the last call; may throw to stop the replay.
 using Progress = std::function<void(std::size_t)>;
 
-struct Completion {
-    double time;
-    std::int32_t task;
-    // As the heap's order: the latest first, so that the earliest is on top; ties by index.
-    bool operator<(const Completion &other) const {
-        return time != other.time ? time > other.time : task > other.task;
-    }
-};
-
-struct SharedCompletion : Completion {
-    double memory_share;
-    std::int64_t demand_Bps;
-};
-
 // A chooser has progress_every, the tasks after which progress is told; release(tasks, now): these became
-// ready, ascending; finished(task); next(now, decision): false to wait for the next completion. Memory
-// bandwidth is shared, or not.
-template <bool shared, class Chooser> class Replay {
+// ready, ascending; finished(task); next(now, decision): false to wait for the next completion. What running
+// tasks share is Alone, Bandwidth or Contention.
+template <class Shared, class Chooser> class Replay {
   public:
     Replay(const Csr &successors, Chooser &chooser, const Results &out, const Progress &progress,
-           double capacity_Bps)
+           Shared shared)
         : after_(successors), chooser_(chooser), out_(out), progress_(progress), waiting_(successors.n()),
-          memory_(capacity_Bps) {
+          shared_(std::move(shared)) {
         for (const auto follower : after_.indices)
             ++waiting_[static_cast<std::size_t>(follower)];
     }
@@ -88,8 +74,7 @@ template <bool shared, class Chooser> class Replay {
             } else if (!running_.empty() && running_.front().time == now_) {
                 std::pop_heap(running_.begin(), running_.end());
                 done_.push_back(running_.back().task);
-                if constexpr (shared)
-                    memory_.end(running_.back().demand_Bps);
+                shared_.end(running_.back());
                 running_.pop_back();
             } else {
                 break;
@@ -104,8 +89,11 @@ template <bool shared, class Chooser> class Replay {
             const auto t = static_cast<std::size_t>(task);
             out_.finish_s[t] = now_;
             chooser_.finished(task);
-            for (auto e = after_.indptr[t]; e < after_.indptr[t + 1]; ++e) {
-                const auto follower = after_.indices[static_cast<std::size_t>(e)];
+            const auto first = static_cast<std::size_t>(after_.indptr[t]);
+            const auto followers =
+                after_.indices.subspan(first, static_cast<std::size_t>(after_.indptr[t + 1]) - first);
+            shared_.feed(task, followers);
+            for (const auto follower : followers) {
                 if (!--waiting_[static_cast<std::size_t>(follower)])
                     released_.push_back(follower);
             }
@@ -146,28 +134,15 @@ template <bool shared, class Chooser> class Replay {
         if (!out_.team.empty())
             out_.team[t] = decision.team;
         out_.order[n_begun_++] = decision.task;
-        if constexpr (shared) {
-            const double finish = now_ + decision.seconds * memory_.stretch(decision.memory_share);
-            running_.push_back({{finish, decision.task}, decision.memory_share, decision.demand_Bps});
-            memory_.begin(decision.demand_Bps);
-        } else {
-            running_.push_back({now_ + decision.seconds, decision.task});
-        }
+        running_.push_back(shared_.begin(decision, now_));
         std::push_heap(running_.begin(), running_.end());
     }
 
-    // After the decisions of an instant: what is left of the tasks that wait for the memory takes longer or
-    // shorter.
+    // After the decisions of an instant: what is left of the running tasks takes longer or shorter. Where all
+    // are stretched alike the order stays, and a look is cheaper than making it anew.
     void retime() {
-        if constexpr (shared)
-            memory_.update([this](auto &&factor) {
-                for (auto &task : running_)
-                    if (task.memory_share != 0)
-                        task.time = now_ + (task.time - now_) * factor(task.memory_share);
-                // Where all are stretched alike the order stays, and a look is cheaper than making it anew.
-                if (!std::is_heap(running_.begin(), running_.end()))
-                    std::make_heap(running_.begin(), running_.end());
-            });
+        if (shared_.update(running_, now_) && !std::is_heap(running_.begin(), running_.end()))
+            std::make_heap(running_.begin(), running_.end());
     }
 
     void tell() {
@@ -183,9 +158,8 @@ template <bool shared, class Chooser> class Replay {
     const Results out_;
     const Progress &progress_;
     std::vector<std::int32_t> waiting_; // predecessors that have not finished
-    Bandwidth memory_;
-    // A heap, the earliest completion in front.
-    std::vector<std::conditional_t<shared, SharedCompletion, Completion>> running_;
+    Shared shared_;
+    std::vector<typename Shared::Entry> running_; // a heap, the earliest completion in front
     std::vector<std::int32_t> done_, released_;
     double now_ = 0;
     bool busy_ = false; // the dispatcher, with a decision already taken

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import SpecError
 from simsched.graph.adjacency import Csr
@@ -13,37 +14,72 @@ if TYPE_CHECKING:
     from simsched.graph.adjacency import Index
     from simsched.machine import Machine
     from simsched.policy.layout import Layout
+    from simsched.policy.problem import Problem
 
-PLACEMENTS = ("compact", "scatter")
+PREFERENCES = ("lowest", "producer")
+PLACEMENTS = ("compact", "scatter", "dense")
+
+#: Tasks whose stray threads are drawn at a time: bounds the memory for a million tasks.
+CHUNK = 1 << 14
 
 
 def core_order(machine: Machine, placement: str) -> Index:
-    """Return all cores in the order in which executors take them.
+    """Return all hardware threads in use in the order in which executors take them.
+
+    Thread `way * n_cores + core` is a way of that core; without several ways a core, threads are cores.
 
     Parameters
     ----------
     machine : Machine
-    placement : {"compact", "scatter"}
-        Compact fills one tile after the other; scatter takes one core of every tile, then the next core of each.
+    placement : {"compact", "scatter", "dense"}
+        Compact fills one tile after the other; scatter takes one core of every tile, then the next core of each. Both
+        take one way of every core, then the next way of each; dense takes all ways of a core, then the next core.
 
     Raises
     ------
     SpecError
         If the placement is neither.
     """
-    cores = np.arange(machine.n_cores, dtype=np.int32)
+    threads = np.arange(machine.n_threads, dtype=np.int32)
     if placement == "compact":
-        return cores
+        return threads
     if placement == "scatter":
-        return np.argsort(cores % machine.cores_per_tile, kind="stable").astype(np.int32)
+        ways, cores = np.divmod(threads, machine.n_cores)
+        return np.lexsort((cores, cores % machine.cores_per_tile, ways)).astype(np.int32)
+    if placement == "dense":
+        return np.argsort(threads % machine.n_cores, kind="stable").astype(np.int32)
     raise SpecError(f"placement {placement!r} is not known; there are {', '.join(PLACEMENTS)}")
 
 
 def executor_cores(machine: Machine, layout: Layout, placement: str) -> Csr:
-    """Return the cores of each executor, ascending; the layout must fit the machine."""
-    cores = core_order(machine, placement)[: layout.cores].reshape(layout.executors, layout.width)
+    """Return the hardware threads of each executor, ascending.
+
+    A layout larger than the machine goes round it again: then threads hold several executors, or one of them twice.
+    """
+    order = core_order(machine, placement)
+    cores = order[np.arange(layout.cores) % len(order)].reshape(layout.executors, layout.width)
     indptr = np.arange(layout.executors + 1, dtype=np.int64) * layout.width
     return Csr(indptr, np.sort(cores, axis=1).ravel())
+
+
+def strays(problem: Problem, misplaced: float) -> npt.NDArray[np.int32]:
+    """Draw where an operating system runs the threads of tasks that are not pinned (rule 6).
+
+    Returns
+    -------
+    int32 array, shape (n, width)
+        A random hardware thread for the share `misplaced` of all threads; -1, that of the executor, for the others.
+        Drawn per task index, before the replay starts.
+    """
+    assert problem.layout is not None  # noqa: S101 - narrows the type: static policies always have a layout
+    generator = np.random.default_rng([problem.seed, 2])
+    n, width = problem.graph.n_tasks, problem.layout.width
+    drawn = np.empty((n, width), np.int32)
+    for start in range(0, n, CHUNK):
+        shape = drawn[start : start + CHUNK].shape
+        place = generator.integers(0, problem.machine.n_threads, shape, np.int32)
+        drawn[start : start + CHUNK] = np.where(generator.random(shape) < misplaced, place, -1)
+    return drawn
 
 
 def take_idle(idle: list[int], width: int, cores_per_tile: int) -> list[int]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from simsched.errors import LayoutError, PolicyError, SpecError
 from simsched.plugins import named
 from simsched.policy.layout import Layout
-from simsched.policy.placement import executor_cores
+from simsched.policy.placement import PLACEMENTS, PREFERENCES, executor_cores
 from simsched.spec import Scalar, Spec, parse
 
 if TYPE_CHECKING:
@@ -105,8 +105,15 @@ class RankPolicy(Policy):
 
     Parameters
     ----------
-    placement : {"compact", "scatter"}
-        Which cores the executors get.
+    placement : {"compact", "scatter", "dense"}
+        Which cores the executors get; see `simsched.policy.placement.core_order`.
+    prefer : {"lowest", "producer"}
+        Which of several idle executors takes a task: the lowest-numbered, or the one that ran the last of the task's
+        predecessors to finish where it is idle.
+    pinned : bool
+        Whether threads stay on the cores of their executor; if not, the operating system moves some.
+    oversubscribe : bool
+        Whether a layout may have more threads than the machine.
 
     Examples
     --------
@@ -120,6 +127,15 @@ class RankPolicy(Policy):
     takes_layout = True
 
     placement: str = "compact"
+    prefer: str = "lowest"
+    pinned: bool = True
+    oversubscribe: bool = False
+
+    def __post_init__(self) -> None:
+        for key, known in (("placement", PLACEMENTS), ("prefer", PREFERENCES)):
+            if getattr(self, key) not in known:
+                name = self.name or type(self).__name__
+                raise SpecError(f"{name}[{key}={getattr(self, key)}]: expected one of {', '.join(known)}")
 
     def rank(self, problem: Problem) -> npt.ArrayLike:
         """Return one number a task, shape (n,): the lowest ready one starts first, ties go to the lower index."""
@@ -140,13 +156,15 @@ class RankPolicy(Policy):
         Raises
         ------
         LayoutError
-            If it needs more cores than the machine has.
+            If it needs more threads than the machine has in use, and oversubscribing was not asked for.
         """
         if layout is None:
             return self.default_layout(machine)
-        if layout.cores > machine.n_cores:
+        if layout.cores > machine.n_threads and not self.oversubscribe:
+            more = f", {machine.smt_ways} hardware threads each" if machine.smt < machine.smt_ways else ""
             raise LayoutError(
-                f"the layout {layout} needs {layout.cores} cores; {machine} has {machine.n_cores}"
+                f"the layout {layout} needs {layout.cores} cores; {machine} has {machine.n_threads}{more} "
+                "(smt=K in the machine's brackets uses more ways, oversubscribe=true in the policy's shares them)"
             )
         return layout
 

@@ -1,13 +1,16 @@
-"""Memory bandwidth that running tasks share (docs/semantics.md, rule 5)."""
+"""Memory bandwidth that running tasks share, where nothing else is shared (docs/semantics.md, rule 5)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simsched.replay.decision import Decision
 
 
-@dataclass
 class Bandwidth:
-    """The memory of a machine while tasks run.
+    """The one memory of a machine while tasks run.
 
     A task asks for `demand_Bps` while it runs, and for `memory_share` of its seconds the memory limits it. Where the
     demands of all running tasks add up to p times the capacity, p > 1, what is left of every task takes
@@ -20,25 +23,37 @@ class Bandwidth:
     ----------
     capacity_Bps : float
         Bytes a second that the memory moves.
-    demand_Bps : int
-        Sum of the demands of the running tasks; whole bytes, so that adding and subtracting leaves no rest.
-    pressure : float
-        Demand over capacity, at least 1.
     """
 
-    capacity_Bps: float
-    demand_Bps: int = 0
-    pressure: float = 1.0
+    def __init__(self, capacity_Bps: float) -> None:
+        self._capacity_Bps = capacity_Bps
+        self._demand_Bps = 0  # whole bytes, so that adding and subtracting leaves no rest
+        self._pressure = 1.0
+        self._running: dict[int, tuple[float, int]] = {}
 
-    def stretch(self, memory_share: float) -> float:
-        """Return how much longer a task takes of which this share is bound by the memory."""
-        return stretched(memory_share, self.pressure)
+    def begin(self, decision: Decision) -> float:
+        """Note a task that starts; return how much longer it takes under the pressure of the last update."""
+        self._running[decision.task] = (decision.load.memory_share, decision.load.demand_Bps)
+        self._demand_Bps += decision.load.demand_Bps
+        return stretched(decision.load.memory_share, self._pressure)
 
-    def update(self) -> float | None:
-        """Take the present demand for the pressure; return the pressure before, or None if it has not changed."""
-        before = self.pressure
-        self.pressure = max(1.0, self.demand_Bps / self.capacity_Bps)
-        return None if self.pressure == before else before
+    def end(self, task: int) -> None:
+        """Forget a task that finished."""
+        self._demand_Bps -= self._running.pop(task)[1]
+
+    def feed(self, task: int, followers: Iterable[int]) -> None:
+        """Nothing: there is one memory, wherever data are."""
+
+    def update(self) -> Iterable[tuple[int, float]]:
+        """Take the present demand for the pressure; return the tasks it concerns, and the factor on what is left."""
+        before, self._pressure = self._pressure, max(1.0, self._demand_Bps / self._capacity_Bps)
+        if self._pressure == before:
+            return ()
+        return [
+            (task, stretched(share, self._pressure) / stretched(share, before))
+            for task, (share, _) in self._running.items()
+            if share
+        ]
 
 
 def stretched(memory_share: float, pressure: float) -> float:

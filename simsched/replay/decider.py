@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.costs.loads import IDLE, load_of
 from simsched.errors import PolicyError
-from simsched.graph.adjacency import Csr
+from simsched.graph.adjacency import Csr, Index
 from simsched.policy import Running, Start
 from simsched.policy.placement import take_idle
 from simsched.replay.decision import Decision
@@ -29,13 +30,13 @@ class Decider:
         self._plan = plan
         self._now_s = 0.0
         self._ready: list[int] = []
-        self._idle = list(range(plan.problem.machine.n_cores))
+        self._idle = list(range(plan.problem.machine.n_threads))
         self._running: dict[int, Running] = {}
         self._actions: Iterator[Start] = iter(())
         self._lane_of: dict[int, int] = {}
         self._free_lanes: list[int] = []
         self._teams: dict[tuple[int, ...], int] = {}
-        self._last_width = [0] * plan.problem.machine.n_cores
+        self._last_width = [0] * plan.problem.machine.n_threads
         self._finished_at: dict[int, float] = {}
         self._ready_at: dict[int, float] = {}
 
@@ -117,11 +118,11 @@ class Decider:
             f"{len(self._idle)} idle cores and nothing running: {self._story(self._ready[0])}"
         )
 
-    def teams(self) -> Csr:
+    def teams(self, team: Index) -> tuple[Csr, Index]:
         """Return every distinct team, in order of first use."""
         indptr = np.zeros(len(self._teams) + 1, np.int64)
         np.cumsum([len(cores) for cores in self._teams], out=indptr[1:])
-        return Csr(indptr, np.fromiter(chain.from_iterable(self._teams), np.int32))
+        return Csr(indptr, np.fromiter(chain.from_iterable(self._teams), np.int32)), team
 
     def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Seconds:
         """Return each task's undisturbed seconds on its width."""
@@ -151,15 +152,17 @@ class Decider:
         self._running[task] = Running(task, cores, self._now_s + delay + estimate)
         lane = heappop(self._free_lanes) if self._free_lanes else len(self._lane_of)
         self._lane_of[task] = lane
-        memory = (
-            self.problem.costs.memory_of(task, width) if self.problem.machine.share_bandwidth else (0.0, 0)
-        )
-        return Decision(task, self._teams.setdefault(cores, len(self._teams)), lane, really, delay, *memory)
+        effects = self.problem.machine.effects
+        load = load_of(self.problem.costs, task, width, effects) if effects.any else IDLE
+        team = self._teams.setdefault(cores, len(self._teams))
+        return Decision(task, team, lane, really, delay, cores, load)
 
     def _resize_s(self, cores: tuple[int, ...]) -> float:
         """Return what the team pays because one of its cores last ran in a team of another size."""
-        changed = any(self._last_width[core] not in (0, len(cores)) for core in cores)
-        return self._plan.runtime.resize_s if changed else 0.0
+        if not any(self._last_width[core] not in (0, len(cores)) for core in cores):
+            return 0.0
+        resize_s, per_thread_s = self._plan.runtime.resize_costs_s
+        return resize_s + per_thread_s * len(cores)
 
     def _checked(self, start: Start) -> tuple[int, ...]:
         """Return the cores of an action, or raise the error that says why it is impossible."""
@@ -180,14 +183,14 @@ class Decider:
                     f"{start.width} cores were asked for, {len(self._idle)} are idle: {self._story(task)}",
                 )
             return tuple(take_idle(self._idle, start.width, self.problem.machine.cores_per_tile))
-        cores = tuple(sorted(start.cores))
+        cores = tuple(sorted(map(int, start.cores)))
         if len(set(cores)) < len(cores):
             raise self._impossible(start, "a core stands twice in its team")
         for core in cores:
-            if not 0 <= core < self.problem.machine.n_cores:
+            if not 0 <= core < self.problem.machine.n_threads:
                 raise self._impossible(
                     start,
-                    f"core {core} does not exist: {self.problem.machine} has {self.problem.machine.n_cores}",
+                    f"core {core} does not exist: {self.problem.machine} has {self.problem.machine.n_threads}",
                 )
             holder = next((r for r in self._running.values() if core in r.cores), None)
             if holder:

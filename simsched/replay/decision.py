@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from simsched.costs.loads import IDLE, Load
 
 
 @dataclass(slots=True)
@@ -21,10 +24,10 @@ class Decision:
         What really passes from start to finish, when nothing disturbs it.
     delay_s : float
         What the dispatcher spends before the task starts.
-    memory_share : float
-        Share of its seconds in which the memory limits it; 0 where nothing is shared.
-    demand_Bps : int
-        Bytes a second that it asks of the memory; 0 where nothing is shared.
+    cores : sequence of int
+        Hardware threads of its team.
+    load : Load
+        What it asks of what running tasks share.
     """
 
     task: int
@@ -32,5 +35,5 @@ class Decision:
     executor: int
     seconds: float
     delay_s: float
-    memory_share: float = 0.0
-    demand_Bps: int = 0
+    cores: Sequence[int]
+    load: Load = IDLE

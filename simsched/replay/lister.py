@@ -1,18 +1,21 @@
-"""The list scheduler behind static policies: the next ready task on the lowest-numbered idle executor."""
+"""The list scheduler behind static policies: the next ready task on an idle executor."""
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from bisect import bisect_left, insort
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from simsched.costs.loads import IDLE
 from simsched.errors import EngineError
 from simsched.replay.decision import Decision
 from simsched.replay.queues import ready_queue
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Sequence
 
-    from simsched.graph.adjacency import Csr
+    from simsched.graph.adjacency import Csr, Index
     from simsched.graph.taskgraph import Seconds
     from simsched.replay.plan import StaticPlan
 
@@ -23,13 +26,15 @@ class Lister:
     def __init__(self, plan: StaticPlan) -> None:
         self._plan = plan
         self._seconds = plan.seconds.tolist()
-        self._shares, self._demands_Bps = (
-            ([], []) if plan.memory is None else (c.tolist() for c in plan.memory)
-        )
+        self._loads = plan.loads.rows() if plan.loads else []
         self._queue = ready_queue(plan.discipline, plan.position)
         self._idle = list(range(plan.executors.n))
+        self._cores: list[list[int]] = [
+            plan.executors.neighbours(i).tolist() for i in range(plan.executors.n)
+        ]
         self._executor_of: dict[int, int] = {}
         self._delay_s, self._per_poller_s = plan.dispatch_s, plan.per_poller_s
+        self._finished: dict[int, tuple[int, int]] = {}  # when, counted, and where; for a producer's executor
 
     def released(self, tasks: list[int], now_s: float) -> None:
         """Queue ready tasks."""
@@ -37,28 +42,46 @@ class Lister:
 
     def finished(self, task: int) -> None:
         """Make the task's executor idle."""
-        heappush(self._idle, self._executor_of.pop(task))
+        executor = self._executor_of.pop(task)
+        insort(self._idle, executor)
+        if self._plan.prefer == "producer":
+            self._finished[task] = (len(self._finished), executor)
 
     def next(self, now_s: float) -> Decision | None:
-        """Return the next task on the lowest-numbered idle executor, if there are both."""
+        """Return the next task and the idle executor that takes it, if there are both."""
         if not self._queue or not self._idle:
             return None
         delay = self._delay_s + self._per_poller_s * (len(self._idle) - 1)
-        executor = heappop(self._idle)
         task = self._queue.take()
+        executor = self._idle.pop(self._place(task))
         self._executor_of[task] = executor
-        return Decision(task, executor, executor, self._seconds[task], delay, *self._memory_of(task))
+        load = self._loads[task] if self._loads else IDLE
+        return Decision(
+            task, executor, executor, self._seconds[task], delay, self._team(task, executor), load
+        )
 
-    def _memory_of(self, task: int) -> tuple[float, int]:
-        return (self._shares[task], self._demands_Bps[task]) if self._shares else (0.0, 0)
+    def _place(self, task: int) -> int:
+        """Return where among the idle executors the one stands that takes a task."""
+        if self._plan.prefer == "lowest":
+            return 0
+        before = self._plan.problem.graph.predecessors.neighbours(task).tolist()
+        _, producer = max((self._finished[other] for other in before), default=(0, -1))
+        place = bisect_left(self._idle, producer)
+        return place if place < len(self._idle) and self._idle[place] == producer else 0
+
+    def _team(self, task: int, executor: int) -> Sequence[int]:
+        if self._plan.strays is None:
+            return self._cores[executor]
+        moved: list[int] = self._plan.strays[task].tolist()
+        return [home if to < 0 else to for to, home in zip(moved, self._cores[executor], strict=True)]
 
     def stuck(self) -> Exception:
         """Return an error that cannot happen while graphs are acyclic."""
         return EngineError("the replay stopped with tasks left; this is a bug in simsched")
 
-    def teams(self) -> Csr:
-        """Return the executors' cores."""
-        return self._plan.executors
+    def teams(self, team: Index) -> tuple[Csr, Index]:
+        """Return the executors' cores, or where the operating system moved their threads."""
+        return self._plan.teams(team)
 
     def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Seconds:
         """Return each task's undisturbed seconds on an executor."""

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simsched.costs.loads import Loads
+from simsched.costs.loads import loads as loads_of
 from simsched.errors import CostError, EngineError
 from simsched.graph.adjacency import Csr
 from simsched.native import HOW_TO_GET, find
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 #: What the compiled module says when a time is no number any more.
 OVERFLOW = "the times grow beyond all numbers"
 Progress = Callable[[int], object] | None
-Memory = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]
-NOTHING_SHARED: Memory = (np.empty(0), np.empty(0, np.int64))
+NOTHING = Loads(np.empty(0), np.empty(0), np.empty(0, np.int64))
+NO_TASKS = Csr(np.zeros(1, np.int64), np.empty(0, np.int32))
 
 
 def replay(plan: Plan, progress: Progress = None) -> Schedule:
@@ -58,41 +59,52 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
 
 
 def _list(native: Core, plan: StaticPlan, progress: Progress) -> Schedule:
-    after = plan.problem.graph.successors
+    graph, loads = plan.problem.graph, plan.loads or NOTHING
+    before = graph.predecessors if plan.prefer == "producer" else NO_TASKS
     done, ready_s, start_s, finish_s, executor, order = native.replay_list(
-        after.indptr,
-        after.indices,
+        graph.successors.indptr,
+        graph.successors.indices,
         plan.seconds,
-        *(plan.memory or NOTHING_SHARED),
-        _shared_bandwidth(plan),
+        loads.memory_share,
+        loads.overhead_share,
+        loads.demand_Bps,
+        _shared(native, plan),
         plan.discipline,
         plan.position,
-        plan.executors.n,
+        plan.executors.indptr,
+        plan.executors.indices,
+        np.empty(0, np.int32) if plan.strays is None else plan.strays.ravel(),
+        before.indptr,
+        before.indices,
         plan.dispatch_s,
         plan.per_poller_s,
         progress,
     )
     _require_all(done, plan)
-    times = Times(ready_s, start_s, finish_s, executor, executor, order)
-    return schedule_of(plan, times, plan.executors, plan.alone_s, "native")
+    teams, team = plan.teams(executor)
+    times = Times(ready_s, start_s, finish_s, team, executor, order)
+    return schedule_of(plan, times, teams, plan.alone_s, "native")
 
 
 def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progress) -> Schedule:
     problem, after = plan.problem, plan.problem.graph.successors
+    loads = _candidates_loads(plan, rule) if problem.machine.effects.any else NOTHING
     (done, *columns), indptr, indices = native.replay_corun(
         after.indptr,
         after.indices,
         rule.widths.ravel(),
         rule.estimates_s.ravel(),
         np.empty(0) if plan.noise is None else plan.noise,
-        *(_candidates_memory(plan, rule) if problem.machine.share_bandwidth else NOTHING_SHARED),
-        _shared_bandwidth(plan),
+        loads.memory_share,
+        loads.overhead_share,
+        loads.demand_Bps,
+        _shared(native, plan),
         rule.widths.shape[1],
         rule.most,
-        problem.machine.n_cores,
+        problem.machine.n_threads,
         problem.machine.cores_per_tile,
         plan.runtime.dispatch_s,
-        plan.runtime.resize_s,
+        *plan.runtime.resize_costs_s,
         progress,
     )
     _require_all(done, plan)
@@ -106,27 +118,55 @@ def _callback(native: Core, plan: DynamicPlan, progress: Progress) -> Schedule:
         after.indptr,
         after.indices,
         decider,
-        _shared_bandwidth(plan),
-        plan.problem.machine.n_cores,
+        _shared(native, plan),
+        plan.problem.machine.n_threads,
         progress,
     )
     if done < plan.problem.graph.n_tasks:
         raise decider.stuck()
-    times, teams = Times(*columns), decider.teams()
-    return schedule_of(plan, times, teams, decider.alone(teams.degrees()[times.team]), "native")
+    times = Times(*columns)
+    teams, team = decider.teams(times.team)
+    return schedule_of(plan, times, teams, decider.alone(teams.degrees()[team]), "native")
 
 
-def _shared_bandwidth(plan: Plan) -> float:
-    """Return the bytes a second that running tasks share; 0 where they share nothing."""
+def _shared(native: Core, plan: Plan) -> object | None:
+    """Return what running tasks share, as the compiled module knows it; None where they share nothing."""
     machine = plan.problem.machine
-    return machine.bandwidth_Bps if machine.share_bandwidth else 0.0
+    effects, structure, memory = machine.effects, machine.structure, machine.memory
+    if not effects.any:
+        return None
+    return native.Sharing(
+        bandwidth=effects.share_bandwidth,
+        tiles=effects.share_tiles,
+        cores=effects.share_cores,
+        interconnect=effects.share_interconnect,
+        remote=effects.remote_memory,
+        tile_of=structure.tile_of.tolist(),
+        domain_of=structure.domain_of.tolist(),
+        n_tiles=machine.n_tiles,
+        n_domains=machine.n_domains,
+        n_threads=machine.n_threads,
+        compute=list(machine.compute_throughput),
+        waiting=list(machine.memory_throughput),
+        capacity_Bps=memory.bandwidth_Bps / machine.n_domains,
+        link_Bps=memory.link_bandwidth_Bps,
+        penalty=memory.remote_penalty,
+        tile_slowdown=machine.tile_slowdown,
+    )
 
 
-def _candidates_memory(plan: DynamicPlan, rule: CandidateRule) -> Memory:
-    """Return memory share and demand of every candidate, in the order of its widths."""
-    columns = [plan.problem.costs.memory(rule.widths[:, i]) for i in range(rule.widths.shape[1])]
-    shares, demands_Bps = (np.stack(part, axis=1).ravel() for part in zip(*columns, strict=True))
-    return shares, demands_Bps
+def _candidates_loads(plan: DynamicPlan, rule: CandidateRule) -> Loads:
+    """Return what every candidate asks for, in the order of its widths."""
+    problem = plan.problem
+    columns = [
+        loads_of(problem.costs, rule.widths[:, i], problem.machine.effects)
+        for i in range(rule.widths.shape[1])
+    ]
+    return Loads(
+        np.stack([column.memory_share for column in columns], axis=1).ravel(),
+        np.stack([column.overhead_share for column in columns], axis=1).ravel(),
+        np.stack([column.demand_Bps for column in columns], axis=1).ravel(),
+    )
 
 
 def _require_all(done: int, plan: Plan) -> None:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simsched.costs.loads import Loads, loads
 from simsched.errors import PolicyError
 from simsched.graph.adjacency import Csr, Index
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import RuntimeProfile
 from simsched.policy import Policy, Problem, RankPolicy
+from simsched.policy.placement import strays
 from simsched.policy.policy import Discipline, Queue
 
 
@@ -29,6 +31,8 @@ class StaticPlan:
         Who decides.
     discipline : {"rank", "fifo", "lifo"}
         How ready tasks are ordered.
+    prefer : {"lowest", "producer"}
+        Which of several idle executors takes a task.
     position : int32 array, shape (n,)
         Place of each task in the policy's order, ties broken by index; used by the discipline "rank".
     executors : Csr
@@ -37,8 +41,11 @@ class StaticPlan:
         Seconds that each task really takes on an executor.
     alone_s : float64 array, shape (n,)
         The same without noise.
-    memory : (float64 array, int64 array), both of shape (n,), or None
-        Memory share and demand of each task, as `TaskCosts.memory` gives them; None where nothing is shared.
+    loads : Loads or None
+        What each task asks of what running tasks share; None where nothing is shared.
+    strays : int32 array, shape (n, width), or None
+        For each thread of each task's team the hardware thread on which the operating system runs it, or -1 for that of
+        the executor; None where threads are pinned.
     """
 
     problem: Problem
@@ -46,11 +53,24 @@ class StaticPlan:
     spec: str
     queue: Queue
     discipline: Discipline
+    prefer: str
     position: Index
     executors: Csr
     seconds: Seconds
     alone_s: Seconds
-    memory: tuple[Seconds, npt.NDArray[np.int64]] | None
+    loads: Loads | None
+    strays: npt.NDArray[np.int32] | None
+
+    def teams(self, executor: Index) -> tuple[Csr, Index]:
+        """Return the distinct teams that ran, and the row of each task's, from the executors that ran them."""
+        if self.strays is None:
+            return self.executors, executor
+        width = self.strays.shape[1]
+        home = self.executors.indices.reshape(-1, width)[executor]
+        cores = np.sort(np.where(self.strays < 0, home, self.strays), axis=1)
+        distinct, team = np.unique(cores, axis=0, return_inverse=True)
+        indptr = np.arange(len(distinct) + 1, dtype=np.int64) * width
+        return Csr(indptr, distinct.ravel()), team.ravel().astype(np.int32)
 
     @property
     def dispatch_s(self) -> float:
@@ -74,7 +94,7 @@ class StaticPlan:
             If the rank is not one number a task.
         """
         assert problem.layout is not None  # noqa: S101 - narrows the type: static policies always have a layout
-        alone = problem.seconds
+        alone, effects = problem.seconds, problem.machine.effects
         return cls(
             problem=problem,
             runtime=runtime,
@@ -85,7 +105,9 @@ class StaticPlan:
             executors=policy.executors(problem.machine, problem.layout),
             seconds=alone if noise is None else alone * noise,
             alone_s=alone,
-            memory=problem.costs.memory(problem.layout.width) if problem.machine.share_bandwidth else None,
+            prefer=policy.prefer,
+            loads=loads(problem.costs, problem.layout.width, effects) if effects.any else None,
+            strays=None if policy.pinned else strays(problem, runtime.misplaced),
         )
 
 

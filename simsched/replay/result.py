@@ -44,7 +44,7 @@ def schedule_of(plan: Plan, times: Times, teams: Csr, alone_s: Seconds, engine: 
         executor=times.executor,
         start_order=times.order,
         alone_s=alone_s,
-        n_cores=problem.machine.n_cores,
+        n_cores=problem.machine.n_threads,
         machine=problem.machine,
         policy=plan.spec,
         layout=str(problem.layout or ""),

@@ -12,7 +12,7 @@ import simpy
 from simsched.errors import CostError
 
 if TYPE_CHECKING:
-    from simsched.graph.adjacency import Csr
+    from simsched.graph.adjacency import Csr, Index
     from simsched.graph.taskgraph import Seconds
     from simsched.replay.decision import Decision
     from simsched.replay.plan import Plan
@@ -42,8 +42,8 @@ class Chooser(Protocol):
         """Return the error that says why nothing runs although tasks are left."""
         ...
 
-    def teams(self) -> Csr:
-        """Return the cores of every team used."""
+    def teams(self, team: Index) -> tuple[Csr, Index]:
+        """Return the cores of every team used, and the row of each task's, from what its decisions called it."""
         ...
 
     def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Seconds:

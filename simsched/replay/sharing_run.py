@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from simsched.replay.bandwidth import Bandwidth, stretched
+from simsched.machine import Effects
+from simsched.replay.bandwidth import Bandwidth
+from simsched.replay.contention import Contention
 from simsched.replay.run import Run
 
 if TYPE_CHECKING:
+    from simsched.machine import Machine
     from simsched.replay.decision import Decision
     from simsched.replay.plan import Plan
     from simsched.replay.run import Chooser
+
+
+class Sharing(Protocol):
+    """What running tasks share."""
+
+    def begin(self, decision: Decision) -> float:
+        """Note a task that starts; return how stretched it is until the update of this instant."""
+        ...
+
+    def end(self, task: int) -> None:
+        """Forget a task that finished."""
+        ...
+
+    def feed(self, task: int, followers: Iterable[int]) -> None:
+        """Note who reads the data of a finished task; called in ascending order, after all of an instant ended."""
+        ...
+
+    def update(self) -> Iterable[tuple[int, float]]:
+        """Return the running tasks whose stretch has changed, and the factor on what is left of them."""
+        ...
+
+
+def only_bandwidth(machine: Machine) -> bool:
+    """Return whether tasks share nothing but one memory's bandwidth, which can be told more simply."""
+    return machine.effects == Effects(share_bandwidth=True) and machine.n_domains == 1
 
 
 @dataclass(slots=True)
@@ -20,26 +48,26 @@ class _Running:
     """A running task: when it will finish as things stand, and how often that has changed."""
 
     finish_s: float
-    memory_share: float
-    demand_Bps: int
     version: int = 0
 
 
 class SharingRun(Run):
-    """A run on a machine whose memory bandwidth is shared."""
+    """A run on a machine where running tasks share something."""
 
     def __init__(self, plan: Plan, chooser: Chooser, progress: Callable[[int], object] | None) -> None:
         super().__init__(plan, chooser, progress)
-        self.memory = Bandwidth(plan.problem.machine.bandwidth_Bps)
+        machine = plan.problem.machine
+        self.sharing: Sharing = (
+            Bandwidth(machine.bandwidth_Bps) if only_bandwidth(machine) else Contention(machine)
+        )
         self.running: dict[int, _Running] = {}
         self.due = False  # something happened at this instant that is not settled yet
 
     def launch(self, decision: Decision) -> None:
         """Time the completion of a task that starts now."""
-        delay = decision.seconds * self.memory.stretch(decision.memory_share)
-        running = _Running(self.env.now + delay, decision.memory_share, decision.demand_Bps)
+        delay = decision.seconds * self.sharing.begin(decision)
+        running = _Running(self.env.now + delay)
         self.running[decision.task] = running
-        self.memory.demand_Bps += decision.demand_Bps
         self.time(decision.task, running, delay)
 
     def time(self, task: int, running: _Running, delay: float) -> None:
@@ -52,7 +80,8 @@ class SharingRun(Run):
         task, version = event.value
         running = self.running.get(task)
         if running is not None and running.version == version:
-            self.memory.demand_Bps -= self.running.pop(task).demand_Bps
+            del self.running[task]
+            self.sharing.end(task)
             self.done.append(task)
             self.due = True
         if self.due and self.env.peek() > self.env.now:
@@ -63,24 +92,26 @@ class SharingRun(Run):
         self.due = True
         super().on_dispatched(event)
 
+    def complete(self, done: list[int]) -> None:
+        """Free the teams of finished tasks, and leave their data where they ran."""
+        for task in done:
+            self.sharing.feed(task, self.after[self.starts[task] : self.starts[task + 1]])
+        super().complete(done)
+
     def settle(self) -> None:
-        """Handle the instant, then time again what the memory holds up."""
+        """Handle the instant, then time again what is held up otherwise than before."""
         self.due = False
         super().settle()
         self.retime()
 
     def retime(self) -> None:
-        """Stretch or shorten what is left of the running tasks, where the pressure on the memory has changed."""
-        before = self.memory.update()
-        if before is None:
-            return
+        """Stretch or shorten what is left of the running tasks."""
         now = self.env.now
-        for task, running in self.running.items():
-            if running.memory_share:
-                factor = self.memory.stretch(running.memory_share) / stretched(running.memory_share, before)
-                delay = (running.finish_s - now) * factor
-                running.finish_s = now + delay
-                self.time(task, running, delay)
+        for task, factor in self.sharing.update():
+            running = self.running[task]
+            delay = (running.finish_s - now) * factor
+            running.finish_s = now + delay
+            self.time(task, running, delay)
 
     def open(self) -> None:
         """Start the first tasks."""

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 def replay(plan: Plan, progress: Callable[[int], object] | None = None) -> Schedule:
     """Replay a plan and return its schedule."""
     chooser: Chooser = Lister(plan) if isinstance(plan, StaticPlan) else Decider(plan)
-    kind = SharingRun if plan.problem.machine.share_bandwidth else Run
+    kind = SharingRun if plan.problem.machine.effects.any else Run
     run = kind(plan, chooser, progress)
     run.go()
-    teams, team = chooser.teams(), np.asarray(run.team, np.int32)
+    teams, team = chooser.teams(np.asarray(run.team, np.int32))
     times = Times(
         ready_s=np.asarray(run.ready_s, np.float64),
         start_s=np.asarray(run.start_s, np.float64),

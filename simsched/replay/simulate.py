@@ -80,8 +80,14 @@ def simulate(
         raise LayoutError(f"policy {chosen} chooses its own widths and cores; give it no layout")
     if isinstance(chosen, RankPolicy):
         wanted = chosen.checked_layout(target, wanted)
-    problem = Problem(graph, target, model.on(graph, target, runtime), wanted, seed)
-    return _engine(engine)(_plan(problem, chosen, runtime or target.runtime, model.noise), progress)
+    software = _software(runtime or target.runtime, chosen)
+    problem = Problem(graph, target, model.on(graph, target, software), wanted, seed)
+    return _engine(engine)(_plan(problem, chosen, software, model.noise), progress)
+
+
+def _software(runtime: RuntimeProfile, chosen: Policy) -> RuntimeProfile:
+    """Return the software's costs under a policy: teams of threads that are not pinned fork and join slower."""
+    return runtime if not isinstance(chosen, RankPolicy) or chosen.pinned else runtime.not_pinned()
 
 
 def _check_types(graph: object, costs: object, runtime: object, seed: object) -> None:

@@ -81,7 +81,7 @@ def check_policy(
         check_schedule(schedule)
         if work_conserving and runtime == RuntimeProfile():
             check_work_conserving(schedule)
-            if not machine.share_bandwidth:
+            if not machine.effects.any:
                 check_graham(schedule)
 
     suite()

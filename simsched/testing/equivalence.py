@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simsched.costs import CostModel, Curve
 from simsched.machine import RuntimeProfile
 from simsched.plugins import registered
-from simsched.policy import Policy, Start
+from simsched.policy import Policy, RankPolicy, Start
 from simsched.policy import policy as policy_of
 from simsched.replay import simulate
 from simsched.testing import strategies as ours
@@ -41,6 +41,10 @@ def policies() -> st.SearchStrategy[Policy]:
         "fifo[order=lifo]",
         "fifo[order=random,placement=scatter]",
         "critical-path[placement=scatter]",
+        "critical-path[placement=dense,prefer=producer]",
+        "critical-path[pinned=false]",
+        "wavefront[pinned=false,oversubscribe=true,prefer=producer]",
+        "fifo[oversubscribe=true]",
         "corun[candidates=1,interval=3]",
         "corun[candidates=5,interval=1]",
     ]
@@ -56,6 +60,8 @@ def cases(draw: st.DrawFn) -> dict[str, object]:
     layout = draw(ours.layouts(machine)) if policy.takes_layout else None
     if layout is not None and policy.name == "sequential":
         layout = type(layout)(1, layout.width)
+    if layout is not None and isinstance(policy, RankPolicy) and policy.oversubscribe:
+        layout = type(layout)(layout.executors * draw(st.integers(1, 3)), layout.width)
     return {
         "graph": draw(ours.graphs(widths=4)),
         "machine": machine,

@@ -5,6 +5,7 @@ Durations come from a few round numbers as often as from the reals, so that ties
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
+from simsched.machine.effects import NAMES
 from simsched.policy import Layout
 
 KINDS = ("MatMul", "Conv", "add", "softmax", "view", "mine::custom")
@@ -52,20 +54,38 @@ def graphs(draw: st.DrawFn, max_tasks: int = 24, widths: int = 1) -> TaskGraph:
 def runtimes(draw: st.DrawFn) -> RuntimeProfile:
     """Random software costs, often zero."""
     cost = st.sampled_from([0.0, 0.0, 1e-6, 0.01, 0.5])
-    return RuntimeProfile(**{name: draw(cost) for name in RuntimeProfile.__dataclass_fields__})
+    seconds = {f.name: draw(cost) for f in fields(RuntimeProfile) if f.name.endswith("_s")}
+    return RuntimeProfile(
+        **seconds,
+        reuse_teams=draw(st.booleans()),
+        unpinned_region=draw(st.sampled_from([1.0, 1.5])),
+        misplaced=draw(st.sampled_from([0.0, 0.2, 1.0])),
+    )
+
+
+#: Machines with tiles, memory domains and hardware threads of their own, and the cores of which they are made.
+STRUCTURED = {"knl-7250": 2, "knl-7250[cluster=snc4]": 8, "knc-7120p": 1, "xeon-8160x2": 2}
 
 
 @st.composite
 def machines(draw: st.DrawFn, max_cores: int = 12) -> Machine:
-    """Small machines with and without tiles, of one core up, that share their memory bandwidth or do not."""
-    base: Any = draw(st.sampled_from(["generic", "knl-7250"]))
-    cores = draw(st.integers(1, max_cores))
-    if base == "knl-7250":
-        cores += cores % 2
+    """Small machines with and without tiles and domains, of one core up, that share anything or nothing."""
+    base: Any = draw(st.sampled_from(["generic", "knl-7250", *STRUCTURED]))
+    step = STRUCTURED.get(base, 1)
+    machine = machine_of(base).varied({"cores": max(draw(st.integers(1, max_cores)) // step, 1) * step})
     if not draw(st.booleans()):
-        return machine_of(f"{base}[cores={cores}]")
-    bandwidth_Bps = draw(st.sampled_from([1e9, 7e9, 2e10, 1e12]))
-    return machine_of(f"{base}[cores={cores},bandwidth_Bps={bandwidth_Bps},share_bandwidth=true]")
+        return machine
+    return machine.varied({
+        "bandwidth_Bps": draw(st.sampled_from([1e9, 7e9, 2e10, 1e12])),
+        "smt": draw(st.integers(1, machine.smt_ways)),
+        **draw(effects()),
+    })  # fmt: skip
+
+
+def effects() -> st.SearchStrategy[dict[str, bool]]:
+    """What running tasks share: one memory's bandwidth alone as often as any mixture."""
+    switches = st.fixed_dictionaries({name: st.booleans() for name in NAMES})
+    return st.one_of(st.just({"share_bandwidth": True}), switches)
 
 
 @st.composite
@@ -73,5 +93,5 @@ def layouts(draw: st.DrawFn, machine: Machine) -> Layout | None:
     """Layouts that fit a machine, and None for the default."""
     if draw(st.booleans()):
         return None
-    executors = draw(st.integers(1, machine.n_cores))
-    return Layout(executors, draw(st.integers(1, machine.n_cores // executors)))
+    executors = draw(st.integers(1, machine.n_threads))
+    return Layout(executors, draw(st.integers(1, machine.n_threads // executors)))

@@ -100,11 +100,24 @@ def test_costs_are_consistent(graph, machine, runtime, width):
 def test_fastest_width_is_the_fastest(graph, machine, runtime):
     tasks = ss.CostModel().on(graph, machine, runtime)
     widths = tasks.fastest_widths()
-    every = np.stack([tasks.seconds(w) for w in range(1, machine.n_cores + 1)])
+    every = np.stack([tasks.seconds(w) for w in range(1, machine.n_threads + 1)])
     chosen = tasks.seconds(widths)
     assert (widths >= 1).all()
-    assert (widths <= machine.n_cores).all()
+    assert (widths <= machine.n_threads).all()
     assert (chosen == every.min(axis=0, initial=np.inf)).all()
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1e12), st.floats(0, 1e11)), min_size=1, max_size=8),
+    machines(),
+    runtimes(),
+)
+def test_fastest_width_where_the_memory_binds(work, machine, runtime):
+    flops, moved = np.array(work).T
+    graph = ss.TaskGraph.from_edges(np.full(len(work), np.nan), flops=flops, bytes_B=moved, kinds="Conv")
+    tasks = ss.CostModel().on(graph, machine, runtime)
+    every = np.stack([tasks.seconds(w) for w in range(1, machine.n_threads + 1)])
+    assert (tasks.seconds(tasks.fastest_widths()) == every.min(axis=0)).all()
 
 
 def test_roofline_where_there_is_no_duration():

@@ -75,7 +75,7 @@ def test_view_shows_the_state(engine):
         ("fifo", (2, 2, 2), LayoutError, "not a layout"),
         ("fifo", [2, 2], LayoutError, "not a layout"),
         ("fifo[order=best]", None, SpecError, "expected one of fifo, lifo, random"),
-        ("fifo[rank=1]", None, SpecError, "no parameter 'rank'; it has placement, order"),
+        ("fifo[rank=1]", None, SpecError, "no parameter 'rank'; it has placement, .*, order"),
         ("corun[candidates=x]", None, SpecError, "expected int"),
         ("corun[candidates=0]", None, SpecError, "least is 1"),
         ("critical-path[placement=far]", None, SpecError, "compact, scatter"),
@@ -94,7 +94,7 @@ def test_bad_policies_and_layouts(policy, layout, error, says):
     [
         ("generic[cores=0]", "whole number of cores"),
         ("generic[cores=1.5]", "whole number of cores"),
-        ("knl-7250[cores=67]", "tiles stay whole; try 66 or 68"),
+        ("knl-7250[cores=67]", "a tile has 2 cores and stays whole; try 66 or 68"),
         ("knl-7250[bandwidth_Bps=0]", "above 0"),
         ("knl-7250[threads=4]", "no parameter 'threads'"),
     ],

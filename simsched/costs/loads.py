@@ -1,0 +1,68 @@
+"""What tasks ask of what running tasks share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from simsched.costs.task_costs import TaskCosts, Width
+    from simsched.graph.taskgraph import Seconds
+    from simsched.machine import Effects
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What one task on one team asks for.
+
+    Parameters
+    ----------
+    memory_share : float
+        Share of its seconds in which the memory limits it, in [0, 1].
+    overhead_share : float
+        Share of its seconds that its threads' overhead makes up; with the memory share at most 1.
+    demand_Bps : int
+        Bytes a second that it asks of the memory.
+    """
+
+    memory_share: float = 0.0
+    overhead_share: float = 0.0
+    demand_Bps: int = 0
+
+
+IDLE = Load()
+
+
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """What every task asks for: `Load` as columns, each of shape (n,) or (n, candidates)."""
+
+    memory_share: Seconds
+    overhead_share: Seconds
+    demand_Bps: npt.NDArray[np.int64]
+
+    def rows(self) -> list[Load]:
+        """Return one `Load` a task."""
+        columns = (self.memory_share.tolist(), self.overhead_share.tolist(), self.demand_Bps.tolist())
+        return [Load(*row) for row in zip(*columns, strict=True)]
+
+
+def loads(costs: TaskCosts, width: Width, effects: Effects) -> Loads:
+    """Return what each task asks for on `width` cores."""
+    memory, demand_Bps = costs.memory(width)
+    if not effects.share_interconnect:
+        return Loads(memory, np.zeros(len(memory)), demand_Bps)
+    overhead = costs.overhead(width)
+    return Loads(np.minimum(memory, 1.0 - overhead), overhead, demand_Bps)
+
+
+def load_of(costs: TaskCosts, task: int, width: int, effects: Effects) -> Load:
+    """Return what one task asks for on `width` cores; the same bits as `loads`."""
+    memory, demand_Bps = costs.memory_of(task, width)
+    if not effects.share_interconnect:
+        return Load(memory, 0.0, demand_Bps)
+    overhead = costs.overhead_of(task, width)
+    return Load(min(memory, 1.0 - overhead), overhead, demand_Bps)

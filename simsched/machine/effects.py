@@ -1,0 +1,43 @@
+"""`Effects`: which ways of running tasks to slow each other down a replay accounts for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Switches of docs/semantics.md, rule 5.
+
+    Parameters
+    ----------
+    share_bandwidth : bool
+        Tasks that ask a memory domain for more than it moves slow each other down.
+    share_tiles : bool
+        Teams on one tile divide its L2.
+    share_cores : bool
+        Threads on one core divide it, as hardware threads or in turn.
+    share_interconnect : bool
+        What a thread adds to its team's overhead grows with all threads that run, not only its team's.
+    remote_memory : bool
+        Data stays in the domain of the cores that made it, and is slower to reach from others.
+    """
+
+    share_bandwidth: bool = False
+    share_tiles: bool = False
+    share_cores: bool = False
+    share_interconnect: bool = False
+    remote_memory: bool = False
+
+    @classmethod
+    def all(cls, on: bool = True) -> Effects:
+        """Return all switches on, or all off."""
+        return cls(*[on] * len(fields(cls)))
+
+    @property
+    def any(self) -> bool:
+        """Whether any switch is on."""
+        return any(getattr(self, field.name) for field in fields(self))
+
+
+NAMES = tuple(field.name for field in fields(Effects))

@@ -1,0 +1,87 @@
+"""`RuntimeProfile`: the software's own costs on a machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from simsched.errors import MachineError
+
+
+@dataclass(frozen=True)
+class RuntimeProfile:
+    """The software's own costs (docs/semantics.md, rules 3, 4 and 6).
+
+    Parameters
+    ----------
+    dispatch_s : float
+        Seconds that a central scheduler spends on each start; starts are served one after another.
+    pop_s, pop_per_poller_s : float
+        Seconds to take a task from a shared queue, and what every other idle executor that polls adds to it.
+    fork_join_s, fork_join_per_thread_s : float
+        Seconds to fork and join a team of more than one thread, and what each thread adds.
+    barrier_s, barrier_per_thread_s : float
+        Seconds of the barrier at the end of such a team's work, and what each thread adds.
+    resize_s : float
+        Seconds that a team pays when its cores last ran in a team of another size, where teams are reused.
+    team_creation_s, team_creation_per_thread_s : float
+        The same where they are not: the new team's threads are created.
+    reuse_teams : bool
+        Whether a runtime keeps its threads when a team changes size.
+    unpinned_region : float
+        Factor on forking, joining and the barrier of threads that are not pinned; at least 1.
+    misplaced : float
+        Share of the threads that are not pinned which the operating system runs on a random core, in [0, 1].
+    """
+
+    dispatch_s: float = 0.0
+    pop_s: float = 0.0
+    pop_per_poller_s: float = 0.0
+    fork_join_s: float = 0.0
+    fork_join_per_thread_s: float = 0.0
+    barrier_s: float = 0.0
+    barrier_per_thread_s: float = 0.0
+    resize_s: float = 0.0
+    team_creation_s: float = 0.0
+    team_creation_per_thread_s: float = 0.0
+    reuse_teams: bool = True
+    unpinned_region: float = 1.0
+    misplaced: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not (value >= 0 and np.isfinite(value)):
+                raise MachineError(
+                    f"runtime cost {field.name} is {value}; it must be zero or more, and finite"
+                )
+        if self.unpinned_region < 1:
+            raise MachineError(f"unpinned_region is {self.unpinned_region}; the least is 1")
+        if self.misplaced > 1:
+            raise MachineError(f"misplaced is {self.misplaced}; a share is from 0 to 1")
+
+    @property
+    def region_s(self) -> float:
+        """Seconds of an empty parallel region with its barrier, without what each thread adds."""
+        return self.fork_join_s + self.barrier_s
+
+    @property
+    def region_per_thread_s(self) -> float:
+        """What each thread adds to an empty parallel region with its barrier."""
+        return self.fork_join_per_thread_s + self.barrier_per_thread_s
+
+    def not_pinned(self) -> RuntimeProfile:
+        """Return the costs of threads that are not pinned: teams fork, join and wait longer."""
+        slower = {
+            name: getattr(self, name) * self.unpinned_region
+            for name in ("fork_join_s", "fork_join_per_thread_s", "barrier_s", "barrier_per_thread_s")
+        }
+        return replace(self, **slower)
+
+    @property
+    def resize_costs_s(self) -> tuple[float, float]:
+        """Seconds of a team that changes size, and what each of its threads adds."""
+        if self.reuse_teams:
+            return self.resize_s, 0.0
+        return self.team_creation_s, self.team_creation_per_thread_s

@@ -1,0 +1,122 @@
+"""Variations of a machine: what stands between the brackets of `knl-7250[cores=128,memory=cache]`.
+
+=========================  ==============================================================================
+`cores=N`                  another number of cores: tiles stay whole, a mesh grows by rows; the memory of each domain
+                           stays as it is
+`bandwidth_Bps=X`          bytes a second of all cores, in the mode in use
+`core_bandwidth_Bps=X`     bytes a second of one core, in the mode in use
+`smt=K`                    hardware threads of a core that are in use
+`memory=MODE`              one of the memories of the file
+`cluster=MODE`             how a mesh divides its memory, where it can
+`contention=true`          all effects of `Effects`, or none; each also by its own name: `share_tiles=true`
+`reuse_teams=false`        teams that change size are created anew
+`like=NAME`                machine whose numbers stand in for those that a file of another format does not know
+`a.b=X`                    any number of the file by its place, in its unit there: `runtime.dispatch=200`
+=========================  ==============================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from difflib import get_close_matches
+from typing import Any
+
+from simsched.errors import MachineError
+from simsched.machine.effects import NAMES
+from simsched.spec import Scalar
+
+SHORT = (
+    "cores",
+    "bandwidth_Bps",
+    "core_bandwidth_Bps",
+    "smt",
+    "memory",
+    "cluster",
+    "contention",
+    *NAMES,
+    "reuse_teams",
+)
+#: Carried out when the machine is built, not in its file.
+BUILT = ("cores", "smt", "reuse_teams", "like")
+
+
+def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) -> dict[str, Any]:
+    """Return a machine file with the variations that its numbers can express.
+
+    Raises
+    ------
+    MachineError
+        On an unknown parameter, or a value of the wrong type; whether a number is possible, the file's schema says.
+    """
+    now: dict[str, Any] = deepcopy(dict(content))
+    # The mode first: bandwidths are those of the mode in use, wherever they stand.
+    for key, value in sorted(params.items(), key=lambda item: item[0] != "memory"):
+        if key in BUILT:
+            continue
+        if key in NAMES or key == "contention":
+            _switch(now, key, value, spec)
+        elif key == "memory":
+            now["memory"]["mode"] = _checked_mode(now, value, spec)
+        elif key == "cluster":
+            _set_cluster(now, value, spec)
+        elif key in ("bandwidth_Bps", "core_bandwidth_Bps"):
+            mode = now["memory"]["modes"][now["memory"]["mode"]]
+            quantity = mode[key.removesuffix("_Bps")]
+            quantity.update(value=_number(value, f"{spec}[{key}={value}]"), unit="B/s")
+        else:
+            _set_place(now, key, value, spec)
+    return now
+
+
+def _switch(content: dict[str, Any], key: str, value: Scalar, spec: str) -> None:
+    if not isinstance(value, bool):
+        raise MachineError(f"{spec}[{key}={value}]: expected true or false")
+    effects = content.setdefault("effects", {})
+    for name in NAMES if key == "contention" else (key,):
+        effects[name] = value
+
+
+def _checked_mode(content: Mapping[str, Any], value: Scalar, spec: str) -> str:
+    modes = content["memory"]["modes"]
+    if value not in modes:
+        raise MachineError(f"{spec}[memory={value}]: expected one of {', '.join(modes)}")
+    return str(value)
+
+
+def _set_cluster(content: dict[str, Any], value: Scalar, spec: str) -> None:
+    if "cluster" not in content["structure"]:
+        raise MachineError(f"{spec}[cluster={value}]: this machine has no cluster modes")
+    content["structure"]["cluster"] = value
+
+
+def _set_place(content: dict[str, Any], key: str, value: Scalar, spec: str) -> None:
+    places = {
+        place: table for place, table in quantities(content) if not isinstance(table["value"], (list, tuple))
+    }
+    if key not in places:
+        near = get_close_matches(key, [*SHORT, *places], n=3)
+        known = f"; did you mean {' or '.join(near)}?" if near else f"; it has {', '.join(SHORT)}, and"
+        raise MachineError(
+            f"{spec} has no parameter {key!r}{known}{'' if near else ' any number of describe() by its key'}"
+        )
+    places[key]["value"] = _number(value, f"{spec}[{key}={value}]")
+
+
+def _number(value: Scalar, where: str) -> float:
+    if isinstance(value, (bool, str)):
+        raise MachineError(f"{where}: expected a number")
+    return float(value)
+
+
+def quantities(table: Any, place: str = "") -> list[tuple[str, dict[str, Any]]]:
+    """Return every quantity of a machine file with its dotted place, in the order of the file."""
+    if not isinstance(table, dict):
+        return []
+    if {"value", "unit", "source", "confidence"} <= table.keys():
+        return [(place, table)]
+    return [
+        found
+        for key, value in table.items()
+        for found in quantities(value, f"{place}.{key}" if place else key)
+    ]

@@ -1,0 +1,44 @@
+#include "sharing.hpp"
+
+#include "checks.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace simsched {
+
+namespace {
+
+bool within(const std::vector<std::int32_t> &numbers, std::size_t n) {
+    return std::all_of(numbers.begin(), numbers.end(),
+                       [n](std::int32_t i) { return i >= 0 && static_cast<std::size_t>(i) < n; });
+}
+
+void check_throughput(const std::vector<double> &throughput) {
+    if (throughput.empty())
+        throw std::invalid_argument("a core has at least one way");
+    check_seconds(throughput);
+    if (std::any_of(throughput.begin(), throughput.end(), [](double t) { return t <= 0; }))
+        throw std::invalid_argument("throughputs are above zero");
+}
+
+} // namespace
+
+void Sharing::check() const {
+    constexpr std::size_t most = std::size_t{1} << 26;
+    const auto n = n_cores();
+    if (n == 0 || domain_of.size() != n || n_tiles == 0 || n_tiles > n || n_domains == 0 || n_domains > n)
+        throw std::invalid_argument("tiles and domains need one entry a core, and are no more than cores");
+    if (n_threads == 0 || n_threads % n || n_threads > most)
+        throw std::invalid_argument("threads are a multiple of the cores");
+    if (!within(tile_of, n_tiles) || !within(domain_of, n_domains))
+        throw std::invalid_argument("a core's tile or domain does not exist");
+    check_throughput(compute);
+    check_throughput(waiting);
+    check_seconds(penalty);
+    check_seconds(tile_slowdown);
+    if (!(capacity_Bps > 0) || !(link_Bps > 0))
+        throw std::invalid_argument("bandwidths are above zero");
+}
+
+} // namespace simsched

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace simsched {
+
+// What the running tasks of a machine share: the switches of simsched/machine/effects.py, and the machine's
+// numbers behind them.
+struct Sharing {
+    bool bandwidth, tiles, cores, interconnect, remote;
+    std::vector<std::int32_t> tile_of, domain_of; // by core
+    std::size_t n_tiles, n_domains, n_threads;
+    std::vector<double> compute, waiting; // throughput of a core with 1, 2, ... threads
+    double capacity_Bps, link_Bps;        // of a domain
+    double penalty, tile_slowdown;
+
+    std::size_t n_cores() const { return tile_of.size(); }
+    // Tasks share nothing but one memory's bandwidth, which can be told more simply.
+    bool only_bandwidth() const {
+        return bandwidth && !tiles && !cores && !interconnect && !remote && n_domains == 1;
+    }
+    // Throws std::invalid_argument on numbers that describe no machine.
+    void check() const;
+};
+
+} // namespace simsched

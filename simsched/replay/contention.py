@@ -1,0 +1,161 @@
+"""What running tasks do to each other: domains, tiles, cores, the interconnect, remote memory (rule 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simsched.machine import Machine
+    from simsched.replay.decision import Decision
+
+
+@dataclass(slots=True)
+class _Team:
+    """A running task: its threads' cores, what it asks for, where its data are, and how stretched it is."""
+
+    cores: Sequence[int]
+    tiles: Sequence[int]
+    memory_share: float
+    overhead_share: float
+    local: Sequence[float]  # share of its traffic within each domain
+    remote: Sequence[float]  # share of its traffic that comes from each domain to another
+    demand_Bps: Sequence[int]  # on the memory of each domain
+    link_Bps: Sequence[int]  # on what leaves each domain
+    here: list[float]  # share of its threads in each domain
+    stretch: float = 1.0
+
+
+class Contention:
+    """Everything that running tasks share.
+
+    A task that alone takes c seconds takes S c, with m its memory share and o its overhead share,
+
+        S = (1 - m - o) core + m max(core', memory) + o max(core, net)
+
+    core and core' are the threads on the most loaded core of its team over the throughput of a core with that many, in
+    computing and in waiting for memory; memory is the tile factor times the pressure on the domains that its data are
+    in, remote traffic weighing its penalty more; net is the number of threads that run besides one over those of its
+    own team besides one. Each is 1 where its switch is off.
+
+    Parameters
+    ----------
+    machine : Machine
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        structure, memory = machine.structure, machine.memory
+        self._on = machine.effects
+        self._n_cores, self._n_domains = machine.n_cores, machine.n_domains
+        self._tile_of, self._domain_of = structure.tile_of.tolist(), structure.domain_of.tolist()
+        self._compute, self._memory = machine.compute_throughput, machine.memory_throughput
+        self._capacity_Bps = memory.bandwidth_Bps / self._n_domains
+        self._link_Bps, self._penalty = memory.link_bandwidth_Bps, memory.remote_penalty
+        self._tile_slowdown = machine.tile_slowdown
+        self._threads_on = [0] * self._n_cores
+        self._teams_on = [0] * machine.n_tiles
+        self._threads = 0
+        self._demand_Bps, self._out_Bps = [0] * self._n_domains, [0] * self._n_domains
+        self._running: dict[int, _Team] = {}
+        self._made: dict[int, list[float]] = {}  # finished at this instant
+        # Where the data that each task reads are: sums of its predecessors' shares, and how many added to them.
+        self._fed: dict[int, tuple[list[float], int]] = {}
+
+    def begin(self, decision: Decision) -> float:
+        """Note a task that starts; it is stretched at the next update, in this instant."""
+        cores = [thread % self._n_cores for thread in decision.cores]
+        here = self._shares(cores)
+        data = self._data(decision.task, here)
+        local = [min(d, h) for d, h in zip(data, here, strict=True)]
+        remote = [d - near for d, near in zip(data, local, strict=True)]
+        team = _Team(
+            cores=cores,
+            tiles=sorted({self._tile_of[core] for core in cores}),
+            memory_share=decision.load.memory_share,
+            overhead_share=decision.load.overhead_share,
+            local=local,
+            remote=remote,
+            demand_Bps=[int(decision.load.demand_Bps * d) for d in data],
+            link_Bps=[int(decision.load.demand_Bps * r) for r in remote],
+            here=here,
+        )
+        self._running[decision.task] = team
+        self._add(team, 1)
+        return 1.0
+
+    def end(self, task: int) -> None:
+        """Forget a task that finished, but for where its data are."""
+        team = self._running.pop(task)
+        self._add(team, -1)
+        if self._on.remote_memory:
+            self._made[task] = team.here
+
+    def feed(self, task: int, followers: Iterable[int]) -> None:
+        """Leave the data of a finished task, which its followers read, in the domains of its cores."""
+        if not self._on.remote_memory:
+            return
+        made = self._made.pop(task)
+        for follower in followers:
+            total, count = self._fed.get(follower, ([0.0] * self._n_domains, 0))
+            self._fed[follower] = ([t + m for t, m in zip(total, made, strict=True)], count + 1)
+
+    def _shares(self, cores: Sequence[int]) -> list[float]:
+        """Return the share of a team's threads in each domain."""
+        counts = [0] * self._n_domains
+        for core in cores:
+            counts[self._domain_of[core]] += 1
+        return [count / len(cores) for count in counts]
+
+    def _data(self, task: int, here: list[float]) -> list[float]:
+        """Return the share of a task's data in each domain: where its predecessors ran, else with its own team."""
+        if not self._on.remote_memory or task not in self._fed:
+            return here
+        total, count = self._fed.pop(task)
+        return [t / count for t in total]
+
+    def _add(self, team: _Team, sign: int) -> None:
+        for core in team.cores:
+            self._threads_on[core] += sign
+        for tile in team.tiles:
+            self._teams_on[tile] += sign
+        self._threads += sign * len(team.cores)
+        for domain in range(self._n_domains):
+            self._demand_Bps[domain] += sign * team.demand_Bps[domain]
+            self._out_Bps[domain] += sign * team.link_Bps[domain]
+
+    def update(self) -> Iterable[tuple[int, float]]:
+        """Return the tasks whose stretch has changed, and the factor on what is left of them."""
+        changed = []
+        for task, team in self._running.items():
+            stretch = self._stretch(team)
+            if stretch != team.stretch:
+                changed.append((task, stretch / team.stretch))
+                team.stretch = stretch
+        return changed
+
+    def _stretch(self, team: _Team) -> float:
+        core = core_waiting = net = 1.0
+        if self._on.share_cores:
+            threads = max(self._threads_on[core] for core in team.cores)
+            ways = min(threads, len(self._compute)) - 1
+            core, core_waiting = threads / self._compute[ways], threads / self._memory[ways]
+        if self._on.share_interconnect and len(team.cores) > 1:
+            net = (self._threads - 1) / (len(team.cores) - 1)
+        m, o = team.memory_share, team.overhead_share
+        return (1.0 - m - o) * core + m * max(core_waiting, self._waiting(team)) + o * max(core, net)
+
+    def _waiting(self, team: _Team) -> float:
+        """Return how much longer a team's memory traffic takes than alone."""
+        seconds = 0.0
+        for domain in range(self._n_domains):
+            pressure = link = 1.0
+            if self._on.share_bandwidth:
+                pressure = max(1.0, self._demand_Bps[domain] / self._capacity_Bps)
+                link = max(pressure, self._out_Bps[domain] / self._link_Bps)
+            seconds += team.local[domain] * pressure
+            seconds += team.remote[domain] * (link * self._penalty)
+        if not self._on.share_tiles:
+            return seconds
+        shared = sum(self._teams_on[tile] > 1 for tile in team.tiles)
+        return seconds * (1.0 + (self._tile_slowdown - 1.0) * (shared / len(team.tiles)))

@@ -1,0 +1,262 @@
+"""What running tasks do to each other, each effect by hand (rules 5 and 6)."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.costs import Curve
+from simsched.machine.effects import NAMES
+from simsched.testing.strategies import graphs, layouts, machines
+
+FREE = ss.RuntimeProfile()
+# Endless bandwidth, 10 GB/s a core: a task of 1 s and 10 GB waits for the memory all the time, and for nobody.
+WIDE = "core_bandwidth_Bps=1e10,bandwidth_Bps=1e15"
+
+
+def run(engine, seconds, machine, policy="fifo", bytes_B=None, edges=(), runtime=FREE, **options):
+    graph = ss.TaskGraph.from_edges(seconds, edges, bytes_B=bytes_B, kinds=options.pop("kinds", None))
+    return ss.simulate(graph, machine, policy, runtime=runtime, engine=engine, **options)
+
+
+# --- tiles ---
+
+
+@pytest.mark.parametrize(("placement", "finish_s"), [("compact", 1.5), ("scatter", 1.0)])
+def test_teams_on_one_tile_wait_longer_for_the_memory(engine, placement, finish_s):
+    """Two memory-bound tasks of 1 s: on the two cores of a tile each takes 1.5 times as long, on two tiles 1 s."""
+    machine = f"knl-7250[cores=4,{WIDE},share_tiles=true,caches.tile_slowdown=1.5]"
+    policy = f"fifo[placement={placement}]"
+    schedule = run(engine, [1, 1], machine, policy, [1e10, 1e10], layout="4x1")
+    assert schedule.finish_s.tolist() == [finish_s] * 2
+
+
+def test_a_team_is_slowed_by_the_share_of_its_tiles_that_it_does_not_have_alone(engine):
+    """Teams of three cores: tiles 0 and 1, 1 and 2. Half the tiles of each are shared: 1 + 0.5 x 0.5."""
+    machine = f"knl-7250[cores=6,{WIDE},share_tiles=true,caches.tile_slowdown=1.5]"
+    schedule = run(engine, [1, 1], machine, "fifo", [3e10, 3e10], layout="2x3")
+    assert schedule.finish_s.tolist() == [1.25, 1.25]
+
+
+def test_only_the_memory_bound_part_knows_the_tile(engine):
+    """Half of 1 s waits for the memory: 0.5 + 0.5 x 1.5."""
+    machine = f"knl-7250[cores=2,{WIDE},share_tiles=true,caches.tile_slowdown=1.5]"
+    assert run(engine, [1, 1], machine, "fifo", [5e9, 5e9], layout="2x1").finish_s.tolist() == [1.25, 1.25]
+
+
+# --- cores ---
+
+
+def test_two_ways_of_a_core_divide_it(engine):
+    """Dense: threads 0 and 2 are the ways of core 0; each task takes 2 / throughput. Compact: two cores, 1 s."""
+    knl = ss.machine(f"knl-7250[cores=2,{WIDE},smt=2,share_cores=true]")
+    dense = run(engine, [1, 1], knl, "fifo[placement=dense]", layout="4x1")
+    assert dense.finish_s.tolist() == [2 / knl.compute_throughput[1]] * 2
+    assert [dense.cores(task).tolist() for task in (0, 1)] == [[0], [2]]
+    assert run(engine, [1, 1], knl, layout="4x1").finish_s.tolist() == [1, 1]
+
+
+def test_ways_that_wait_for_the_memory_divide_it_less(engine):
+    """Where a task only waits for memory, a core with two threads does memory_throughput times the work of one."""
+    knl = ss.machine(f"knl-7250[cores=2,{WIDE},smt=2,share_cores=true]")
+    dense = run(engine, [1, 1], knl, "fifo[placement=dense]", [1e10, 1e10], layout="4x1")
+    assert dense.finish_s.tolist() == [2 / knl.memory_throughput[1]] * 2
+    assert knl.memory_throughput[1] > knl.compute_throughput[1]
+
+
+def test_threads_beyond_the_ways_take_turns(engine):
+    """Three executors on one core of one way: 3 s each; when the first has done its 0.5 s, two share, then one.
+
+    Until 1.5 s each does 0.5 s of work. The others have 0.5 and 1.5 s left: at half speed until 2.5 s, then alone: 3.5.
+    """
+    schedule = run(
+        engine,
+        [0.5, 1, 2],
+        "generic[cores=1,share_cores=true]",
+        "fifo[oversubscribe=true]",
+        layout="3x1",
+    )
+    assert schedule.finish_s.tolist() == [1.5, 2.5, 3.5]
+
+
+def test_oversubscribed_cores_cost_nothing_where_the_switch_is_off(engine):
+    schedule = run(engine, [1, 1], "generic[cores=1]", "fifo[oversubscribe=true]", layout="2x1")
+    assert schedule.finish_s.tolist() == [1, 1]
+
+
+def test_layouts_beyond_the_threads_ask_to_oversubscribe():
+    with pytest.raises(
+        ss.SimschedError, match=r"needs 3 cores; .* has 2, 4 hardware threads each .*oversubscribe=true"
+    ):
+        run("simpy", [1], "knl-7250[cores=2]", layout="3x1")
+
+
+# --- threads that are not pinned ---
+
+
+def test_misplaced_threads_meet_on_cores(engine):
+    """All threads are misplaced: on two cores, tasks of one team of two meet with themselves half the time."""
+    graph = ss.TaskGraph.from_edges(np.ones(64))
+    machine, runtime = "generic[cores=2,share_cores=true]", ss.RuntimeProfile(misplaced=1.0)
+    loose = ss.simulate(graph, machine, "fifo[pinned=false]", "1x2", runtime=runtime, engine=engine)
+    together = np.array([len(set(loose.cores(task).tolist())) == 1 for task in range(64)])
+    assert 16 < together.sum() < 48
+    np.testing.assert_allclose(loose.finish_s - loose.start_s, np.where(together, 2.0, 1.0))
+
+
+def test_threads_that_stay_are_as_good_as_pinned(engine):
+    graph = ss.TaskGraph.from_edges(np.ones(9), [(0, 5), (1, 5), (5, 8)])
+    machine = "generic[cores=4,share_cores=true]"
+    pinned, loose = (
+        ss.simulate(graph, machine, policy, "2x2", runtime=FREE, engine=engine)
+        for policy in ("fifo", "fifo[pinned=false]")
+    )
+    assert pinned.finish_s.tobytes() == loose.finish_s.tobytes()
+    assert [loose.cores(t).tolist() for t in range(9)] == [pinned.cores(t).tolist() for t in range(9)]
+
+
+def test_regions_of_threads_that_are_not_pinned_take_longer(engine):
+    """16 s on 2 cores: 8 s, and a region of 1 s; not pinned 1.5 s."""
+    machine, runtime = (
+        "generic[cores=2]",
+        ss.RuntimeProfile(fork_join_s=0.75, barrier_s=0.25, unpinned_region=1.5),
+    )
+    for policy, finish_s in (("fifo", 9.0), ("fifo[pinned=false]", 9.5)):
+        schedule = run(engine, [16], machine, policy, runtime=runtime, layout="1x2", kinds="add")
+        assert schedule.makespan_s == finish_s
+
+
+def test_where_threads_run_is_drawn_from_the_seed(engine):
+    graph = ss.TaskGraph.from_edges(np.ones(20))
+    runtime = ss.RuntimeProfile(misplaced=0.5)
+    a, b, c = (
+        ss.simulate(
+            graph,
+            "generic[share_cores=true]",
+            "fifo[pinned=false]",
+            "4x4",
+            runtime=runtime,
+            engine=engine,
+            seed=s,
+        )
+        for s in (1, 1, 2)
+    )
+    assert a.finish_s.tobytes() == b.finish_s.tobytes()
+    assert a.finish_s.tobytes() != c.finish_s.tobytes()
+
+
+# --- the interconnect ---
+
+
+def test_the_overhead_of_a_thread_grows_with_all_that_run(engine):
+    """Curve: 1 s on two threads takes 0.5 s and 0.25 s of overhead. Beside another such team, four threads run.
+
+    The overhead then takes (4 - 1) / (2 - 1) times as long: 0.5 + 3 x 0.25 = 1.25 s.
+    """
+    overhead = 0.25 / np.sqrt(1e-3)  # the overhead of 1 s of work is sqrt(1 ms x 1 s) times this
+    costs = ss.CostModel(default=Curve(0.0, overhead))
+    machine = "generic[cores=4,share_interconnect=true]"
+    both = run(engine, [1, 1], machine, layout="2x2", costs=costs)
+    alone = run(engine, [1], machine, layout="2x2", costs=costs)
+    assert alone.makespan_s == pytest.approx(0.75, rel=1e-12)
+    assert both.finish_s == pytest.approx([1.25, 1.25], rel=1e-12)
+
+
+# --- remote memory ---
+
+TWO_SOCKETS = f"xeon-8160x2[cores=4,{WIDE},remote_memory=true]"
+
+
+def test_data_of_the_other_socket_take_longer(engine):
+    """Task 3 reads what 0 (socket 0) and 2 (socket 1) made, half each, on core 0: half of its traffic is remote."""
+    xeon = ss.machine(TWO_SOCKETS)
+    penalty = xeon.memory.remote_latency_s / xeon.memory.latency_s
+    schedule = run(engine, [2, 2, 1, 1], xeon, bytes_B=[0, 0, 0, 1e10], edges=[(0, 3), (2, 3)], layout="4x1")
+    assert schedule.cores(2).tolist() == [2]
+    assert schedule.cores(3).tolist() == [0]
+    assert schedule.finish_s[3] == 2 + (0.5 + 0.5 * penalty)
+
+
+def test_the_link_between_sockets_is_shared(engine):
+    """Tasks 3 and 4 read 10 GB from socket 1 on socket 0: 20 GB/s over a link of 5: 4 times the penalty."""
+    xeon = ss.machine(TWO_SOCKETS).varied({"memory.modes.ddr.link_bandwidth": 5, "share_bandwidth": True})
+    penalty = xeon.memory.remote_latency_s / xeon.memory.latency_s
+    remote = run(
+        engine, [1, 1, 1, 1, 1], xeon, bytes_B=[0, 0, 0, 1e10, 1e10], edges=[(2, 3), (2, 4)], layout="3x1"
+    )
+    assert [remote.cores(t).tolist() for t in (3, 4)] == [[0], [1]]
+    assert remote.finish_s[3:] == pytest.approx([1 + 4 * penalty] * 2, rel=1e-9)  # demands are whole bytes
+
+
+def test_a_consumer_on_its_producers_executor_finds_its_data(engine):
+    """Task 3 reads what 2 made on socket 1. Preferring the producer's executor it runs there, in 1 s."""
+    graph = {"seconds": [1, 1, 1, 1], "bytes_B": [0, 0, 0, 1e10], "edges": [(2, 3)], "layout": "4x1"}
+    xeon = ss.machine(TWO_SOCKETS)
+    near = run(engine, machine=xeon, policy="fifo[prefer=producer]", **graph)
+    far = run(engine, machine=xeon, policy="fifo", **graph)
+    assert (near.cores(3).tolist(), near.makespan_s) == ([2], 2.0)
+    assert (far.cores(3).tolist(), far.makespan_s) == ([0], 1 + xeon.memory.remote_penalty)
+
+
+def test_the_producer_is_the_predecessor_that_finished_last(engine):
+    """0 and 2 finish together and 2 is the last of them; where its executor is busy, the lowest takes the task."""
+    schedule = run(
+        engine,
+        [2, 1, 2, 1],
+        "generic[cores=3]",
+        "fifo[prefer=producer]",
+        edges=[(0, 3), (2, 3)],
+        layout="3x1",
+    )
+    assert schedule.executor.tolist() == [0, 1, 2, 2]
+    busy = run(
+        engine,
+        [1, 1, 5, 1],
+        "generic[cores=2]",
+        "fifo[prefer=producer]",
+        edges=[(0, 3), (1, 3)],
+        layout="2x1",
+    )
+    assert busy.executor.tolist()[3] in (0, 1)
+
+
+def test_each_domain_has_its_own_bandwidth(engine):
+    """Each socket moves 10 GB/s. Two memory-bound tasks on one socket take 2 s each, on two sockets 1 s each."""
+    xeon = ss.machine("xeon-8160x2[cores=4,core_bandwidth_Bps=1e10,memory.modes.ddr.sharpness=300]").varied(
+        {"bandwidth_Bps": 2e10, "share_bandwidth": True}
+    )
+    one = run(engine, [1, 1], xeon, bytes_B=[1e10, 1e10], layout="4x1")
+    two = run(engine, [1, 1, 1], xeon, bytes_B=[1e10, 0, 1e10], layout="3x1")
+    assert one.finish_s.tolist() == pytest.approx([2, 2], rel=1e-2)
+    assert two.finish_s.tolist() == pytest.approx([1, 1, 1], rel=1e-2)
+
+
+# --- teams that change size ---
+
+
+@pytest.mark.parametrize(("reuse", "start_of_second_s"), [(True, 0.5), (False, 4.0)])
+def test_teams_are_resized_or_created(engine, reuse, start_of_second_s):
+    """0 on one core, then 1 on both: resizing costs 0.5 s, creating 1 s and 1.5 s a thread."""
+    runtime = ss.RuntimeProfile(
+        resize_s=0.5, team_creation_s=1.0, team_creation_per_thread_s=1.5, reuse_teams=reuse
+    )
+    graph = ss.TaskGraph.from_edges([1, 2], [(0, 1)], kinds=["view", "MatMul"])
+    costs = ss.CostModel(curves={"MatMul": Curve(0.0)})
+    schedule = ss.simulate(graph, "generic[cores=2]", "corun", costs=costs, runtime=runtime, engine=engine)
+    assert schedule.widths.tolist() == [1, 2]
+    assert schedule.finish_s[1] - schedule.start_s[1] == 1 + start_of_second_s
+
+
+# --- all of them ---
+
+
+@settings(max_examples=60)
+@given(graphs(), machines(), st.data())
+def test_nothing_gets_faster_and_every_switch_can_be_off(graph, machine, data):
+    layout = data.draw(layouts(machine))
+    alone = ss.simulate(graph, machine.varied({"contention": False}), "fifo", layout)
+    assert (alone.finish_s >= (alone.start_s + alone.alone_s) * (1 - 1e-9)).all()
+    for switches in ({"contention": True}, {data.draw(st.sampled_from(NAMES)): True}):
+        shared = ss.simulate(graph, machine.varied({"contention": False, **switches}), "fifo", layout)
+        assert (shared.finish_s >= (shared.start_s + shared.alone_s) * (1 - 1e-9)).all()
