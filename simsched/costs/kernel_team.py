@@ -9,7 +9,7 @@ from simsched.costs.kernel_parameters import StreamParameters
 from simsched.errors import CostError
 from simsched.machine import Machine
 
-#: Machine files state bandwidths in the bytes that a triad names, 24 an element; 32 move, as a store first fetches its line.
+#: Machine files state bandwidths in bytes that a triad names, 24 an element; 32 move: a store first fetches its line.
 MOVED_OVER_NAMED = 4 / 3
 
 

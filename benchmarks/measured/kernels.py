@@ -1,0 +1,70 @@
+"""Matrix products and convolutions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from measured.table import KERNEL_BAR, Table, Tables, read, team
+from simsched.costs.kernels import Convolution, convolution_s, gemm_s
+
+#: Threads that DeepBench ran with (its results say so).
+GEMM_THREADS, CONVOLUTION_THREADS = 66, 64
+DIRECTIONS = {"forward": "fwd_ms", "data": "bwd_inputs_ms", "weights": "bwd_params_ms"}
+
+
+def square_products(folder: Path) -> Tables:
+    """MKL's square products, FP32 and FP64."""
+    frame = read(folder, "knl7250_mkl_gemm_square_68t.csv")
+    rows = []
+    for row in frame.itertuples():
+        size_B = 4 if row.precision == "fp32" else 8
+        seconds = gemm_s(row.N, row.N, row.N, team("knl-7250", row.threads), size_B)
+        rows.append((f"{row.precision}, {row.N}", row.seconds, seconds))
+    yield Table.of("MKL square products, 68 threads, KNL 7250", "s", KERNEL_BAR, rows)
+
+
+def products(folder: Path) -> Tables:
+    """DeepBench's matrix products."""
+    frame = read(folder, "knl7250_deepbench_gemm.csv")
+    running = team("knl-7250", GEMM_THREADS)
+    rows = [
+        (
+            f"{row.M} x {row.N} x {row.K} {row.transA}{row.transB}",
+            row.time_ms * 1e-3,
+            gemm_s(row.M, row.N, row.K, running),
+        )
+        for row in frame.itertuples()
+    ]
+    yield Table.of("DeepBench products, 66 threads, KNL 7250", "s", KERNEL_BAR, rows)
+
+
+def convolutions(folder: Path) -> Tables:
+    """DeepBench's convolutions: forward, gradients of data and of weights."""
+    frame = read(folder, "knl7250_deepbench_conv.csv")
+    running = team("knl-7250", CONVOLUTION_THREADS)
+    for direction, column in DIRECTIONS.items():
+        timed = frame[frame[column].notna()]
+        rows = [
+            (label(row), getattr(row, column) * 1e-3, convolution_s(shape(row), running, direction))
+            for row in timed.itertuples()
+        ]
+        yield Table.of(f"DeepBench convolutions, {direction}, 64 threads, KNL 7250", "s", KERNEL_BAR, rows)
+
+
+def shape(row: tuple) -> Convolution:
+    """Return the convolution of a row."""
+    return Convolution(
+        row.N, row.C, row.H, row.W, row.K, row.R_filter_h, row.S_filter_w,
+        stride=(row.stride_h, row.stride_w), padding=(row.pad_h, row.pad_w),
+    )  # fmt: skip
+
+
+def label(row: tuple) -> str:
+    """Return the name of a row."""
+    return (
+        f"{row.N} x {row.C} x {row.H} x {row.W}, {row.K} of {row.R_filter_h} x {row.S_filter_w}, "
+        f"stride {row.stride_h}, padding {row.pad_h}"
+    )
+
+
+MAKERS = (square_products, products, convolutions)

@@ -1,0 +1,183 @@
+"""Streams and parallel regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from measured.table import BANDWIDTH_BAR, Row, Table, Tables, machine, read, team
+from simsched.costs.kernels import Stream, Team, stream_Bps, stream_s
+
+#: Arrays that each kernel reads and writes.
+STREAM = {"copy": (1, 1), "scale": (1, 1), "mul": (1, 1), "add": (2, 1), "triad": (2, 1)}
+#: The same for the kernels of kerncraft; of the last two, what is written is read anyway.
+KERNCRAFT = {"load": (1, 0), "copy": (1, 1), "triad": (3, 1), "daxpy": (2, 1), "update": (1, 1)}
+IN_PLACE = ("daxpy", "update")
+MODES = {"DDR": "ddr", "DRAM": "ddr", "MCDRAM": "mcdram", "MCDRAM-as-cache": "cache"}
+CLUSTERS = {"a2a": "a2a", "quad": "quadrant", "snc4": "snc4"}
+#: Calls that the triads' times are averaged over.
+CALLS = 10_000
+LARGE = 1e9
+
+
+def triads(folder: Path) -> Tables:
+    """Triads of a 7250: threads, size of the arrays, memory mode, barrier, team created before or not."""
+    frame = read(folder, "knl7250_triad_by_threads_size.csv")
+    rows = []
+    for row in frame.itertuples():
+        spec = f"knl-7250[memory={MODES[row.memory]}]"
+        # 16 and 34 threads ran one a tile.
+        tiles = min(row.threads, machine(spec).n_tiles)
+        seconds = stream_s(
+            Stream(row.elements, *STREAM["triad"]),
+            team(spec, row.threads, tiles=tiles),
+            barriers=int(row.omp_for_end == "barrier"),
+            calls_a_team=CALLS if row.first_touch == "without first touch" else 0,
+        )
+        what = f"{row.memory} {row.threads} threads, {row.elements} elements, {row.omp_for_end}, {row.first_touch}"
+        rows.append((what, row.total_ms_10000_calls * 1e-3 / CALLS, seconds))
+    yield Table.of("triads, KNL 7250", "s", BANDWIDTH_BAR, rows)
+
+
+def empty_regions(folder: Path) -> Tables:
+    """Empty parallel regions of threads that are not pinned."""
+    frame = read(folder, "knl7250_openmp_empty_region.csv")
+    rows = [
+        (
+            f"{row.threads} threads",
+            row.us_per_parallel_region * 1e-6,
+            team("knl-7250", row.threads, pinned=False).region_s(),
+        )
+        for row in frame.itertuples()
+    ]
+    yield Table.of("empty parallel regions, not pinned, KNL 7250", "s", BANDWIDTH_BAR, rows)
+
+
+def overheads(folder: Path) -> Tables:
+    """Fixed costs of pinned regions, barriers, creation of teams; rates in L2; derived from other tables."""
+    frame = read(folder, "derived_knl7250_overheads.csv")
+    frame = frame[frame.threads.astype(str).str.isdigit()]
+    rows = [row for line in frame.itertuples() if (row := _overhead(line)) is not None]
+    yield Table.of("regions, barriers, first regions (derived), KNL 7250", "s", BANDWIDTH_BAR, rows)
+    rates = frame[frame.quantity == "L2_resident_triad_GBs"]
+    yield Table.of(
+        "triads in L2 (derived), KNL 7250", "B/s", BANDWIDTH_BAR, map(_l2_rate, rates.itertuples())
+    )
+
+
+def _overhead(line: tuple) -> Row | None:
+    threads, what = int(line.threads), f"{line.quantity}, {line.threads} threads, {line.condition}"
+    alone = team("knl-7250", threads, tiles=min(threads, machine("knl-7250").n_tiles))
+    if line.quantity == "region_fixed_cost_us":
+        return what, float(line.value) * 1e-6, alone.region_s(0 if line.condition.endswith("nowait") else 1)
+    if line.quantity == "one_barrier_us":
+        return what, float(line.value) * 1e-6, alone.region_s(1) - alone.region_s(0)
+    if line.quantity == "first_region_excess_ms" and threads > 1:
+        runtime = alone.machine.runtime
+        middle = float(line.value.split("/")[1])
+        return what, middle * 1e-3, runtime.team_creation_s + threads * runtime.team_creation_per_thread_s
+    # Left out: nested regions of one thread, a first region of one, and what nobody explains.
+    return None
+
+
+def _l2_rate(line: tuple) -> Row:
+    threads = int(line.threads)
+    alone = team("knl-7250", threads, tiles=min(threads, machine("knl-7250").n_tiles))
+    stream = Stream(int(line.condition.split()[0].removeprefix("N=")), *STREAM["triad"])
+    rate = stream.named_B / (stream_s(stream, alone) - alone.region_s())
+    return f"{threads} threads, {line.condition}", float(line.value) * 1e9, rate
+
+
+def streams_7210(folder: Path) -> Tables:
+    """Streams of a 7210 by threads and mode; the kernel's own rate on one thread is given."""
+    frame = read(folder, "knl7210_rdtscp_stream_by_threads_modes.csv")
+    one = frame[frame.threads == 1].set_index(["mode", "memory", "op"]).MB_s
+    rows = []
+    for row in frame[frame.threads > 1].itertuples():
+        cluster, use = row.mode.split("-")
+        mode = "cache" if use == "cache" else MODES[row.memory]
+        running = team(f"knl-7210[memory={mode},cluster={CLUSTERS[cluster]}]", row.threads)
+        own = Stream(
+            LARGE,
+            *STREAM[row.op],
+            fetches_stores=row.op != "copy",  # the library's copy streams its stores
+            core_Bps=one[row.mode, row.memory, row.op] * 1e6,
+        )
+        what = f"{row.mode} {row.memory} {row.op}, {row.threads} threads"
+        rows.append((what, row.MB_s * 1e6, stream_Bps(own, _on_one_node(running))))
+    note = "given: each kernel's rate on one thread; with SNC-4 all data lie in one of the four nodes"
+    yield Table.of("streams by threads and mode, KNL 7210", "B/s", BANDWIDTH_BAR, rows, note)
+
+
+def _on_one_node(running: Team) -> Team:
+    """Return the team with all its data in one memory domain."""
+    chip = running.machine
+    part = replace(chip.memory, bandwidth_Bps=chip.memory.bandwidth_Bps / chip.n_domains)
+    return replace(running, machine=replace(chip, memory=part))
+
+
+def babelstream(folder: Path) -> Tables:
+    """BabelStream's implementations on a 7210; the triad of each is given."""
+    frame = read(folder, "knl7210_babelstream_v2.csv")
+    triad = frame[frame.kernel == "Triad"].set_index("implementation").MB_s
+    rows = []
+    for row in frame[frame.kernel != "Triad"].itertuples():
+        streaming = row.implementation.startswith("mccalpin")
+        given = triad[row.implementation] * 1e6 * (0.75 if streaming else 1)
+        running = team(f"knl-7210[bandwidth_Bps={given}]", 64)
+        kernel = Stream(LARGE, *STREAM[row.kernel.lower()], fetches_stores=not streaming)
+        rows.append((f"{row.implementation} {row.kernel}", row.MB_s * 1e6, stream_Bps(kernel, running)))
+    note = "given: the implementation's triad"
+    yield Table.of("BabelStream's implementations, KNL 7210", "B/s", BANDWIDTH_BAR, rows, note)
+
+
+def knights_corner(folder: Path) -> Tables:
+    """Streams of a Knights Corner, four threads a core."""
+    frame = read(folder, "knc_phibenchmark_bandwidth_by_threads.csv")
+    chip = machine("knc-7120p")
+    rows = [
+        (
+            f"{row.threads_compact} threads",
+            row.MB_s * 1e6,
+            stream_Bps(Stream(LARGE, 2, 1), Team(chip, row.threads_compact, chip.smt_ways)),
+        )
+        for row in frame.itertuples()
+    ]
+    yield Table.of("stream by threads, Knights Corner", "B/s", BANDWIDTH_BAR, rows)
+
+
+def skylake(folder: Path) -> Tables:
+    """Streams from memory by the cores of one socket; the other socket of the machine runs the same."""
+    frame = read(folder, "skx8174_kerncraft_bandwidth_by_cores.csv")
+    yield Table.of(
+        "streams by cores of a socket, Xeon (8174 for 8160)",
+        "B/s",
+        BANDWIDTH_BAR,
+        _socket(frame[frame.level == "MEM"]),
+    )
+    frame = read(folder, "skx_uob_stream.csv")
+    rows = []
+    for row in frame.itertuples():
+        streaming = not row.compiler.startswith("gcc")
+        kernel = Stream(LARGE, *STREAM[row.kernel.lower()], fetches_stores=not streaming)
+        what = f"{row.machine} {row.compiler} {row.kernel}, {row.threads} threads"
+        rows.append(
+            (what, row.MB_s * 1e6, stream_Bps(kernel, team(f"xeon-8160x2[cores={row.threads}]", row.threads)))
+        )
+    note = "given: the compilers of two vendors stream their stores, GCC does not; 20 and 28 cores a socket"
+    yield Table.of("STREAM on two sockets, Xeons", "B/s", BANDWIDTH_BAR, rows, note)
+
+
+def _socket(frame: pd.DataFrame) -> Iterator[Row]:
+    chip = machine("xeon-8160x2")
+    for row in frame.itertuples():
+        kernel = Stream(LARGE, *KERNCRAFT[row.kernel], fetches_stores=row.kernel not in IN_PLACE)
+        running = Team(chip, row.cores * row.threads_per_core, row.threads_per_core, executors=chip.n_domains)
+        what = f"{row.kernel}, {row.cores} cores, {row.threads_per_core} threads a core"
+        yield what, row.GBps * 1e9, stream_Bps(kernel, running)
+
+
+MAKERS = (triads, empty_regions, overheads, streams_7210, babelstream, knights_corner, skylake)
