@@ -1,0 +1,107 @@
+"""What holds for every structure: of a kind, of a built-in machine; and the plainest kind by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+import simsched as ss
+from simsched.errors import MachineError
+from simsched.hwmodels.flat import Flat, FlatTable
+from simsched.hwmodels.tiles import columns_of
+from simsched.machine.structure import Structure
+from simsched.plugins import named, registered
+
+MACHINES = [name for name in registered("machines") if name != "host"]
+
+
+def flat(n_cores: int, per_tile: int = 1, **times_ns: float) -> Flat:
+    table = {
+        key: {"value": value, "unit": "ns", "source": "a test", "confidence": "low"}
+        for key, value in times_ns.items()
+    }
+    return Flat.of(FlatTable.model_validate({"kind": "flat", **table}), n_cores, per_tile)
+
+
+def test_identical_cores():
+    assert flat(3).hops(1).tolist() == [1, 0, 1]
+    assert flat(3).transfer_s(1).tolist() == [0, 0, 0]
+    assert flat(3).domain_of.tolist() == [0, 0, 0]
+    assert flat(3, other_tile=5.0).transfer_s(1) * 1e9 == pytest.approx([5, 0, 5])
+
+
+def test_identical_tiles():
+    tiled = flat(4, 2, same_tile=1.0, other_tile=5.0)
+    assert tiled.hops(1).tolist() == [0, 0, 1, 1]
+    assert tiled.transfer_s(1) * 1e9 == pytest.approx([1, 0, 5, 5])
+    assert tiled.resized(6).n_cores == 6
+    assert tiled.resized(6).resized(4) == tiled
+    with pytest.raises(MachineError, match="5 cores: a tile has 2 cores and stays whole; try 4 or 6"):
+        tiled.resized(5)
+    with pytest.raises(MachineError, match="3 cores: a tile has 2"):
+        flat(3, 2)
+
+
+def test_unknown_keys_are_errors():
+    with pytest.raises(ValidationError, match="hop"):
+        flat(3, hop=1.0)
+
+
+@given(st.integers(1, 30), st.integers(1, 4))
+def test_blocks_are_as_square_as_they_can_be(tiles, per_tile):
+    boxes = flat(tiles * per_tile, per_tile).picture().boxes
+    assert sorted(box.core for box in boxes if box.core >= 0) == list(range(tiles * per_tile))
+    assert columns_of(tiles) ** 2 >= tiles > (columns_of(tiles) - 1) ** 2
+
+
+@pytest.mark.parametrize("kind", registered("structures"))
+def test_kinds_know_their_names(kind):
+    found = named("structures", kind)
+    assert issubclass(found, Structure)
+    assert found.kind == kind
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_every_machine_has_a_sensible_structure(name):
+    structure = ss.machine(name).structure
+    n = structure.n_cores
+    hops = np.array([structure.hops(core) for core in range(n)])
+    times = np.array([structure.transfer_s(core) for core in range(n)])
+    assert hops.dtype == np.int64
+    assert times.dtype == np.float64
+    assert (hops == hops.T).all()
+    assert (hops[:, :, None] <= hops[:, None, :] + hops.T[None]).all()
+    np.testing.assert_allclose(times, times.T, rtol=1e-12)
+    assert (times.diagonal() == 0).all()
+    assert (hops.diagonal() == 0).all()
+    assert structure.domain_of.dtype == structure.tile_of.dtype == np.int32
+    assert np.bincount(structure.domain_of).min() > 0
+    # A tile lies in one memory domain.
+    assert (structure.domain_of == structure.domain_of[:: structure.cores_per_tile][structure.tile_of]).all()
+    assert all(isinstance(value, str) for value in structure.facts().values())
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_every_core_is_in_the_picture_once(name):
+    picture = ss.machine(name).structure.picture()
+    cores = [box for box in picture.boxes if box.core >= 0]
+    assert sorted(box.core for box in cores) == list(range(ss.machine(name).n_cores))
+    assert all(box.width > 0 and box.height > 0 for box in picture.boxes)
+    # No two cores overlap.
+    corners = np.array([(b.x, b.y, b.x + b.width, b.y + b.height) for b in cores])
+    apart = (corners[:, None, 2:] <= corners[None, :, :2] + 1e-9).any(2)
+    assert (apart | apart.T | np.eye(len(cores), dtype=bool)).all()
+
+
+@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("factor", [2, 3])
+def test_sizes_change_and_come_back(name, factor):
+    structure = ss.machine(name).structure
+    larger = structure.resized(factor * structure.n_cores)
+    assert larger.n_cores == factor * structure.n_cores
+    assert larger.cores_per_tile == structure.cores_per_tile
+    assert larger.resized(structure.n_cores) == structure
+    assert structure.resized(structure.cores_per_tile).n_cores == structure.cores_per_tile
