@@ -1,0 +1,85 @@
+"""Seconds of DMA by block size, from measured streams."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from simsched.errors import MachineError
+
+
+@dataclass(frozen=True)
+class DmaCurve:
+    """Time of one block when many CPEs move blocks of the same size at once.
+
+    A copy gets and puts each block once, an addition gets two blocks and puts one; so both streams together tell a get
+    from a put. Between two measured sizes a block takes a start-up plus its bytes at a rate, both from these two
+    points; below the first the time stays, above the last the rate of the last pair goes on.
+
+    Parameters
+    ----------
+    block_B : sequence of float
+        Measured block sizes, ascending.
+    copy_Bps, add_Bps : sequence of float
+        Bandwidth of all CPEs together, bytes of gets and puts, of copy (1 get, 1 put) and addition (2 gets, 1 put).
+    cpes : int
+        CPEs that moved blocks at once.
+
+    Raises
+    ------
+    MachineError
+        If there are fewer than two points, sizes do not ascend, or the two streams contradict each other.
+    """
+
+    block_B: tuple[float, ...]
+    copy_Bps: tuple[float, ...]
+    add_Bps: tuple[float, ...]
+    cpes: int = 64
+    gets_s: tuple[float, ...] = field(init=False)
+    puts_s: tuple[float, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        sizes = self.block_B
+        if not 2 <= len(sizes) == len(self.copy_Bps) == len(self.add_Bps):
+            raise MachineError(
+                f"a DMA curve has {len(sizes)} block sizes, {len(self.copy_Bps)} rates of copy and "
+                f"{len(self.add_Bps)} of addition; expected as many of each, at least 2"
+            )
+        if sizes[0] <= 0 or any(b <= a for a, b in zip(sizes, sizes[1:], strict=False)):
+            raise MachineError(f"block sizes {sizes} of a DMA curve do not ascend from above 0")
+        if min(*self.copy_Bps, *self.add_Bps) <= 0 or self.cpes < 1:
+            raise MachineError("a DMA curve has a bandwidth of zero or no CPEs")
+        copies = [2 * self.cpes * b / r for b, r in zip(sizes, self.copy_Bps, strict=True)]
+        additions = [3 * self.cpes * b / r for b, r in zip(sizes, self.add_Bps, strict=True)]
+        gets = tuple(add - copy for add, copy in zip(additions, copies, strict=True))
+        puts = tuple(copy - get for get, copy in zip(gets, copies, strict=True))
+        for size, get, put in zip(sizes, gets, puts, strict=True):
+            if min(get, put) <= 0:
+                raise MachineError(
+                    f"copy and addition contradict each other at blocks of {size:g} B: a get would take {get:g} s, "
+                    f"a put {put:g} s"
+                )
+        object.__setattr__(self, "gets_s", gets)
+        object.__setattr__(self, "puts_s", puts)
+
+    def get_s(self, block_B: float) -> float:
+        """Seconds of a get of one block while all measured CPEs do the same."""
+        return _affine(block_B, self.block_B, self.gets_s)
+
+    def put_s(self, block_B: float) -> float:
+        """Seconds of a put of one block while all measured CPEs do the same."""
+        return _affine(block_B, self.block_B, self.puts_s)
+
+    def stream_Bps(self, block_B: float, gets: int, puts: int) -> float:
+        """Return the bandwidth of all CPEs in a stream of `gets` and `puts` blocks a step."""
+        seconds = gets * self.get_s(block_B) + puts * self.put_s(block_B)
+        return (gets + puts) * self.cpes * block_B / seconds
+
+
+def _affine(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:
+    if x <= xs[0]:
+        return ys[0]
+    i = min(bisect_right(xs, x), len(xs) - 1)
+    rate = (ys[i] - ys[i - 1]) / (xs[i] - xs[i - 1])
+    return ys[i - 1] + (x - xs[i - 1]) * rate

@@ -1,0 +1,70 @@
+"""The nest as a plain OpenACC loop: nothing stays in the LDM from one iteration to the next."""
+
+from __future__ import annotations
+
+import math
+
+from simsched.hwmodels.ldm.affine import NestError
+from simsched.hwmodels.ldm.group import CoreGroup
+from simsched.hwmodels.ldm.nest import LoopNest, trips
+from simsched.hwmodels.ldm.split import split
+from simsched.hwmodels.ldm.tiles import footprint_B
+from simsched.hwmodels.ldm.times import Times, serial
+from simsched.hwmodels.ldm.transfers import blocks, transfer
+
+
+def is_simple(nest: LoopNest) -> bool:
+    """Return whether every index is a single loop variable: no windows, no strides."""
+    return all(
+        len(dim.terms) <= 1 and all(abs(factor) == 1 for _, factor in dim.terms)
+        for tensor in nest.tensors
+        for dim in tensor.dims
+    )
+
+
+def no_reuse(nest: LoopNest, group: CoreGroup) -> Times:
+    """Return the time of a nest written as plain parallel loops.
+
+    The loops over the output are split over the CPEs as in `plan`; the innermost one runs along a row of the output
+    (its lowest dimension), whose sums stay in the LDM. All else is fetched where it is used: what one run of the
+    innermost loop touches, in contiguous runs of memory, by DMA, or by loads past the LDM where these are faster.
+    Nothing is kept for the next iteration, and transfers and computation wait for each other.
+
+    Where the nest is simple (every index a single loop variable, as in a fully connected layer), a programmer manages
+    the DMA well: a row's reductions, too, are copied in at once, as far as they fit.
+
+    Raises
+    ------
+    NestError
+        If not even one element of each tensor fits the LDM of a CPE.
+
+    References
+    ----------
+    What swTVM is compared to (Sec. 6): hand-written OpenACC, whose DMA is managed well only in simple layers, without
+    tuned reuse of the LDM in convolutions.
+    """
+    shares = split(nest, group.cpes)
+    part = shares.part
+    tiles = _tiles(part, group.ldm_B)
+    counts = trips(part, tiles)
+    visits = math.prod(counts.values())
+    puts = math.prod(counts[loop] for loop in part.loops if loop not in part.reductions)
+    times = [*((tensor, (visits, visits, 0)) for tensor in part.inputs), (part.output, (puts, 0, puts))]
+    moved = [
+        transfer(part, tensor, blocks(part, tensor, tiles), often, group, shares.cpes)
+        for tensor, often in times
+    ]
+    return serial(moved, group.compute_s(part.total_flops), group.spawn_join_s)
+
+
+def _tiles(part: LoopNest, ldm_B: float) -> dict[str, int]:
+    """Return what is copied in at once: a row of the output, in simple nests with its reductions."""
+    tiles = dict.fromkeys(part.loops, 1)
+    if footprint_B(part, tiles, double_buffering=False) > ldm_B:
+        raise NestError(f"{part.name}: one element of each tensor takes more than the {ldm_B:g} B of LDM")
+    sums = [loop for loop in reversed(part.loops) if loop in part.reductions] if is_simple(part) else []
+    for loop in (*part.output.dims[-1].variables, *sums):
+        tiles[loop] = part.loops[loop]
+        while footprint_B(part, tiles, double_buffering=False) > ldm_B:
+            tiles[loop] //= 2
+    return tiles

@@ -1,0 +1,154 @@
+"""The plan of an operation: tiles, loop order, transfers, seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from simsched.hwmodels.ldm.affine import NestError
+from simsched.hwmodels.ldm.classes import VariableClass, classify
+from simsched.hwmodels.ldm.group import CoreGroup
+from simsched.hwmodels.ldm.nest import LoopNest
+from simsched.hwmodels.ldm.order import loop_order
+from simsched.hwmodels.ldm.split import Split, split
+from simsched.hwmodels.ldm.tiles import buffer_B, first_fit, grow
+from simsched.hwmodels.ldm.times import Times, hidden_s, serial
+from simsched.hwmodels.ldm.transfers import Transfer, transfers
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one core group computes a nest.
+
+    Parameters
+    ----------
+    nest : LoopNest
+        The operation.
+    group : CoreGroup
+        Where it runs.
+    shares : Split
+        What a CPE computes.
+    tiles : dict of str to int
+        Tile of each loop of a CPE's part.
+    order : tuple of str
+        Tile loops, outermost first.
+    classes : dict of str to VariableClass
+        Class of each loop before any tile grew.
+    buffers_B : dict of str to float
+        LDM of each tensor, second buffers included.
+    transfers : tuple of Transfer
+        Moves of each tensor by one CPE.
+    times : Times
+        Seconds by part.
+    """
+
+    nest: LoopNest
+    group: CoreGroup
+    shares: Split
+    tiles: dict[str, int]
+    order: tuple[str, ...]
+    classes: dict[str, VariableClass]
+    buffers_B: dict[str, float]
+    transfers: tuple[Transfer, ...]
+    times: Times
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of the operation on the core group."""
+        return self.times.total_s
+
+    @property
+    def ldm_B(self) -> float:
+        """LDM in use on a CPE."""
+        return sum(self.buffers_B.values())
+
+    def table(self) -> pd.DataFrame:
+        """Return a row for each tensor.
+
+        Returns
+        -------
+        DataFrame
+            tensor; classes, "n sizevar, k compvar" of the loops that index it; tile, its extents by dimension;
+            ldm_B, bytes of a CPE's buffers; moves (transfers in swTVM's words), gets, puts of tiles and block_B and
+            blocks, bytes and number of contiguous runs of a tile, by a CPE; bytes, moved by all CPEs; seconds, of
+            these moves without overlap; by, "DMA" or "gload".
+        """
+        import pandas as pd
+
+        rows = []
+        for tensor, moved in zip(self.shares.part.tensors, self.transfers, strict=True):
+            loops = [loop for loop in self.nest.loops if loop in tensor.variables]
+            rows.append(
+                {
+                    "tensor": tensor.name,
+                    "classes": ", ".join(f"{loop} {self.classes[loop]}" for loop in loops),
+                    "tile": " x ".join(f"{span:g}" for span in tensor.spans(self.tiles)),
+                    "ldm_B": self.buffers_B[tensor.name],
+                    "moves": moved.moves,
+                    "gets": moved.gets,
+                    "puts": moved.puts,
+                    "blocks": moved.blocks.count,
+                    "block_B": moved.blocks.size_B,
+                    "bytes": moved.moved_B * self.shares.cpes,
+                    "seconds": moved.seconds,
+                    "by": "gload" if moved.by_gload else "DMA",
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def draw(self, ax: Axes | None = None) -> Axes:
+        """Draw LDM occupancy and time by part; see `simsched.hwmodels.ldm.picture.draw`."""
+        from simsched.hwmodels.ldm.picture import draw
+
+        return draw(self, ax)
+
+
+def plan(nest: LoopNest, group: CoreGroup) -> Plan:
+    """Plan a nest on a core group (swTVM, Sec. 5) and tell its seconds.
+
+    The nest is split over the CPEs; tiles that fit the LDM are found for a CPE's part, then the order of the tile loops
+    and with it where each tensor's transfer sits. A CPE computes at the share of its peak that compiled loops reach.
+    With double buffering, tensors of more than one tile take two buffers and DMA overlaps computation; it is left out
+    where single buffers, whose tiles are larger, are faster.
+
+    Raises
+    ------
+    NestError
+        If not even one element of each tensor fits the LDM of a CPE.
+    """
+    single = _planned(nest, replace(group, double_buffering=False))
+    if not group.double_buffering:
+        return single
+    try:
+        double = _planned(nest, group)
+    except NestError:
+        return single
+    return double if double.seconds <= single.seconds else single
+
+
+def _planned(nest: LoopNest, group: CoreGroup) -> Plan:
+    twice = group.double_buffering
+    shares = split(nest, group.cpes)
+    part = shares.part
+    first = first_fit(part, group.ldm_B, preferred=group.preferred_elements, double_buffering=twice)
+    tiles, _ = grow(part, first, group.ldm_B, double_buffering=twice)
+    order = loop_order(part, tiles)
+    moved = transfers(part, tiles, order, group, shares.cpes)
+    times = serial(moved, group.compute_s(part.total_flops), group.spawn_join_s)
+    if twice:
+        times = replace(times, hidden_s=hidden_s(moved, times.compute_s + times.gload_s))
+    return Plan(
+        nest=nest,
+        group=group,
+        shares=shares,
+        tiles=tiles,
+        order=order,
+        classes=classify(part, dict.fromkeys(part.loops, 1)),
+        buffers_B={t.name: buffer_B(t, part, tiles, double_buffering=twice) for t in part.tensors},
+        transfers=moved,
+        times=times,
+    )

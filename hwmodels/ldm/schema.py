@@ -1,0 +1,143 @@
+"""The `[ldm]` table of a machine file, and the core group it describes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, ValidationError, model_validator
+
+from simsched.errors import MachineError
+from simsched.hwmodels.ldm.dma import DmaCurve
+from simsched.hwmodels.ldm.group import CoreGroup
+from simsched.machine.schema import UNITS, Quantities, Quantity, Strict, measures, si
+
+
+def _series(what: str) -> AfterValidator:
+    units = UNITS[what]
+
+    def check(series: Quantities) -> Quantities:
+        if series.unit not in units:
+            raise ValueError(
+                f"unit {series.unit!r} does not measure {what}; expected one of {', '.join(map(repr, units))}"
+            )
+        if min(series.value) <= 0:
+            raise ValueError(f"{min(series.value):g} is too small; it must be above 0")
+        return series
+
+    return AfterValidator(check)
+
+
+def _si(series: Quantities) -> tuple[float, ...]:
+    return tuple(
+        si(Quantity(value=value, unit=series.unit, source=series.source, confidence=series.confidence))
+        for value in series.value
+    )
+
+
+class DmaTable(Strict):
+    """Measured DMA streams by block size; see `DmaCurve`."""
+
+    cpes: Annotated[Quantity, measures("cores", least=1, whole=True)]
+    block: Annotated[Quantities, _series("size")]
+    copy_rate: Annotated[Quantities, _series("bandwidth")]
+    add_rate: Annotated[Quantities, _series("bandwidth")]
+
+    @model_validator(mode="after")
+    def _is_a_curve(self) -> Self:
+        try:
+            self.curve()
+        except MachineError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    def curve(self) -> DmaCurve:
+        """Return the curve that these points make."""
+        return DmaCurve(
+            _si(self.block), _si(self.copy_rate), _si(self.add_rate), int(self.cpes.value)
+        )
+
+
+class LdmTable(Strict):
+    """Local memories of a core group and what moves data to them; see `CoreGroup` for each number."""
+
+    cpes: Annotated[Quantity, measures("cores", least=1, whole=True)]
+    mesh_columns: Annotated[Quantity, measures("count", least=1, whole=True)]
+    size: Annotated[Quantity, measures("size per core", above=0)]
+    clock: Annotated[Quantity, measures("frequency", above=0)]
+    flop_per_cycle: Annotated[Quantity, measures("work per cycle", above=0)]
+    compiled_share: Annotated[Quantity, measures("share", above=0, most=1)]
+    reordered_share: Annotated[Quantity, measures("share", above=0, most=1)]
+    dma_latency: Annotated[Quantity, measures("time", above=0)]
+    dma_cpe_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)]
+    gload_latency: Annotated[Quantity, measures("time", above=0)]
+    gload_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)]
+    gload_word: Annotated[Quantity, measures("size", above=0)]
+    regcomm_latency: Annotated[Quantity, measures("time")]
+    regcomm_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)]
+    spawn_join: Annotated[Quantity, measures("time")]
+    preferred_elements: Annotated[Quantity, measures("count", least=1, whole=True)]
+    gemm_m: Annotated[Quantity, measures("count", least=1, whole=True)]
+    gemm_n: Annotated[Quantity, measures("count", least=1, whole=True)]
+    gemm_k: Annotated[Quantity, measures("count", least=1, whole=True)]
+    double_buffering: bool = True
+    dma_contiguous: DmaTable
+    dma_strided: DmaTable
+
+    @model_validator(mode="after")
+    def _mesh_is_whole(self) -> Self:
+        if self.cpes.value % self.mesh_columns.value:
+            raise ValueError(
+                f"{self.cpes.value:g} CPEs are no whole rows of {self.mesh_columns.value:g} (mesh_columns)"
+            )
+        return self
+
+    def core_group(self) -> CoreGroup:
+        """Return the core group that this table describes."""
+        return CoreGroup(
+            cpes=int(self.cpes.value),
+            mesh_columns=int(self.mesh_columns.value),
+            ldm_B=si(self.size),
+            cpe_flops=si(self.clock) * si(self.flop_per_cycle),
+            compiled_share=self.compiled_share.value,
+            reordered_share=self.reordered_share.value,
+            dma_contiguous=self.dma_contiguous.curve(),
+            dma_strided=self.dma_strided.curve(),
+            dma_latency_s=si(self.dma_latency),
+            dma_cpe_Bps=si(self.dma_cpe_bandwidth),
+            gload_latency_s=si(self.gload_latency),
+            gload_Bps=si(self.gload_bandwidth),
+            gload_word_B=si(self.gload_word),
+            regcomm_latency_s=si(self.regcomm_latency),
+            regcomm_Bps=si(self.regcomm_bandwidth),
+            spawn_join_s=si(self.spawn_join),
+            preferred_elements=int(self.preferred_elements.value),
+            gemm_m=int(self.gemm_m.value),
+            gemm_n=int(self.gemm_n.value),
+            gemm_k=int(self.gemm_k.value),
+            double_buffering=self.double_buffering,
+        )
+
+
+def core_group(table: dict[str, Any], where: str = "[ldm]") -> CoreGroup:
+    """Return the core group of an `[ldm]` table, as `tomllib` reads it.
+
+    Parameters
+    ----------
+    table : dict
+        The table.
+    where : str
+        What errors call it, such as the machine file's name.
+
+    Raises
+    ------
+    MachineError
+        All mistakes, each with its key, value and what was expected.
+    """
+    try:
+        return LdmTable.model_validate(table).core_group()
+    except ValidationError as error:
+        mistakes = [
+            f"ldm.{'.'.join(map(str, mistake['loc']))}: {mistake['msg'].removeprefix('Value error, ')}"
+            for mistake in error.errors()
+        ]
+        raise MachineError("\n  ".join([f"{where} has {len(mistakes)} mistakes:", *mistakes])) from None
