@@ -121,7 +121,7 @@ class Sockets(Structure):
         if not mistakes:
             mistakes = _missing_times(table, sizes["l3"], cores_per_tile)
         if mistakes:
-            raise MachineError("; ".join(f"structure.{mistake}" for mistake in mistakes))
+            raise MachineError("; ".join(mistakes))
         return cls(
             per_tile=cores_per_tile,
             sockets=tuple(table.sockets),
@@ -266,17 +266,22 @@ def _links_between(links: Sequence[tuple[int, int]], n_sockets: int) -> npt.NDAr
         reached = further
 
 
-def _missing_times(table: SocketsTable, l3: Sequence[int], per_tile: int) -> list[str]:
+def needed_times(sockets: Sequence[int], l3: Sequence[int], per_tile: int) -> list[str]:
+    """Return the times of a cache line that a machine has cores for, by their keys in `SocketsTable`."""
     needed = {
         "same_tile": per_tile > 1,
         "same_l3": max(l3) > per_tile,
-        "same_socket": not set(np.cumsum(l3)) <= set(np.cumsum(table.sockets)),
-        "other_socket": len(table.sockets) > 1,
+        "same_socket": not set(np.cumsum(l3)) <= set(np.cumsum(sockets)),
+        "other_socket": len(sockets) > 1,
     }
+    return [key for key, so in needed.items() if so]
+
+
+def _missing_times(table: SocketsTable, l3: Sequence[int], per_tile: int) -> list[str]:
     return [
         f"{key}: missing; the machine has such cores, so give the time of a cache line between them"
-        for key, so in needed.items()
-        if so and getattr(table, key) is None
+        for key in needed_times(table.sockets, l3, per_tile)
+        if getattr(table, key) is None
     ]
 
 

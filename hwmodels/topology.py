@@ -74,13 +74,14 @@ class CoreKind:
     ----------
     name : str
         `IntelCore`, `IntelAtom`, ...; "" where it is not told.
-    base_Hz, most_Hz : float
-        Nominal and highest clock, 0 where they are not told.
+    base_Hz, most_Hz, now_Hz : float
+        Nominal clock, highest clock, and that of the moment of reading; 0 where they are not told.
     """
 
     name: str = ""
     base_Hz: float = 0.0
     most_Hz: float = 0.0
+    now_Hz: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,17 @@ class Topology:
     def model(self) -> str:
         """Name of the processor, "" where it is not told."""
         return next((package.model for package in self.packages if package.model), "")
+
+    @property
+    def title(self) -> str:
+        """Name for people: the processor, and how many of it."""
+        packages = f"{len(self.packages)} x " if len(self.packages) > 1 else ""
+        return f"{packages}{self.model or 'a processor without a name'}, {len(self.cores)} cores"
+
+    @property
+    def knows_memory(self) -> bool:
+        """Whether memories are told at all; what reads CPUID alone says one of no size, for all packages."""
+        return any(node.memory_B for node in self.numa) or len(self.numa) > 1
 
     def n_caches(self, level: int) -> int:
         """Return the number of data or unified caches of a level."""

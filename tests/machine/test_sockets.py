@@ -108,16 +108,16 @@ def test_distances_are_symmetric(core, other):
 
 
 MISTAKES = [
-    ({"sockets": [8, 7]}, r"structure\.sockets: \[8, 7\] are 15 cores together; cores\.count says 16"),
-    ({"sockets": [8, 8], "l3": [7, 9]}, r"structure\.l3: 7 cores are not whole tiles of 2"),
-    ({"sockets": [8, 8], "domains": [4]}, r"structure\.domains: \[4\] are 4 cores"),
+    ({"sockets": [8, 7]}, r"sockets: \[8, 7\] are 15 cores together; cores\.count says 16"),
+    ({"sockets": [8, 8], "l3": [7, 9]}, r"l3: 7 cores are not whole tiles of 2"),
+    ({"sockets": [8, 8], "domains": [4]}, r"domains: \[4\] are 4 cores"),
     ({"sockets": [8, 8], "links": []}, "links: no way leads from socket 0 to socket 1"),
     ({"sockets": [8, 8], "links": [[0, 2]]}, r"links: \[0, 2\] is no pair of the sockets 0 to 1"),
     ({"sockets": [8, 8], "links": [[1, 1]]}, r"links: \[1, 1\] is no pair"),
-    ({"sockets": [8, 8], "other_socket": None}, r"structure\.other_socket: missing"),
-    ({"sockets": [8, 8], "same_tile": None}, r"structure\.same_tile: missing"),
-    ({"sockets": [8, 8], "same_l3": None}, r"structure\.same_l3: missing"),
-    ({"sockets": [16], "l3": [8, 8], "same_socket": None}, r"structure\.same_socket: missing"),
+    ({"sockets": [8, 8], "other_socket": None}, r"other_socket: missing"),
+    ({"sockets": [8, 8], "same_tile": None}, r"same_tile: missing"),
+    ({"sockets": [8, 8], "same_l3": None}, r"same_l3: missing"),
+    ({"sockets": [16], "l3": [8, 8], "same_socket": None}, r"same_socket: missing"),
 ]
 
 

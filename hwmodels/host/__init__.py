@@ -1,0 +1,97 @@
+"""`host`: the running system as a machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from simsched.errors import MachineError
+from simsched.hwmodels.host.cgroup import cpu_limit
+from simsched.hwmodels.host.cores import System
+from simsched.hwmodels.host.sysfs import Files
+from simsched.hwmodels.phi import content_of, recognised
+from simsched.hwmodels.preset import Preset
+from simsched.hwmodels.topology import Topology
+
+#: Machines whose numbers stand in where none is named, by vendor; a Xeon Phi is recognised first.
+STAND_INS = {"GenuineIntel": "xeon-8160x2", "AuthenticAMD": "epyc-9654x2"}
+#: The same for other architectures: none of theirs is built in; this one's vectors come nearest.
+OTHERS = "epyc-9654x2"
+
+
+def host() -> Callable[[str | None], Mapping[str, Any]]:
+    """`host[like=NAME]`: the running system, with the numbers of another machine for what only measuring tells."""
+    return host_content
+
+
+def host_content(like: str | None, root: Path = Path("/")) -> Mapping[str, Any]:
+    """Return the content of a machine file for the running system.
+
+    Parameters
+    ----------
+    like : str, optional
+        Machine whose bandwidths, FLOPs per cycle, latencies and software costs stand in. Without one it is a built-in
+        one of the same vendor, and all its numbers count as unverified.
+    root : Path
+        Where `sys` and `proc` lie.
+
+    Raises
+    ------
+    MachineError
+        If `like` is the host itself, or has mistakes.
+    SpecError
+        If no machine is called `like`.
+    """
+    if like == "host":
+        raise MachineError(
+            "host[like=host]: the host's own numbers are what is missing; name another machine"
+        )
+    topology = read_host(root, _affinity())
+    phi, vendor = recognised(topology), topology.packages[0].vendor
+    preset = (
+        Preset.named(like, topology)
+        if like
+        else Preset.named(phi or STAND_INS.get(vendor, OTHERS), topology, most="unverified")
+    )
+    return content_of(topology, preset, "host")
+
+
+def read_host(root: Path = Path("/"), affinity: Collection[int] | None = None) -> Topology:
+    """Read the topology of the running system from `/sys` and `/proc`.
+
+    Parameters
+    ----------
+    root : Path
+        Where `sys` and `proc` lie.
+    affinity : collection of int, optional
+        CPUs that this process may run on; all that are online where not given.
+
+    Returns
+    -------
+    Topology
+        The CPUs that are online and allowed, and no more cores than the control group gives CPU time for; its notes
+        say what was left out.
+    """
+    files = Files(root)
+    online = files.numbers("sys/devices/system/cpu/online") or frozenset(
+        files.numbered("sys/devices/system/cpu", "cpu")
+    )
+    present = online or frozenset(affinity or range(os.cpu_count() or 1))
+    allowed = present if affinity is None else present & frozenset(affinity)
+    notes = []
+    if not allowed:
+        allowed = present
+    elif len(allowed) < len(present):
+        notes.append(f"the affinity mask allows {len(allowed)} of {len(present)} CPUs")
+    if len(offline := files.numbers("sys/devices/system/cpu/offline") or ()):
+        notes.append(f"{len(offline)} CPUs are offline")
+    return System(files, allowed).topology(cpu_limit(files), notes)
+
+
+def _affinity() -> frozenset[int] | None:
+    try:
+        return frozenset(os.sched_getaffinity(0))
+    except (AttributeError, OSError):  # not on every system
+        return None

@@ -1,0 +1,173 @@
+"""From a topology, and a machine whose numbers stand in, to the content of a machine file."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from simsched.hwmodels.preset import Preset, Table, number
+from simsched.hwmodels.sockets import needed_times
+from simsched.hwmodels.sockets_times import times_of
+from simsched.hwmodels.topology import Core, Topology
+
+KIB = 1024
+
+
+def told_by(topology: Topology, value: float, unit: str, what: str = "") -> Table:
+    """Return a quantity that the topology tells."""
+    return number(value, unit, f"{Path(topology.source).name} ({topology.dialect}){what and ': '}{what}")
+
+
+def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
+    """Return the machine file of packages, domains and L3 groups as the topology has them.
+
+    What the topology does not know is taken from the preset: of the core as it is, of memory for as many sockets.
+    """
+    places = _in_order(topology)
+    per_tile, why = _tile(topology)
+    content = with_cores(preset.content(), topology, preset, name, per_tile)
+    content["cores"]["per_tile"]["source"] += why
+    with_sizes(content, topology)
+    known = {"schema", "name", "title", "cores", "structure", "memory", "caches", "runtime", "effects"}
+    for key in content.keys() - known:
+        # What another kind of machine has besides: contention of writers, scratch memory.
+        del content[key]
+    domains = [len(run) for run in _runs(places, lambda core: _domain(topology, core))]
+    sockets = [len(run) for run in _runs(places, lambda core: core.package)]
+    l3 = [len(run) for run in _runs(places, lambda core: core.l3)] if topology.n_caches(3) else domains
+    needed = needed_times(sockets, l3, per_tile)
+    content["structure"] = {
+        "kind": "sockets",
+        "sockets": sockets,
+        "domains": domains,
+        "l3": l3,
+        **{key: time for key, time in times_of(preset).items() if key in needed},
+    }
+    _scale_memory(content, topology, preset, len(domains))
+    if per_tile != preset.machine.cores_per_tile:
+        content["caches"].pop("tile_slowdown", None)
+    return content
+
+
+def with_cores(content: Table, topology: Topology, preset: Preset, name: str, per_tile: int) -> Table:
+    """Return a machine file with the name, the cores, and what is known of the clock, of a topology."""
+    cores = content["cores"]
+    ways = min(len(core.pus) for core in topology.cores)
+    unequal = "" if ways == topology.smt_ways else f", at most {topology.smt_ways}: taken as the fewest"
+    seen = "; ".join((topology.told(), *topology.notes))
+    content["name"] = re.sub(r"[^A-Za-z0-9_.+-]+|^[^A-Za-z0-9]+", "-", name).strip("-") or "machine"
+    content["title"] = f"{topology.title}, numbers of {preset.name}"
+    cores["count"] = told_by(topology, len(topology.cores), "core", seen + _mixed(topology))
+    cores["per_tile"] = told_by(topology, per_tile, "core/tile", "cores that share an L2")
+    cores["smt_ways"] = told_by(topology, ways, "thread/core", f"hardware threads of a core{unequal}")
+    if clock := _clock(topology):
+        cores["clock"] = clock
+    for key in ("compute_throughput", "memory_throughput"):
+        if key in cores:
+            values = list(cores[key]["value"])
+            # Ways beyond those of the preset add nothing that anyone measured.
+            cores[key]["value"] = (values + values[-1:] * ways)[:ways]
+    return content
+
+
+def with_sizes(content: Table, topology: Topology) -> None:
+    """Put the sizes of caches into a machine file; those that the topology does not know stay."""
+    caches = content.setdefault("caches", {})
+    for level, key, unit in ((1, "l1d", "KiB/core"), (2, "l2", "KiB/tile")):
+        sizes_B = [cache.size_B for cache in topology.caches if cache.level == level and cache.size_B]
+        if sizes_B:
+            commonest_B, count = Counter(sizes_B).most_common(1)[0]
+            others = "" if count == len(sizes_B) else f": the commonest, of {count} of {len(sizes_B)}"
+            caches[key] = told_by(topology, commonest_B / KIB, unit, f"L{level}{others}")
+    sizes_B = [cache.size_B for cache in topology.caches if cache.level == 3 and cache.size_B]
+    if sizes_B:
+        domains = len(_runs(_in_order(topology), lambda core: _domain(topology, core)))
+        caches["l3"] = told_by(
+            topology,
+            sum(sizes_B) / KIB / domains,
+            "KiB/domain",
+            f"{len(sizes_B)} L3 in {domains} domain{'s' * (domains > 1)}",
+        )
+    else:
+        caches.pop("l3", None)
+
+
+def _in_order(topology: Topology) -> list[Core]:
+    """Return the cores such that those of a package, a domain, an L3 and an L2 are neighbours."""
+    return sorted(topology.cores, key=lambda core: (core.package, core.domain, core.l3, core.l2))
+
+
+def _domain(topology: Topology, core: Core) -> int:
+    # What reads CPUID alone knows no memory, and says one for all: then each package has its own.
+    return core.domain if topology.knows_memory else core.package
+
+
+def _runs(cores: Sequence[Core], key: Callable[[Core], int]) -> list[list[Core]]:
+    return [list(run) for _, run in groupby(cores, key=key)]
+
+
+def _tile(topology: Topology) -> tuple[int, str]:
+    """Return the cores of a tile, and what to say of it: machines have tiles of one size."""
+    sizes = Counter(len(tile) for tile in topology.grouped("l2"))
+    if len(sizes) == 1:
+        return next(iter(sizes)), ""
+    told = " or ".join(map(str, sorted(sizes)))
+    return 1, f"; here by {told} cores, and tiles of unequal size are not modelled: one core each"
+
+
+def _mixed(topology: Topology) -> str:
+    kinds = {core.kind for core in topology.cores}
+    return "; cores of several kinds, taken as alike" if len(kinds) > 1 else ""
+
+
+def _clock(topology: Topology) -> Table | None:
+    if stated := re.search(r"@ ([0-9]{1,2}\.[0-9]{1,3}) ?GHz", topology.model):
+        return told_by(topology, float(stated[1]), "GHz", f"nominal, in {topology.model!r}")
+    kinds = {topology.kinds[core.kind] for core in topology.cores if core.kind >= 0}
+    slowest = "" if len(kinds) < 2 else ", of the slowest kind of core"
+    for clock, what, confidence in (
+        ("base_Hz", "nominal", "high"),
+        ("most_Hz", "highest", "low"),
+        ("now_Hz", "when it was read", "low"),
+    ):
+        told_Hz = [getattr(kind, clock) for kind in kinds if getattr(kind, clock)]
+        if told_Hz:
+            return told_by(topology, min(told_Hz) / 1e9, "GHz", what + slowest) | {"confidence": confidence}
+    return None
+
+
+def _scale_memory(content: Table, topology: Topology, preset: Preset, domains: int) -> None:
+    """Give every socket the memory of one of the preset's, and each domain its share."""
+    memories = min(len(topology.packages), domains)
+    factor = memories / preset.n_sockets
+    cluster = getattr(preset.machine.structure, "cluster", "any")
+    size_B = sum(node.memory_B for node in topology.numa if node.kind == "DRAM")
+    for key, mode in content["memory"]["modes"].items():
+        if factor != 1:
+            mode["bandwidth"]["value"] *= factor
+            mode["bandwidth"]["source"] += f"; times {memories}/{preset.n_sockets}, for so many sockets"
+        for latency in ("latency", "remote_latency"):
+            told = mode.pop(latency, {})
+            if cluster in told or "any" in told:
+                mode[latency] = {"any": told.get(cluster, told.get("any"))}
+        if domains == 1:
+            mode.pop("remote_latency", None)
+            mode.pop("link_bandwidth", None)
+        elif "remote_latency" not in mode and "latency" in mode and topology.distances:
+            mode["remote_latency"] = {"any": _rated(topology, mode["latency"]["any"])}
+        if size_B and key == content["memory"]["mode"]:
+            mode["size"] = told_by(topology, size_B, "B")
+        else:
+            mode.pop("size", None)
+
+
+def _rated(topology: Topology, local: Table) -> Table:
+    """Return the latency of other domains as the firmware rates them against a domain's own."""
+    own = {core.domain for core in topology.cores}
+    pairs = [(a, b) for a in own for b in own if a != b and a >= 0 and b >= 0]
+    ratio = sum(topology.distances[a][b] / topology.distances[a][a] for a, b in pairs) / len(pairs)
+    source = f"{local['source']}; times {ratio:.2f}, as the firmware rates other domains"
+    return number(local["value"] * max(ratio, 1.0), local["unit"], source, "low")
