@@ -105,8 +105,8 @@ def draw(
     _draw_links(ax, picture)
     _draw_boxes(ax, picture, cores.rgb)
     _explain(ax, picture, cores)
-    # A letter of the title is about 1/12 inch wide.
-    longest = max(int(12 * ax.get_position(original=True).width / 0.9 * _figure(ax).get_figwidth()), 20)
+    # A letter of the title is about 1/13 inch wide.
+    longest = max(int(13 * ax.get_position(original=True).width / 0.9 * _figure(ax).get_figwidth()), 20)
     set_title(ax, plain(f"{machine.spec}: {machine.title}", longest))
     _write(ax, picture, cores)
     return ax
@@ -192,7 +192,7 @@ def _figure_size(picture: Picture, explained: bool) -> Size:
     core = min((min(b.width, b.height) for b in picture.boxes if b.core >= 0), default=1.0)
     scale = min(CORE_IN / core, LARGEST_IN[0] / (right - left), LARGEST_IN[1] / (top - bottom))
     # Room for the title, the legend below and the colour bar at the right.
-    return max(scale * (right - left) + 0.4 + 0.9 * explained, 4.5), max(scale * (top - bottom) + 1.0, 2.0)
+    return max(scale * (right - left) + 0.4 + 0.9 * explained, 4.8), max(scale * (top - bottom) + 1.0, 2.0)
 
 
 def _draw_links(ax: Axes, picture: Picture) -> None:
