@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from simsched.errors import MachineError
 
@@ -46,7 +47,7 @@ class DmaCurve:
                 f"a DMA curve has {len(sizes)} block sizes, {len(self.copy_Bps)} rates of copy and "
                 f"{len(self.add_Bps)} of addition; expected as many of each, at least 2"
             )
-        if sizes[0] <= 0 or any(b <= a for a, b in zip(sizes, sizes[1:], strict=False)):
+        if sizes[0] <= 0 or any(b <= a for a, b in pairwise(sizes)):
             raise MachineError(f"block sizes {sizes} of a DMA curve do not ascend from above 0")
         if min(*self.copy_Bps, *self.add_Bps) <= 0 or self.cpes < 1:
             raise MachineError("a DMA curve has a bandwidth of zero or no CPEs")

@@ -47,9 +47,7 @@ class Tensor:
 
     def spans(self, tiles: Mapping[str, float]) -> tuple[float, ...]:
         """Return the extent of each dimension of the part that a tile touches."""
-        return tuple(
-            min(dim.span(tiles), size) for dim, size in zip(self.dims, self.shape, strict=True)
-        )
+        return tuple(min(dim.span(tiles), size) for dim, size in zip(self.dims, self.shape, strict=True))
 
     def elements(self, tiles: Mapping[str, float]) -> float:
         """Return how many elements a tile touches, halos included."""
@@ -109,7 +107,9 @@ class LoopNest:
     def _check_loops(self) -> None:
         for loop, extent in self.loops.items():
             if isinstance(extent, bool) or extent != int(extent) or extent < 1:
-                raise NestError(f"{self.name}: loop {loop!r} has extent {extent}; expected a whole number from 1")
+                raise NestError(
+                    f"{self.name}: loop {loop!r} has extent {extent}; expected a whole number from 1"
+                )
         if not self.loops:
             raise NestError(f"{self.name}: no loops")
         unknown = sorted(self.reductions - set(self.loops))

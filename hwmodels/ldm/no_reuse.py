@@ -62,7 +62,7 @@ def _tiles(part: LoopNest, ldm_B: float) -> dict[str, int]:
     tiles = dict.fromkeys(part.loops, 1)
     if footprint_B(part, tiles, double_buffering=False) > ldm_B:
         raise NestError(f"{part.name}: one element of each tensor takes more than the {ldm_B:g} B of LDM")
-    sums = [loop for loop in reversed(part.loops) if loop in part.reductions] if is_simple(part) else []
+    sums = [loop for loop in reversed(list(part.loops)) if loop in part.reductions] if is_simple(part) else []
     for loop in (*part.output.dims[-1].variables, *sums):
         tiles[loop] = part.loops[loop]
         while footprint_B(part, tiles, double_buffering=False) > ldm_B:

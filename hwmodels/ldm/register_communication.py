@@ -136,7 +136,8 @@ def _shared(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> Times:
     first = first_fit(nest, ldm_B, preferred=preferred, double_buffering=twice)
     tiles, _ = grow(nest, first, ldm_B, double_buffering=twice)
     moved = [
-        _shared_out(nest, group, t) for t in transfers(nest, tiles, loop_order(nest, tiles), group, group.cpes)
+        _shared_out(nest, group, t)
+        for t in transfers(nest, tiles, loop_order(nest, tiles), group, group.cpes)
     ]
     compute_s = group.compute_s(nest.total_flops * _padding(nest, gemm, group) / group.cpes, reordered=True)
     times = serial(moved, compute_s, group.spawn_join_s)

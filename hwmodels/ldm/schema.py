@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, ValidationError, model_validator
+from pydantic import AfterValidator, model_validator
 
 from simsched.errors import MachineError
 from simsched.hwmodels.ldm.dma import DmaCurve
 from simsched.hwmodels.ldm.group import CoreGroup
+from simsched.machine.machine import Machine
 from simsched.machine.schema import UNITS, Quantities, Quantity, Strict, measures, si
 
 
@@ -52,9 +53,7 @@ class DmaTable(Strict):
 
     def curve(self) -> DmaCurve:
         """Return the curve that these points make."""
-        return DmaCurve(
-            _si(self.block), _si(self.copy_rate), _si(self.add_rate), int(self.cpes.value)
-        )
+        return DmaCurve(_si(self.block), _si(self.copy_rate), _si(self.add_rate), int(self.cpes.value))
 
 
 class LdmTable(Strict):
@@ -118,26 +117,23 @@ class LdmTable(Strict):
         )
 
 
-def core_group(table: dict[str, Any], where: str = "[ldm]") -> CoreGroup:
-    """Return the core group of an `[ldm]` table, as `tomllib` reads it.
-
-    Parameters
-    ----------
-    table : dict
-        The table.
-    where : str
-        What errors call it, such as the machine file's name.
+def core_group(machine: Machine) -> CoreGroup:
+    """Return what the planner needs of a machine.
 
     Raises
     ------
     MachineError
-        All mistakes, each with its key, value and what was expected.
+        If the machine's file has no `[ldm]` table.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> core_group(ss.machine("sw26010")).ldm_B
+    65536.0
     """
-    try:
-        return LdmTable.model_validate(table).core_group()
-    except ValidationError as error:
-        mistakes = [
-            f"ldm.{'.'.join(map(str, mistake['loc']))}: {mistake['msg'].removeprefix('Value error, ')}"
-            for mistake in error.errors()
-        ]
-        raise MachineError("\n  ".join([f"{where} has {len(mistakes)} mistakes:", *mistakes])) from None
+    table = machine.tables.get("ldm")
+    if not isinstance(table, LdmTable):
+        raise MachineError(
+            f"{machine.spec} has no local memories to plan: its file needs a table [ldm], as that of sw26010"
+        )
+    return table.core_group()

@@ -115,7 +115,5 @@ def transfers(
     for tensor in nest.tensors:
         times = moves(tensor, order, counts)
         gets, puts = (times, 0) if tensor in nest.inputs else (times - distinct(tensor, counts), times)
-        found.append(
-            transfer(nest, tensor, blocks(nest, tensor, tiles), (times, gets, puts), group, cpes)
-        )
+        found.append(transfer(nest, tensor, blocks(nest, tensor, tiles), (times, gets, puts), group, cpes))
     return tuple(found)
