@@ -1,0 +1,52 @@
+"""The pages of docs/machines say what the machine files say."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import simsched as ss
+from simsched.plugins import registered
+
+DOCS = Path(__file__).parents[2] / "docs"
+MACHINES = [name for name in registered("machines") if name != "host"]
+
+
+@pytest.fixture(scope="module")
+def make() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make", DOCS / "machines" / "make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_page_has_every_number_as_its_file_has_it(make, name):
+    page = DOCS / "machines" / f"{name}.md"
+    text = page.read_text("utf-8")
+    assert text == make.refreshed(page), "out of date: python docs/machines/make.py"
+    for fact in ss.machine(name).facts:
+        row = next(line for line in text.splitlines() if line.startswith(f"| `{fact.key}` |"))
+        assert row.endswith(f"| {fact.unit} | {fact.source} | {fact.confidence} |")
+    assert "## Not modelled" in text
+    assert page.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_machine_has_a_page_and_stands_in_the_index(make):
+    assert [page.stem for page in make.pages()] == sorted(MACHINES)
+    index = (DOCS / "machines.md").read_text("utf-8")
+    for name in MACHINES:
+        assert f"[{name}](machines/{name}.md)" in index
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_what_is_recalled_or_assumed_is_marked(name):
+    for fact in ss.machine(name).facts:
+        if re.search(r"\b(recalled|assumed)\b", fact.source):
+            assert fact.confidence == "unverified", fact
