@@ -26,7 +26,7 @@ def host() -> Callable[[str | None], Mapping[str, Any]]:
     return host_content
 
 
-def host_content(like: str | None, root: Path = Path("/")) -> Mapping[str, Any]:
+def host_content(like: str | None, topology: Topology | None = None) -> Mapping[str, Any]:
     """Return the content of a machine file for the running system.
 
     Parameters
@@ -34,8 +34,8 @@ def host_content(like: str | None, root: Path = Path("/")) -> Mapping[str, Any]:
     like : str, optional
         Machine whose bandwidths, FLOPs per cycle, latencies and software costs stand in. Without one it is a built-in
         one of the same vendor, and all its numbers count as unverified.
-    root : Path
-        Where `sys` and `proc` lie.
+    topology : Topology, optional
+        What the system is made of; found out where not given.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def host_content(like: str | None, root: Path = Path("/")) -> Mapping[str, Any]:
         raise MachineError(
             "host[like=host]: the host's own numbers are what is missing; name another machine"
         )
-    topology = read_host(root, _affinity())
+    topology = topology or read_host(affinity=_affinity())
     phi, vendor = recognised(topology), topology.packages[0].vendor
     preset = (
         Preset.named(like, topology)
