@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -105,3 +108,45 @@ def test_sizes_change_and_come_back(name, factor):
     assert larger.cores_per_tile == structure.cores_per_tile
     assert larger.resized(structure.n_cores) == structure
     assert structure.resized(structure.cores_per_tile).n_cores == structure.cores_per_tile
+
+
+def test_all_mistakes_of_a_structure_are_listed_at_once(tmp_path):
+    path = tmp_path / "mine.toml"
+    text = (Path(ss.__file__).parent / "hwmodels" / "knl-7250.toml").read_text("utf-8")
+    for old, new in (
+        ('"T T I I T T"', '"T T Q I T T"'),
+        ('cluster = "quadrant" #', 'cluster = "hemisphere"\nspeed = 3 #'),
+        ('hop_y      = { value = 0.588, unit = "ns"', 'hop_y = { value = -1, unit = "ns"'),
+        ('hop_x      = { value = 1.176, unit = "ns"', 'hop_x = { value = 1, unit = "GB/s"'),
+        ("same_tile ", "some_tile "),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text, "utf-8")
+    with pytest.raises(MachineError) as caught:
+        ss.machine(path)
+    for says in (
+        str(path),
+        "structure.layout: row 1 has 'Q'; a stop is one of E, I, M, T, X",
+        "structure.cluster: Input should be 'a2a', 'quadrant' or 'snc4' (got 'hemisphere')",
+        "structure.hop_y: -1 is too small; the least is 0",
+        "structure.hop_x: unit 'GB/s' does not measure time",
+        "structure.same_tile: Field required",
+        "structure.some_tile: Extra inputs",
+        "structure.speed: Extra inputs are not permitted (got 3)",
+    ):
+        assert says in str(caught.value)
+
+
+def test_impossible_structures_name_the_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    text = (Path(ss.__file__).parent / "hwmodels" / "knl-7250.toml").read_text("utf-8")
+    path.write_text(text.replace("value = 68, ", "value = 70, "), "utf-8")
+    with pytest.raises(MachineError, match=rf"{re.escape(str(path))}: .*34 tile positions in use .*need 35"):
+        ss.machine(path)
+
+
+@pytest.mark.parametrize("name", ["knl-7250", "knc-7120p", "sw26010", "generic"])
+def test_a_million_cores(name):
+    machine = ss.machine(f"{name}[cores={2**20}]")
+    assert machine.transfer_s(2**20 - 1).shape == machine.hops(0).shape == (2**20,)
