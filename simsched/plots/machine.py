@@ -96,7 +96,7 @@ def draw(
     picture = machine.structure.picture()
     left, bottom, right, top = extent(picture)
     given = None if values is None else _numbers(values, machine.n_cores)
-    ax = shown_axes(_figure_size(picture, given is not None)) if ax is None else ax
+    ax = shown_axes(figure_size(picture, given is not None)) if ax is None else ax
     cores = _colours(given, machine.n_cores, label or "")
     ax.set_aspect("equal", anchor="W")
     ax.set_xlim(left - 0.1, right + 0.1)
@@ -110,6 +110,15 @@ def draw(
     set_title(ax, plain(f"{machine.spec}: {machine.title}", longest))
     _write(ax, picture, cores)
     return ax
+
+
+def figure_size(picture: Picture, explained: bool = False) -> Size:
+    """Return a figure's width and height in inches for a picture, with room for a colour bar if `explained`."""
+    left, bottom, right, top = extent(picture)
+    core = min((min(b.width, b.height) for b in picture.boxes if b.core >= 0), default=1.0)
+    scale = min(CORE_IN / core, LARGEST_IN[0] / (right - left), LARGEST_IN[1] / (top - bottom))
+    # Room for the title, the legend below and the colour bar at the right.
+    return max(scale * (right - left) + 0.4 + 0.9 * explained, 4.8), max(scale * (top - bottom) + 1.0, 2.0)
 
 
 def _figure(ax: Axes) -> Figure:
@@ -185,14 +194,6 @@ def _by_size(values: npt.NDArray[np.float64], label: str) -> _Cores:
     rgb = np.asarray(bar.to_rgba(np.where(known, values, low)), np.float64)[:, :3]
     rgb[~known] = GREY
     return _Cores(rgb, groups=() if known.all() else [("unknown", GREY)], bar=bar, label=label)
-
-
-def _figure_size(picture: Picture, explained: bool) -> Size:
-    left, bottom, right, top = extent(picture)
-    core = min((min(b.width, b.height) for b in picture.boxes if b.core >= 0), default=1.0)
-    scale = min(CORE_IN / core, LARGEST_IN[0] / (right - left), LARGEST_IN[1] / (top - bottom))
-    # Room for the title, the legend below and the colour bar at the right.
-    return max(scale * (right - left) + 0.4 + 0.9 * explained, 4.8), max(scale * (top - bottom) + 1.0, 2.0)
 
 
 def _draw_links(ax: Axes, picture: Picture) -> None:
