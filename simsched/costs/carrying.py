@@ -24,10 +24,11 @@ def one_core_of_recorded(graph: TaskGraph, terms: Terms) -> Seconds:
         return recorded
     widths, labels = graph.widths.astype(np.float64), graph.kinds.codes
     serial = terms.serial_share[labels]
-    # c(w) = d is quadratic in x = sqrt(t1): (s + (1-s)/w) x^2 + a sqrt(1 ms) (w-1) x + F + f w - d = 0.
-    square = serial + (1 - serial) / widths
+    used = np.minimum(widths, terms.pieces(graph))
+    # c(w) = d is quadratic in x = sqrt(t1): (s + (1-s)/u) x^2 + a sqrt(1 ms) (w-1) x + F + f u - d = 0.
+    square = serial + (1 - serial) / used
     linear = terms.thread_overhead[labels] * np.sqrt(REFERENCE_S) * (widths - 1)
-    fork_join = terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * widths
+    fork_join = terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * used
     left = np.maximum(recorded - fork_join, 0.0)
     root = (-linear + np.sqrt(linear**2 + 4 * square * left)) / (2 * square)
     # A task that ran on one thread of its team takes as long on one core.

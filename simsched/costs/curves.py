@@ -2,10 +2,12 @@
 
 A task that takes t1 seconds on one core takes on a team of w > 1 cores
 
-    c(w) = min(t1, s t1 + (1 - s) t1 / w + A (w - 1) + F + f w),    A = a sqrt(1 ms x t1)
+    c(w) = min(t1, s t1 + (1 - s) t1 / u + A (w - 1) + F + f u),    A = a sqrt(1 ms x t1),    u = min(w, pieces)
 
-with s the serial share, a the thread overhead (both of the curve, by family of kinds), and F and f the fork and join
-of the machine's runtime profile. The minimum says that a task too small to gain runs on one thread of its team, as
+with s the serial share, a the thread overhead, and F and f the fork, join and barrier of the machine's runtime profile.
+A task divides into as many pieces as its operations or bytes hold grains of its curve; threads beyond them idle. s, a
+and the grains are those of the kind's family. Where the graph does not know a task's operations or bytes, u = w. The
+minimum says that a task too small to gain runs on one thread of its team, as
 frameworks do with their grain sizes. The overhead a thread adds grows with the square root of the work, as the surface
 of a block grows with its area: one number then fits the published curves from 0.6 to 200 ms (see curves.toml).
 """
@@ -35,12 +37,18 @@ class Curve:
     thread_overhead : float
         Seconds that each further thread adds to a task of 1 ms, over 1 ms; it grows with the square root of the
         task's one-core seconds.
+    grain_flops : float
+        Operations of the smallest piece that software gives to a thread; 0 where it divides tasks without limit.
+    grain_B : float
+        The same in bytes read and written; at most one of the two is above 0.
     family : str
         Name of the family.
     """
 
     serial_share: float
     thread_overhead: float = 0.0
+    grain_flops: float = 0.0
+    grain_B: float = 0.0
     family: str = "given"
 
     def __post_init__(self) -> None:
@@ -48,14 +56,20 @@ class Curve:
             raise CostError(f"serial_share is {self.serial_share}; a share is from 0 to 1")
         if not 0 <= self.thread_overhead < float("inf"):
             raise CostError(f"thread_overhead is {self.thread_overhead}; it must be zero or more, and finite")
+        for name in ("grain_flops", "grain_B"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise CostError(f"{name} is {getattr(self, name)}; it must be zero or more, and finite")
+        if self.grain_flops and self.grain_B:
+            raise CostError("a curve divides by operations or by bytes; give grain_flops or grain_B, not both")
 
 
 @cache
 def default_curves() -> tuple[Mapping[str, Curve], Curve]:
     """Return the curve of each known kind (normalised), and that of all others."""
     table = tomllib.loads((files(__package__) / "curves.toml").read_text("utf-8"))
+    numbers = ("serial_share", "thread_overhead", "grain_flops", "grain_B")
     families = {
-        row["name"]: Curve(row["serial_share"]["value"], row["thread_overhead"]["value"], row["name"])
+        row["name"]: Curve(**{key: row[key]["value"] for key in numbers if key in row}, family=row["name"])
         for row in table["family"]
     }
     curves = {kind: families[row["name"]] for row in table["family"] for kind in row["kinds"]}

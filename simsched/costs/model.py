@@ -70,6 +70,7 @@ class CostModel:
             labels=graph.kinds.codes,
             terms=terms,
             bytes_B=graph.bytes_B,
+            pieces=terms.pieces(graph),
             estimated=estimated if estimated.any() else None,
             reach_Bps=machine.reach_Bps,
             notes=(*notes, _families(graph, curves)),
@@ -83,6 +84,8 @@ def _terms(curves: Sequence[Curve], runtime: RuntimeProfile) -> Terms:
         thread_overhead=np.array([curve.thread_overhead for curve in curves]),
         fork_join_s=np.where(serial < 1, runtime.region_s, 0.0),
         fork_join_per_thread_s=np.where(serial < 1, runtime.region_per_thread_s, 0.0),
+        grain_flops=np.array([curve.grain_flops for curve in curves]),
+        grain_B=np.array([curve.grain_B for curve in curves]),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,9 @@ import numpy.typing as npt
 from simsched.costs.curves import REFERENCE_S
 from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
+
+if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
 
 Width = int | npt.NDArray[np.integer]
 
@@ -25,21 +29,29 @@ class Terms:
         s and a of the curve.
     fork_join_s, fork_join_per_thread_s : float64 arrays, shape (labels,)
         F and f of the runtime profile; zero for kinds that never fork.
+    grain_flops, grain_B : float64 arrays, shape (labels,)
+        Grains of the curve; zero for none.
     """
 
     serial_share: Seconds
     thread_overhead: Seconds
     fork_join_s: Seconds
     fork_join_per_thread_s: Seconds
+    grain_flops: Seconds
+    grain_B: Seconds
 
     def __post_init__(self) -> None:
-        for column in (
-            self.serial_share,
-            self.thread_overhead,
-            self.fork_join_s,
-            self.fork_join_per_thread_s,
-        ):
+        for column in vars(self).values():
             column.setflags(write=False)
+
+    def pieces(self, graph: TaskGraph) -> Seconds:
+        """Return how many pieces each task divides into, at least 1; infinite where that is unknown or unlimited."""
+        labels = graph.kinds.codes
+        found = np.full(graph.n_tasks, np.inf)
+        for amount, grains in ((graph.flops, self.grain_flops[labels]), (graph.bytes_B, self.grain_B[labels])):
+            known = (grains > 0) & ~np.isnan(amount)
+            found[known] = np.maximum(amount[known] / grains[known], 1.0)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +68,8 @@ class TaskCosts:
         Terms of the cost curves.
     bytes_B : float64 array, shape (n,)
         Bytes that each task moves; NaN where unknown.
+    pieces : float64 array, shape (n,)
+        Pieces that each task divides into, at least 1; infinite for no limit.
     estimated : bool array, shape (n,), or None
         Tasks whose seconds come from the roofline; None for none.
     reach_Bps : float64 array, shape (widest + 1,)
@@ -68,6 +82,7 @@ class TaskCosts:
     labels: Index
     terms: Terms
     bytes_B: Seconds
+    pieces: Seconds
     estimated: npt.NDArray[np.bool_] | None
     reach_Bps: Seconds
     notes: tuple[str, ...] = ()
@@ -97,20 +112,20 @@ class TaskCosts:
     def _curve(self, width: Width) -> Seconds:
         """Return what the cost curves say for teams of more than one thread."""
         t1, terms, labels = self.one_core_s, self.terms, self.labels
-        s = terms.serial_share[labels]
-        team = s * t1 + (1 - s) * t1 / width
+        s, used = terms.serial_share[labels], np.minimum(width, self.pieces)
+        team = s * t1 + (1 - s) * t1 / used
         team += terms.thread_overhead[labels] * np.sqrt(REFERENCE_S * t1) * (width - np.int64(1))
-        return np.asarray(team + terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * width)
+        return np.asarray(team + terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * used)
 
     def seconds_of(self, task: int, width: int) -> float:
         """Return the seconds of one task on `width` cores; the same bits as `seconds`."""
         t1, label, terms = float(self.one_core_s[task]), int(self.labels[task]), self.terms
         if width == 1:
             return t1
-        s = float(terms.serial_share[label])
-        team = s * t1 + (1 - s) * t1 / width
+        s, used = float(terms.serial_share[label]), min(float(width), float(self.pieces[task]))
+        team = s * t1 + (1 - s) * t1 / used
         team += float(terms.thread_overhead[label]) * sqrt(REFERENCE_S * t1) * (width - 1)
-        team = team + float(terms.fork_join_s[label]) + float(terms.fork_join_per_thread_s[label]) * width
+        team = team + float(terms.fork_join_s[label]) + float(terms.fork_join_per_thread_s[label]) * used
         if self.estimated is not None and self.estimated[task]:
             team = float(np.fmax(team, self.bytes_B[task] / self.reached_Bps(width)))
         return min(t1, team)
@@ -122,6 +137,7 @@ class TaskCosts:
             one_core_s=self.one_core_s[tasks],
             labels=self.labels[tasks],
             bytes_B=self.bytes_B[tasks],
+            pieces=self.pieces[tasks],
             estimated=None if self.estimated is None else self.estimated[tasks],
         )
 
@@ -134,6 +150,7 @@ class TaskCosts:
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             best = np.sqrt((1 - terms.serial_share[labels]) * t1 / slope)
+        best = np.fmin(best, self.pieces)
         # The curve is convex beyond one core, so the best whole width is next to its minimum.
         low = np.clip(np.nan_to_num(np.floor(best), nan=1.0, posinf=most), 1, most).astype(np.int64)
         widths, seconds = np.ones(len(low), np.int64), t1

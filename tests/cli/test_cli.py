@@ -130,7 +130,7 @@ BAD = [
     (["run", "GRAPH", "--step"], "needs a value"),
     (["predict", "GRAPH"], "--cores"),
     (["predict", "GRAPH", "--cores", "1,two"], "expected core counts"),
-    (["predict", "GRAPH", "--cores", "67"], "tiles stay whole"),
+    (["predict", "GRAPH", "--cores", "67"], "stays whole"),
     (["compare", "GRAPH", "--out", "GRAPH"], "File exists"),
     (["convert", "GRAPH", "run.csv"], "holds no recorded run"),
     (["list", "colours"], "there is no list of 'colours'"),

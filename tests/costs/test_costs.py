@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simsched as ss
+from simsched.costs import Curve
 from simsched.costs.curves import default_curves, normalised
 from simsched.errors import CostError
 from simsched.testing.strategies import graphs, machines, runtimes
@@ -66,13 +67,31 @@ def test_table_has_no_kind_twice_and_spells_them_normalised():
 
 
 def test_published_points_are_met():
-    """Inputs, not predictions: GEMM 64x512x512 gains < 10 % beyond 8 threads, 32,768 products beyond 16 (Graphi)."""
-    gemm = on([64 * 512 * 512 * 2 / 54e9], KNL, kinds="gemm")
+    """Inputs, not predictions: GEMM 64x512x512 gains nothing beyond 8 threads, 32,768 products beyond 16 (Graphi)."""
+    gemm = on([np.nan], KNL, kinds="gemm", flops=[64 * 512 * 512 * 2], bytes_B=[1.4e6])
     assert gemm.seconds(4)[0] / gemm.seconds(8)[0] > 1.1
-    assert gemm.seconds(8)[0] / gemm.seconds(16)[0] < 1.1
-    product = on([32768 * 12 / 11.5e9], KNL, kinds="mul")
+    assert gemm.seconds(8)[0] / gemm.seconds(64)[0] < 1.01
+    product = on([np.nan], KNL, kinds="mul", flops=[32768], bytes_B=[32768 * 12])
     assert product.seconds(8)[0] / product.seconds(16)[0] > 1.1
-    assert product.seconds(16)[0] / product.seconds(32)[0] < 1.1
+    assert product.seconds(16)[0] / product.seconds(64)[0] < 1.01
+
+
+def test_a_task_divides_no_further_than_its_grains():
+    """12 MFLOP in grains of 3: four pieces. 1 s on 2 cores 0.5 s, on 4 and more 0.25 s, with what four threads fork."""
+    costs = ss.CostModel(curves={"mine": Curve(0.0, grain_flops=3e6)})
+    graph = ss.TaskGraph.from_edges([1.0], kinds="mine", flops=[12e6])
+    tasks = costs.on(graph, ss.machine("generic"), ss.RuntimeProfile(fork_join_per_thread_s=0.01))
+    assert [tasks.seconds(w)[0] for w in (1, 2, 4, 16)] == [1.0, 0.52, 0.29, 0.29]
+    assert tasks.fastest_widths().tolist() == [4]
+    unknown = costs.on(ss.TaskGraph.from_edges([1.0], kinds="mine"), ss.machine("generic"), ss.RuntimeProfile())
+    assert unknown.seconds(16)[0] == 1 / 16
+
+
+def test_a_curve_divides_by_one_thing():
+    with pytest.raises(CostError, match="give grain_flops or grain_B, not both"):
+        Curve(0.0, grain_flops=1.0, grain_B=1.0)
+    with pytest.raises(CostError, match="grain_B is -1"):
+        Curve(0.0, grain_B=-1.0)
 
 
 def test_recorded_seconds_at_the_recorded_width_are_kept():

@@ -73,16 +73,16 @@ def diagonals(graph):
 
 
 def test_critical_path_recovers_the_diagonal():
-    """Starts follow layer + step; on few executors more closely than under fifo."""
+    """Starts follow layer + step; on few executors more closely than under fifo, most closely on two."""
     graph = recorded("lstm4")
     label = diagonals(graph)
     assert np.isfinite(label).sum() > 500
-    for layout in ("2x32", "4x16"):
+    for layout, least in (("2x32", 0.99), ("4x16", 0.97)):
         path, fifo = (
             diagonal_score(ss.simulate(graph, "knl-7250", p, layout), label)
             for p in ("critical-path", "fifo")
         )
-        assert path > 0.98
+        assert path > least
         assert path > fifo
 
 
