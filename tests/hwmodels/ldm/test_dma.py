@@ -42,7 +42,9 @@ def test_held_out_points_of_the_machine_file(group, kind):
     for out in range(1, len(curve.block_B) - 1):
         size = curve.block_B[out]
         rest = _curve(
-            (b, c, a) for b, c, a in zip(curve.block_B, curve.copy_Bps, curve.add_Bps, strict=True) if b != size
+            (b, c, a)
+            for b, c, a in zip(curve.block_B, curve.copy_Bps, curve.add_Bps, strict=True)
+            if b != size
         )
         errors.append(abs(rest.stream_Bps(size, 1, 1) / curve.copy_Bps[out] - 1))
     assert median(errors) < 0.15

@@ -8,7 +8,9 @@ from simsched.hwmodels.ldm.affine import parse
 
 
 def nest(index="i", loops=None, **options):
-    return LoopNest("example", loops or {"i": 8, "j": 4}, (Access("X", (index,)),), Access("Y", ("i",)), **options)
+    return LoopNest(
+        "example", loops or {"i": 8, "j": 4}, (Access("X", (index,)),), Access("Y", ("i",)), **options
+    )
 
 
 @pytest.mark.parametrize(
@@ -27,7 +29,9 @@ def test_index_expressions(text, terms, offset):
     assert (dict(read.terms), read.offset) == (terms, offset)
 
 
-@pytest.mark.parametrize("text", ["i*j", "i//2", "i%2", "f(i)", "i**2", "X[i]", "1.5*i", "i if j else 0", "i*(j+1)", "True"])
+@pytest.mark.parametrize(
+    "text", ["i*j", "i//2", "i%2", "f(i)", "i**2", "X[i]", "1.5*i", "i if j else 0", "i*(j+1)", "True"]
+)
 def test_an_index_that_is_not_affine_is_refused(text):
     with pytest.raises(NestError, match="not affine"):
         nest(text)

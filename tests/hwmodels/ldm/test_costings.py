@@ -1,0 +1,158 @@
+"""The same nest without reuse and with register communication."""
+
+import dataclasses
+from dataclasses import replace
+
+import pytest
+
+from simsched.hwmodels.ldm import (
+    CoreGroup,
+    DmaCurve,
+    convolution,
+    elementwise,
+    matmul,
+    no_reuse,
+    plan,
+    pooling,
+    register_communication,
+)
+from simsched.hwmodels.ldm.register_communication import as_gemm
+
+CONV = convolution(channels=96, filters=256, size=27, kernel=5, padding=2)
+BATCHED = convolution(channels=128, filters=128, size=18, kernel=3, batch=128, layout="HWCN", element_B=8)
+FC = matmul(1, 4096, 4096)
+
+
+def test_no_reuse_of_a_window_by_hand(group):
+    """One row of one channel: for each tap a run of the input by DMA and a weight past the LDM; one row is put."""
+    nest = convolution(channels=1, filters=64, size=(3, 66), kernel=3)
+    times = no_reuse(nest, group)
+    run_s = group.get_s(64 * 4, 64, strided=False)
+    row_s = group.put_s(64 * 4, 64, strided=False)
+    assert times.dma_s == pytest.approx(9 * run_s + row_s)
+    assert times.gload_s == pytest.approx(9 * group.gload_s(64))
+    assert times.hidden_s == 0
+
+
+def test_no_reuse_manages_simple_nests_well(group):
+    """A fully connected layer fetches each weight once, in the runs that there are, but hides nothing."""
+    times = no_reuse(FC, group)
+    run_s = group.get_s(64 * 4, 64, strided=True)
+    weights_s = 4096 * run_s
+    assert weights_s < times.dma_s < 1.05 * weights_s
+    assert times.total_s == pytest.approx(times.dma_s + times.compute_s + times.spawn_join_s)
+
+
+def test_what_is_a_matrix_product():
+    assert as_gemm(elementwise(100, operands=2)) is None
+    assert as_gemm(pooling(channels=3, size=8, window=2)) is None
+    assert as_gemm(FC).im2col is False
+    seen = as_gemm(CONV)
+    assert (seen.m, seen.n, seen.k, seen.im2col) == (("oh", "ow"), ("oc",), ("ic", "kh", "kw"), True)
+    batched = as_gemm(BATCHED)
+    assert (batched.m, batched.n, batched.k, batched.im2col) == (("n",), ("oc",), ("ic",), False)
+    assert as_gemm(convolution(channels=8, filters=8, size=9, kernel=1)).im2col is False
+    assert as_gemm(convolution(channels=8, filters=8, size=9, kernel=1, stride=2)).im2col is True
+
+
+def test_padding_makes_small_batches_expensive(group):
+    """A batch of one takes as long on the CPEs as one of 128, to which it is padded."""
+    one, full, more = (register_communication(matmul(m, 4096, 4096), group).compute_s for m in (1, 128, 129))
+    assert one == pytest.approx(full)
+    assert more == pytest.approx(2 * full)
+    assert full == pytest.approx(2 * 128 * 4096 * 4096 / (64 * group.cpe_flops * group.reordered_share))
+
+
+def test_im2col_is_paid_for_each_image(group):
+    one, three = (
+        register_communication(
+            convolution(channels=96, filters=256, size=27, kernel=5, padding=2, batch=batch), group
+        )
+        for batch in (1, 3)
+    )
+    assert one.layout_s > 0
+    assert three.layout_s == pytest.approx(3 * one.layout_s)
+    assert three.total_s == pytest.approx(3 * one.total_s)
+    assert register_communication(BATCHED, group).layout_s == 0
+
+
+def test_each_element_is_fetched_once_for_the_group(group):
+    """Bytes of a product whose operands fit all LDMs together, at one rate, take their time once."""
+    flat = replace(
+        group,
+        dma_contiguous=DmaCurve((1.0, 2.0), (1e9, 1e9), (1e9, 1e9)),
+        dma_strided=DmaCurve((1.0, 2.0), (1e9, 1e9), (1e9, 1e9)),
+        dma_latency_s=0,
+        dma_cpe_Bps=1e12,
+    )
+    nest = matmul(256, 256, 256)
+    assert register_communication(nest, flat).dma_s == pytest.approx(3 * 4 * 256 * 256 / 1e9)
+    assert plan(nest, flat).times.dma_s > 10 * register_communication(nest, flat).dma_s
+
+
+def test_what_is_no_product_is_planned_with_faster_code(group):
+    nest = pooling(channels=64, size=56, window=2)
+    assert register_communication(nest, group).dma_s == plan(nest, group).times.dma_s
+    assert register_communication(nest, group).compute_s < plan(nest, group).times.compute_s
+
+
+ALEXNET_CONVOLUTIONS = [
+    convolution(channels=3, filters=96, size=227, kernel=11, stride=4),
+    CONV,
+    convolution(channels=256, filters=384, size=13, kernel=3, padding=1),
+    convolution(channels=384, filters=384, size=13, kernel=3, padding=1),
+    convolution(channels=384, filters=256, size=13, kernel=3, padding=1),
+]
+
+
+@pytest.mark.parametrize("nest", ALEXNET_CONVOLUTIONS, ids=lambda nest: nest.name)
+def test_convolutions_are_between_the_two(nest, group):
+    planned = plan(nest, group).seconds
+    assert register_communication(nest, group).total_s < planned < no_reuse(nest, group).total_s
+
+
+@pytest.mark.parametrize(("n", "k"), [(4096, 9216), (4096, 4096), (1000, 4096)])
+def test_fully_connected_layers_of_one_image_beat_both(n, k, group):
+    nest = matmul(1, n, k)
+    planned = plan(nest, group).seconds
+    assert planned < no_reuse(nest, group).total_s
+    assert planned < register_communication(nest, group).total_s
+
+
+def _slower(curve):
+    return DmaCurve(
+        curve.block_B, tuple(r / 2 for r in curve.copy_Bps), tuple(r / 2 for r in curve.add_Bps), curve.cpes
+    )
+
+
+# What is changed, and what must change with it. The mesh, the multiples and the latency of register communication
+# only matter there; what bounds a lone CPE only matters where one is alone.
+CHANGES = {
+    "cpes": (lambda g: 32, lambda g: plan(CONV, g).seconds),
+    "mesh_columns": (lambda g: 16, lambda g: register_communication(FC, g).register_s),
+    "ldm_B": (lambda g: g.ldm_B / 2, lambda g: plan(CONV, g).tiles),
+    "cpe_flops": (lambda g: 2 * g.cpe_flops, lambda g: plan(CONV, g).seconds),
+    "compiled_share": (lambda g: g.compiled_share / 2, lambda g: plan(CONV, g).seconds),
+    "reordered_share": (lambda g: g.reordered_share / 2, lambda g: register_communication(CONV, g).total_s),
+    "dma_contiguous": (lambda g: _slower(g.dma_contiguous), lambda g: plan(elementwise(10**6), g).seconds),
+    "dma_strided": (lambda g: _slower(g.dma_strided), lambda g: plan(FC, g).seconds),
+    "dma_latency_s": (lambda g: 2 * g.dma_latency_s, lambda g: plan(matmul(1, 1, 4096), g).seconds),
+    "dma_cpe_Bps": (lambda g: g.dma_cpe_Bps / 2, lambda g: plan(matmul(1, 1, 4096), g).seconds),
+    "gload_latency_s": (lambda g: g.gload_latency_s * 2, lambda g: plan(matmul(1, 1, 1), g).seconds),
+    "gload_Bps": (lambda g: g.gload_Bps / 2, lambda g: no_reuse(CONV, g).gload_s),
+    "gload_word_B": (lambda g: g.gload_word_B / 2, lambda g: no_reuse(CONV, g).gload_s),
+    "regcomm_latency_s": (lambda g: 1e-6, lambda g: register_communication(FC, g).register_s),
+    "regcomm_Bps": (lambda g: g.regcomm_Bps / 50, lambda g: register_communication(CONV, g).total_s),
+    "spawn_join_s": (lambda g: 0.0, lambda g: plan(FC, g).seconds),
+    "preferred_elements": (lambda g: 16, lambda g: plan(FC, g).seconds),
+    "gemm_m": (lambda g: 32, lambda g: register_communication(FC, g).total_s),
+    "gemm_n": (lambda g: 3 * 32, lambda g: register_communication(FC, g).total_s),
+    "gemm_k": (lambda g: 3 * 8, lambda g: register_communication(FC, g).total_s),
+    "double_buffering": (lambda g: False, lambda g: plan(CONV, g).seconds),
+}
+
+
+@pytest.mark.parametrize("name", [f.name for f in dataclasses.fields(CoreGroup)])
+def test_every_number_of_a_core_group_matters(name, group):
+    other, result = CHANGES[name]
+    assert result(group) != result(replace(group, **{name: other(group)}))

@@ -1,0 +1,150 @@
+"""What holds for the plan of every nest."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.hwmodels.ldm import (
+    NestError,
+    bias,
+    convolution,
+    core_group,
+    elementwise,
+    matmul,
+    no_reuse,
+    plan,
+    pooling,
+    register_communication,
+)
+from simsched.hwmodels.ldm.nest import trips
+from simsched.hwmodels.ldm.order import distinct
+from simsched.hwmodels.ldm.tiles import footprint_B
+
+GROUP = core_group(ss.machine("sw26010"))
+sizes = st.integers(1, 80)
+
+
+@st.composite
+def convolutions(draw):
+    kernel, padding = draw(st.integers(1, 5)), draw(st.integers(0, 2))
+    return convolution(
+        channels=draw(sizes),
+        filters=draw(sizes),
+        size=draw(st.integers(max(kernel - 2 * padding, 1), 40)),
+        kernel=kernel,
+        stride=draw(st.integers(1, 3)),
+        padding=padding,
+        batch=draw(st.integers(1, 3)),
+        layout=draw(st.sampled_from(["NCHW", "HWCN"])),
+    )
+
+
+@st.composite
+def poolings(draw):
+    window = draw(st.integers(1, 4))
+    return pooling(
+        draw(st.sampled_from(["max", "avg"])),
+        channels=draw(sizes),
+        size=draw(st.integers(window, 60)),
+        window=window,
+        stride=draw(st.integers(1, 3)),
+    )
+
+
+nests = st.one_of(
+    st.builds(matmul, st.integers(1, 300), st.integers(1, 300), st.integers(1, 2000)),
+    convolutions(),
+    poolings(),
+    st.builds(elementwise, st.integers(1, 10**6), st.integers(1, 3)),
+    st.builds(bias, sizes, st.integers(1, 3000), st.integers(1, 3)),
+)
+groups = st.builds(
+    lambda size_B, twice, preferred: replace(
+        GROUP, ldm_B=size_B, double_buffering=twice, preferred_elements=preferred
+    ),
+    st.integers(256, 1 << 18),
+    st.booleans(),
+    st.sampled_from([1, 16, 64, 256]),
+)
+
+
+@given(nests, groups)
+def test_tiles_fit(nest, group):
+    made = plan(nest, group)
+    part = made.shares.part
+    assert all(1 <= made.tiles[loop] <= extent for loop, extent in part.loops.items())
+    assert made.ldm_B <= group.ldm_B
+    assert made.ldm_B >= footprint_B(part, made.tiles, double_buffering=False)
+    assert sorted(made.order) == sorted(nest.loops)
+
+
+@given(nests, groups)
+def test_every_tile_moves_at_least_once_and_every_byte(nest, group):
+    made = plan(nest, group)
+    part = made.shares.part
+    counts = trips(part, made.tiles)
+    for tensor, moved in zip(part.tensors, made.transfers, strict=True):
+        assert moved.moves >= distinct(tensor, counts)
+        least = moved.gets if tensor in part.inputs else moved.puts
+        assert least == moved.moves
+        # Windows with a stride beyond their size leave gaps that small tiles do not fetch.
+        if all(len(dim.terms) == 1 for dim in tensor.dims):
+            whole_B = tensor.elements(part.loops) * part.element_B
+            assert moved.moved_B >= whole_B * (1 - 1e-9)
+
+
+@given(nests, groups)
+def test_parts_of_the_time_add_up(nest, group):
+    times = plan(nest, group).times
+    busy = (times.dma_s, times.compute_s, times.gload_s)
+    assert times.total_s >= max(busy) + times.spawn_join_s - 1e-12
+    assert times.total_s <= sum(busy) + times.spawn_join_s + 1e-12
+    assert 0 <= times.hidden_s <= min(times.dma_s, times.compute_s + times.gload_s)
+
+
+@given(nests, groups)
+def test_plans_are_deterministic(nest, group):
+    assert plan(nest, group) == plan(nest, group)
+
+
+@given(nests)
+def test_double_buffering_never_costs_time(nest):
+    assert plan(nest, GROUP).seconds <= plan(nest, replace(GROUP, double_buffering=False)).seconds
+
+
+@given(nests, groups)
+def test_ldm_for_everything_moves_the_fewest_bytes(nest, group):
+    """The weaker truth: greedy tiles with more LDM may cost more time, but with enough nothing moves twice."""
+    enough = plan(nest, replace(group, ldm_B=1 << 40, double_buffering=False))
+    assert all(moved.moves == 1 for moved in enough.transfers)
+    fewest_B = sum(moved.moved_B for moved in enough.transfers)
+    simple = all(len(dim.terms) <= 1 for tensor in nest.tensors for dim in tensor.dims)
+    assume(simple)
+    assert fewest_B <= sum(moved.moved_B for moved in plan(nest, group).transfers) * (1 + 1e-9)
+
+
+@given(nests)
+def test_no_reuse_is_never_faster_than_its_own_computation_and_never_hides(nest):
+    times = no_reuse(nest, GROUP)
+    assert times.hidden_s == 0
+    assert times.total_s >= plan(nest, GROUP).times.compute_s
+
+
+@given(nests)
+def test_register_communication_has_parts_that_add_up(nest):
+    times = register_communication(nest, GROUP)
+    assert times.total_s > max(times.dma_s, times.compute_s, times.register_s)
+    assert times.layout_s >= 0
+
+
+@given(nests, st.integers(1, 11))
+def test_what_does_not_fit_is_refused_with_both_numbers(nest, ldm_B):
+    """A byte less than one element of each tensor, in all three costings that use the LDM of one CPE."""
+    least_B = nest.element_B * len(nest.tensors)
+    assume(ldm_B < least_B)
+    for cost in (plan, no_reuse):
+        with pytest.raises(NestError, match=f"{ldm_B}"):
+            cost(nest, replace(GROUP, ldm_B=ldm_B))
