@@ -14,6 +14,8 @@ LANDING, CORNER = (6, 87), 11
 #: Machines that the numbers of a Knights Landing are taken from, by model; others by the number of cores.
 MODELS = {"7210": "knl-7210", "7230": "knl-7210", "7250": "knl-7250", "7290": "knl-7250"}
 MOST_CORES_OF_7210 = 64
+#: Memory domains of a Knights Landing in SNC-4 mode.
+CLUSTERS = 4
 
 
 def recognised(topology: Topology) -> str | None:
@@ -60,7 +62,7 @@ def phi_content(topology: Topology, preset: Preset, name: str) -> Table:
     with_sizes(content, topology)
     if preset.machine.structure.kind == "mesh":
         _place_tiles(content["structure"], len(topology.grouped("l2")), topology.source)
-        content["structure"]["cluster"] = _cluster(topology, content["structure"]["cluster"])
+        _use_clusters(content, len(topology.grouped("domain")))
         _use_memory(content, topology)
     return content
 
@@ -80,9 +82,14 @@ def _place_tiles(structure: Table, tiles: int, source: str) -> None:
     structure["disabled"] = [list(position) for position in sorted(disabled)]
 
 
-def _cluster(topology: Topology, otherwise: str) -> str:
-    # With one domain, whether all-to-all or quadrant cannot be seen from the outside.
-    return "snc4" if len(topology.grouped("domain")) == 4 else otherwise
+def _use_clusters(content: Table, domains: int) -> None:
+    """Choose SNC-4 for four memory domains; with one, all-to-all and quadrant look alike from the outside."""
+    if domains == CLUSTERS:
+        content["structure"]["cluster"] = "snc4"
+    elif domains > 1:
+        content["cores"]["count"]["source"] += (
+            f"; {domains} memory domains, which the mesh does not model: taken as one"
+        )
 
 
 def _use_memory(content: Table, topology: Topology) -> None:

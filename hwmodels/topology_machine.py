@@ -142,7 +142,7 @@ def _clock(topology: Topology) -> Table | None:
 def _scale_memory(content: Table, topology: Topology, preset: Preset, domains: int) -> None:
     """Give every socket the memory of one of the preset's, and each domain its share."""
     memories = min(len(topology.packages), domains)
-    factor = memories / preset.n_sockets
+    factor, rating = memories / preset.n_sockets, _rating(topology)
     cluster = getattr(preset.machine.structure, "cluster", "any")
     size_B = sum(node.memory_B for node in topology.numa if node.kind == "DRAM")
     for key, mode in content["memory"]["modes"].items():
@@ -156,18 +156,21 @@ def _scale_memory(content: Table, topology: Topology, preset: Preset, domains: i
         if domains == 1:
             mode.pop("remote_latency", None)
             mode.pop("link_bandwidth", None)
-        elif "remote_latency" not in mode and "latency" in mode and topology.distances:
-            mode["remote_latency"] = {"any": _rated(topology, mode["latency"]["any"])}
+        elif "remote_latency" not in mode and "latency" in mode and rating > 1:
+            local = mode["latency"]["any"]
+            source = f"{local['source']}; times {rating:.3g}, as the firmware rates other domains"
+            mode["remote_latency"] = {"any": number(local["value"] * rating, local["unit"], source, "low")}
         if size_B and key == content["memory"]["mode"]:
             mode["size"] = told_by(topology, size_B, "B")
         else:
             mode.pop("size", None)
 
 
-def _rated(topology: Topology, local: Table) -> Table:
-    """Return the latency of other domains as the firmware rates them against a domain's own."""
-    own = {core.domain for core in topology.cores}
-    pairs = [(a, b) for a in own for b in own if a != b and a >= 0 and b >= 0]
-    ratio = sum(topology.distances[a][b] / topology.distances[a][a] for a, b in pairs) / len(pairs)
-    source = f"{local['source']}; times {ratio:.2f}, as the firmware rates other domains"
-    return number(local["value"] * max(ratio, 1.0), local["unit"], source, "low")
+def _rating(topology: Topology) -> float:
+    """Return how much farther the firmware rates other domains than a domain's own, on average; 1 where it does not."""
+    own = {core.domain for core in topology.cores} - {-1}
+    pairs = [(a, b) for a in own for b in own if a != b]
+    if not topology.distances or not pairs or any(topology.distances[a][a] <= 0 for a in own):
+        return 1.0
+    ratios = [topology.distances[a][b] / topology.distances[a][a] for a, b in pairs]
+    return max(sum(ratios) / len(ratios), 1.0)

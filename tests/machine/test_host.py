@@ -175,6 +175,18 @@ def test_two_packages_as_a_machine(xeon):
     assert facts["structure.same_l3"].confidence == "med"
 
 
+def test_numbers_of_a_stand_in_that_nobody_asked_for_are_unverified(xeon):
+    xeon.write("proc/cpuinfo", INTEL.replace("8160", "8368"))
+    facts = {fact.key: fact for fact in machine_of(xeon.root).facts}
+    assert facts["runtime.dispatch"].source.startswith("taken from xeon-8160x2: ")
+    assert {fact.confidence for key, fact in facts.items() if key.startswith(("runtime", "memory"))} == {
+        "unverified",
+        "high",  # the size, which the system tells
+    }
+    asked_for = {fact.key: fact for fact in machine_of(xeon.root, like="xeon-8160x2").facts}
+    assert asked_for["runtime.dispatch"].confidence == "low"
+
+
 def test_offline_cpus_and_an_affinity_mask(xeon):
     xeon.write(f"{CPU}/online", "0-3,5-7")
     xeon.write(f"{CPU}/offline", "4")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import simsched as ss
 from simsched.errors import MachineError, SpecError
@@ -146,6 +148,9 @@ def test_a_recognised_chip_may_be_like_another():
     machine = sample("clusters-1.11.xml", like="knl-7210")
     assert machine.structure.kind == "mesh"
     assert machine.title.endswith("numbers of knl-7210")
+    assert (
+        "2 memory domains, which the mesh does not model: taken as one" in fact(machine, "cores.count").source
+    )
     assert fact(machine, "memory.modes.mcdram.bandwidth").confidence == "low"
     socket = sample("clusters-1.11.xml", like="xeon-8160x2")
     assert socket.structure.kind == "sockets"
@@ -235,6 +240,77 @@ def test_every_machine_can_stand_in():
         machine = sample("two-sockets-2.0.xml", like=name)
         assert (machine.n_cores, machine.smt_ways, machine.structure.kind) == (16, 2, "sockets")
         assert len(machine.compute_throughput) == 2
+
+
+PARTS = [
+    *(
+        'os_index="0"',
+        'os_index="3"',
+        'cpuset="0x0000000f"',
+        'cache_size="1048576"',
+        'local_memory="25769803776"',
+    ),
+    *(
+        'type="Core"',
+        'type="Package"',
+        'type="NUMANode"',
+        'type="Cache"',
+        "7250 @ 1.40GHz",
+        'value="87"',
+        "</object>",
+    ),
+    *("10 13", 'latency value="1.0', 'cpuset="0x000000f0"'),
+]
+OTHERS = [
+    *(
+        'os_index="131071"',
+        'cpuset="0xf...f"',
+        'cache_size="0"',
+        'cache_size="1"',
+        'type="Group"',
+        'type="Cache"',
+    ),
+    *('local_memory="1"', "7290 @ 99.9GHz", 'value="133"', "", "<object type='PU' os_index='77'/></object>"),
+    *("0 0", 'latency value="0.0', 'cpuset="0x1"'),
+]
+
+
+@settings(max_examples=150)
+@given(
+    name=st.sampled_from(["clusters-1.11.xml", "sockets-1.2.xml", "mixed-3.0.xml"]),
+    edits=st.lists(st.tuples(st.sampled_from(PARTS), st.sampled_from(OTHERS), st.integers(0, 5)), max_size=5),
+    like=st.sampled_from(["", "[like=knl-7250]", "[like=xeon-8160x2,cores=12]"]),
+)
+def test_other_files_give_a_machine_or_an_error(tmp_path_factory, name, edits, like):
+    text = (SAMPLES / name).read_text()
+    for before, after, nth in edits:
+        parts = text.split(before)
+        cut = nth % len(parts)
+        text = before.join(parts[:cut]) + (after if cut else "") + before.join(parts[cut:])
+    path = tmp_path_factory.getbasetemp() / "edited.xml"
+    path.write_text(text)
+    assert machine_or_error(f"{path}{like}")
+
+
+def machine_or_error(spec):
+    """Tell whether a spec gives a machine that is whole, or an error that names it."""
+    try:
+        machine = ss.machine(spec)
+    except MachineError as error:
+        return spec.partition("[")[0] in str(error)
+    distances = machine.transfer_s(machine.n_cores - 1)
+    return distances.shape == (machine.n_cores,) and machine.bandwidth_Bps > 0 and machine.n_domains >= 1
+
+
+def test_distances_of_nothing(tmp_path):
+    """Rated 0, or of domains of which one alone has cores: the latency of other domains is not told."""
+    text = (SAMPLES / "sockets-1.2.xml").read_text()
+    path = tmp_path / "zero.xml"
+    path.write_text(text.replace('latency value="1.0', 'latency value="0.0'))
+    machine = ss.machine(f"{path}[like=knl-7250]")
+    assert machine.memory.remote_penalty == 1
+    path.write_text(text.replace('os_index="1" cpuset="0x000000f0"', 'os_index="1" cpuset="0x0"', 1))
+    assert ss.machine(f"{path}[like=knl-7250]").n_cores == 4
 
 
 def test_a_schedule_on_it():
