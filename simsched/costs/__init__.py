@@ -3,5 +3,6 @@
 from simsched.costs.curves import Curve
 from simsched.costs.model import CostModel
 from simsched.costs.task_costs import TaskCosts
+from simsched.costs.through import curve_through
 
-__all__ = ["CostModel", "Curve", "TaskCosts"]
+__all__ = ["CostModel", "Curve", "TaskCosts", "curve_through"]
