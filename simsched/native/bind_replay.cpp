@@ -24,7 +24,7 @@ namespace {
 
 // The demands of all tasks that can run at once fit 64 bits.
 std::int64_t max_demand(std::size_t at_once) {
-    return (std::int64_t{1} << 62) / static_cast<std::int64_t>(std::max<std::size_t>(at_once, 1));
+    return static_cast<std::int64_t>((std::uint64_t{1} << 62) / std::max<std::uint64_t>(at_once, 1));
 }
 
 struct Columns {
@@ -54,13 +54,9 @@ void check_loads(const Loads &loads, std::size_t rows, const Sharing *shared, st
         loads.demand_Bps.size() != expected)
         throw std::invalid_argument("shares and demands go with what is shared, and are " +
                                     std::to_string(expected) + " then");
-    const auto is_share = [](double share) { return share >= 0 && share <= 1; };
-    if (!std::all_of(loads.memory_share.begin(), loads.memory_share.end(), is_share) ||
-        !std::all_of(loads.overhead_share.begin(), loads.overhead_share.end(), is_share))
-        throw std::invalid_argument("a share is from 0 to 1");
-    for (const auto demand : loads.demand_Bps)
-        if (demand < 0 || demand > max_demand(at_once))
-            throw std::invalid_argument("a demand is from 0 to 2^62 bytes a second over the tasks at once");
+    for (std::size_t row = 0; row < expected; ++row)
+        check(Load{loads.memory_share[row], loads.overhead_share[row], loads.demand_Bps[row]},
+              max_demand(at_once));
 }
 
 // Rows of a table whose columns may be any numbers.

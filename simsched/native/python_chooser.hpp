@@ -31,7 +31,10 @@ class PythonChooser {
         released_(ready, now);
     }
 
-    void finished(std::int32_t task) { finished_(task); }
+    void finished(std::int32_t task) {
+        --n_running_;
+        finished_(task);
+    }
 
     bool next(double now, Decision &decision) {
         const nanobind::object found = next_(now);
@@ -73,17 +76,15 @@ class PythonChooser {
         ready_[task] = false;
         check_seconds(decision.seconds);
         check_seconds(decision.delay_s);
-        const auto &load = decision.load;
-        if (!(load.memory_share >= 0 && load.overhead_share >= 0 && load.memory_share <= 1 &&
-              load.overhead_share <= 1) ||
-            load.demand_Bps < 0 || load.demand_Bps > max_demand_Bps_)
-            throw std::invalid_argument(
-                "a share is from 0 to 1, a demand from 0 to 2^62 bytes a second over the cores");
+        simsched::check(decision.load, max_demand_Bps_);
+        // Each task has a core, so these are all; more could ask for more than can be counted.
+        if (n_running_++ >= n_cores_)
+            throw std::invalid_argument("the chooser started more tasks at once than there are cores");
     }
 
     nanobind::object released_, finished_, next_;
     std::vector<bool> ready_; // and not started yet
-    std::size_t n_cores_;
+    std::size_t n_cores_, n_running_ = 0;
     std::vector<std::int32_t> cores_; // of the decision returned last
     std::int64_t max_demand_Bps_;
 };

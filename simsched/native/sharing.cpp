@@ -35,6 +35,8 @@ void Sharing::check() const {
         throw std::invalid_argument("a core's tile or domain does not exist");
     check_throughput(compute);
     check_throughput(waiting);
+    if (compute.size() != waiting.size())
+        throw std::invalid_argument("a core has as many ways in computing as in waiting");
     check_seconds(penalty);
     check_seconds(tile_slowdown);
     if (!(capacity_Bps > 0) || !(link_Bps > 0))

@@ -24,14 +24,6 @@ pytestmark = pytest.mark.skipif(find() is None, reason="installed without the co
 I32, I64, F64 = np.int32, np.int64, np.float64
 
 
-@pytest.fixture
-def native() -> Core:
-    """The compiled module."""
-    module = find()
-    assert module is not None
-    return module
-
-
 def both(graph: TaskGraph, weights: npt.NDArray[np.float64]) -> tuple[bytes, bytes]:
     """Return the bits of the compiled result and of the Python one."""
     order = np.ascontiguousarray(graph.topological_order[::-1])
@@ -152,5 +144,8 @@ def test_the_result_outlives_its_maker(native: Core) -> None:
 
 def test_the_stub_declares_what_the_module_has(native: Core) -> None:
     stub = Path(simsched.native.__file__).with_name("_core.pyi")
-    declared = {node.name for node in ast.parse(stub.read_text()).body if isinstance(node, ast.FunctionDef)}
+    body = ast.parse(stub.read_text()).body
+    declared = {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     assert declared == {name for name in dir(native) if not name.startswith("_")}
+    classes = {node.name for node in body if isinstance(node, ast.ClassDef)}
+    assert classes == {name for name in declared if isinstance(getattr(native, name), type)}

@@ -2,60 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from simsched.native import Core, find
+from simsched.native import Core
 
-pytestmark = pytest.mark.skipif(find() is None, reason="installed without the compiled module")
-
-I32, I64, F64 = np.int32, np.int64, np.float64
-NONE: npt.NDArray[np.float64] = np.empty(0)
-NO_DEMAND: npt.NDArray[np.int64] = np.empty(0, I64)
-
-#: 0 -> 1, of 1 and 2 s.
-GRAPH: dict[str, Any] = {"indptr": np.array([0, 1, 1], I64), "indices": np.array([1], I32)}
-SHARED: dict[str, Any] = {
-    "memory_share": NONE,
-    "demand_Bps": NO_DEMAND,
-    "capacity_Bps": 0.0,
-    "progress": None,
-}
-LIST: dict[str, Any] = GRAPH | SHARED | {
-    "seconds": np.array([1.0, 2.0]), "discipline": "rank", "position": np.array([0, 1], I32), "executors": 1,
-    "delay_s": 0.0, "per_poller_s": 0.0,
-}  # fmt: skip
-CORUN: dict[str, Any] = GRAPH | SHARED | {
-    "widths": np.array([2, 1, 2, 1], I32), "seconds": np.array([1.0, 2.0, 1.0, 2.0]), "noise": NONE,
-    "candidates": 2, "most": 2, "cores": 2, "cores_per_tile": 1, "dispatch_s": 0.0, "resize_s": 0.0,
-}  # fmt: skip
-MEMORY: dict[str, Any] = {
-    "memory_share": np.array([0.5, 1.0]), "demand_Bps": np.array([1, 2], I64), "capacity_Bps": 1.0
-}  # fmt: skip
+I32, I64 = np.int32, np.int64
+NONE = np.empty(0)
+Arguments = dict[str, Any]
 
 
-@pytest.fixture
-def native() -> Core:
-    """The compiled module."""
-    module = find()
-    assert module is not None
-    return module
+def test_what_fits_is_replayed(
+    native: Core,
+    listed: Arguments,
+    corunning: Arguments,
+    loaded: Arguments,
+    offered: Callable[[], Arguments],
+) -> None:
+    """Task 0 waits for the memory for 0.5 s; its core, its domain and its tile are its own. Its data are there.
+
+    Task 1 asks domain 0 for half of what it moves, and nobody else is there.
+    """
+    assert native.replay_list(**listed)[3].tolist() == [1, 3]
+    assert native.replay_list(**listed | loaded)[3].tolist() == [1, 3]
+    assert native.replay_corun(**corunning)[0][3].tolist() == [1, 2]
+    assert native.replay_corun(**corunning | offered())[0][0] == 2
 
 
-def test_what_fits_is_replayed(native: Core) -> None:
-    assert native.replay_list(**LIST)[3].tolist() == [1, 3]
-    assert native.replay_list(**LIST | MEMORY)[0] == 2
-    assert native.replay_corun(**CORUN)[0][3].tolist() == [1, 2]
+def test_executors_of_many_threads(native: Core, listed: Arguments, loaded: Arguments) -> None:
+    """Two executors share a thread; the second task runs where the first did, or where it strays to."""
+    two = {
+        "executors_indptr": np.array([0, 2, 4], I64), "executors_indices": np.array([0, 1, 1, 0], I32),
+        "strays": np.array([-1, -1, 1, 1], I32), "before_indptr": np.array([0, 0, 1], I64),
+        "before_indices": np.array([0], I32),
+    }  # fmt: skip
+    done, *_, executor, order = native.replay_list(**listed | loaded | two)
+    assert (done, executor.tolist(), order.tolist()) == (2, [0, 0], [0, 1])
 
 
-def test_read_only_arrays_fit(native: Core) -> None:
-    locked: dict[str, Any] = {
-        key: value.copy() if isinstance(value, np.ndarray) else value for key, value in LIST.items()
+def test_predecessors_that_do_not_match(native: Core, listed: Arguments) -> None:
+    """Nobody finished before those that run; the lowest executor takes them."""
+    for before in ([1, 0], [0, 1], [1, 1]):
+        wrong = {"before_indptr": np.array([0, 1, 2], I64), "before_indices": np.array(before, I32)}
+        assert native.replay_list(**listed | wrong)[4].tolist() == [0, 0]
+
+
+def test_read_only_arrays_fit(native: Core, listed: Arguments, loaded: Arguments) -> None:
+    locked: Arguments = {
+        key: value.copy() if isinstance(value, np.ndarray) else value
+        for key, value in (listed | loaded).items()
     }
     for value in locked.values():
         if isinstance(value, np.ndarray):
@@ -63,7 +61,7 @@ def test_read_only_arrays_fit(native: Core) -> None:
     assert native.replay_list(**locked)[0] == 2
 
 
-WRONG_TYPES: list[dict[str, Any]] = [
+WRONG_TYPES: list[Arguments] = [
     {"indptr": np.array([0, 1, 1], I32)},
     {"indices": np.array([1], I64)},
     {"indices": np.array([1], np.uint32)},
@@ -75,9 +73,16 @@ WRONG_TYPES: list[dict[str, Any]] = [
     {"seconds": [1.0, 2.0]},
     {"seconds": None},
     {"demand_Bps": np.empty(0)},
-    {"memory_share": NO_DEMAND},
-    {"capacity_Bps": "1"},
-    {"capacity_Bps": None},
+    {"demand_Bps": np.empty(0, np.uint64)},
+    {"memory_share": np.empty(0, I64)},
+    {"overhead_share": np.empty(0, np.float32)},
+    {"overhead_share": np.empty((0, 2))},
+    {"overhead_share": None},
+    {"shared": 1.0},
+    {"shared": True},
+    {"shared": {"bandwidth": True}},
+    {"shared": object()},
+    {"shared": "Sharing"},
 ]
 
 
@@ -87,18 +92,28 @@ WRONG_TYPES: list[dict[str, Any]] = [
         *WRONG_TYPES,
         {"position": np.array([0, 1], I64)},
         {"position": np.arange(4, dtype=I32)[::2]},
-        {"executors": -1},
-        {"executors": 2**64},
-        {"executors": 1.5},
+        {"executors_indptr": np.array([0, 1], I32)},
+        {"executors_indptr": 1},
+        {"executors_indices": np.array([0], I64)},
+        {"executors_indices": np.array([[0]], I32)},
+        {"strays": None},
+        {"strays": np.array([-1.0, -1.0])},
+        {"strays": np.array([[-1], [-1]], I32)},
+        {"strays": np.full(4, -1, I32)[::2]},
+        {"before_indptr": np.zeros(1, I32)},
+        {"before_indptr": None},
+        {"before_indices": np.empty(0, I64)},
+        {"before_indices": []},
         {"discipline": None},
         {"delay_s": "1"},
+        {"per_poller_s": None},
         {"progress": 3},
     ],
     ids=str,
 )
-def test_wrong_types_of_a_list(native: Core, changes: dict[str, Any]) -> None:
+def test_wrong_types_of_a_list(native: Core, listed: Arguments, changes: Arguments) -> None:
     with pytest.raises(TypeError, match=r"incompatible function arguments|not callable"):
-        native.replay_list(**LIST | changes)
+        native.replay_list(**listed | changes)
 
 
 @pytest.mark.parametrize(
@@ -109,15 +124,25 @@ def test_wrong_types_of_a_list(native: Core, changes: dict[str, Any]) -> None:
         {"noise": np.ones(2, np.float32)},
         {"candidates": -1},
         {"cores": 2.0},
+        {"resize_s": None},
+        {"resize_per_thread_s": "1"},
     ],
     ids=str,
 )
-def test_wrong_types_of_co_running(native: Core, changes: dict[str, Any]) -> None:
+def test_wrong_types_of_co_running(native: Core, corunning: Arguments, changes: Arguments) -> None:
     with pytest.raises(TypeError, match="incompatible function arguments"):
-        native.replay_corun(**CORUN | changes)
+        native.replay_corun(**corunning | changes)
 
 
-WRONG_VALUES: list[tuple[dict[str, Any], str]] = [
+def test_the_class_is_no_machine(native: Core, listed: Arguments, corunning: Arguments) -> None:
+    for replay, arguments in ((native.replay_list, listed), (native.replay_corun, corunning)):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            replay(**arguments | {"shared": native.Sharing})
+
+
+SHARES, DEMANDS = "a share is from 0 to 1, and so are both together", "a demand is from 0 to 2"
+LENGTHS = "shares and demands go with what is shared"
+WRONG_VALUES: list[tuple[Arguments, str]] = [
     ({"indptr": np.empty(0, I64)}, "indptr must run from 0|entry a task|one row a task"),
     ({"indptr": np.array([1, 1, 1], I64)}, "indptr must run from 0"),
     ({"indptr": np.array([0, 1, 2], I64)}, "indptr must run from 0"),
@@ -128,13 +153,9 @@ WRONG_VALUES: list[tuple[dict[str, Any], str]] = [
     ({"indices": np.array([-1], I32)}, "index -1 is outside a graph of 2 nodes"),
     ({"seconds": np.ones(3)}, "one entry a task|one row a task"),
     ({"seconds": NONE}, "one entry a task|one row a task"),
-    (MEMORY | {"memory_share": np.array([0.5])}, "memory shares and demands go with a capacity"),
-    (MEMORY | {"capacity_Bps": 0.0}, "memory shares and demands go with a capacity"),
-    ({"capacity_Bps": 1.0}, "memory shares and demands go with a capacity"),
-    ({"capacity_Bps": -1.0}, "zero or more, and finite"),
-    ({"capacity_Bps": np.nan}, "zero or more, and finite"),
-    ({"capacity_Bps": np.inf}, "zero or more, and finite"),
-]
+    *(({name: np.zeros(2)}, LENGTHS) for name in ("memory_share", "overhead_share")),
+    ({"demand_Bps": np.zeros(4, I64)}, LENGTHS),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -147,19 +168,89 @@ WRONG_VALUES: list[tuple[dict[str, Any], str]] = [
         ({"position": np.array([0, 2], I32)}, "position 2 of task 1 is outside"),
         ({"position": np.array([-1, 0], I32)}, "position -1 of task 0 is outside"),
         ({"position": np.array([0], I32)}, "position needs one entry a task"),
-        ({"executors": 0}, "at least one executor"),
-        ({"executors": 2**31}, "at least one executor"),
         ({"discipline": "best"}, "there is no discipline best"),
-        (MEMORY | {"memory_share": np.array([0.5, 1.1])}, "a memory share is from 0 to 1"),
-        (MEMORY | {"memory_share": np.array([np.nan, 1])}, "a memory share is from 0 to 1"),
-        (MEMORY | {"demand_Bps": np.array([1, -1], I64)}, "a demand is from 0"),
-        (MEMORY | {"demand_Bps": np.array([1, 2**63 - 1], I64)}, "a demand is from 0"),
+        ({"executors_indptr": np.empty(0, I64)}, "executors need a table of rows"),
+        ({"executors_indptr": np.array([1, 1], I64)}, "executors need a table of rows"),
+        ({"executors_indptr": np.array([0, 2], I64)}, "executors need a table of rows"),
+        ({"executors_indptr": np.array([0, -1, 1], I64)}, "executors need a table of rows"),
+        ({"executors_indptr": np.array([0, 2**63 - 1, 1], I64)}, "executors need a table of rows"),
+        ({"executors_indptr": np.zeros(1, I64), "executors_indices": np.empty(0, I32)}, "at least one executor"),
+        ({"executors_indptr": np.zeros(2, I64), "executors_indices": np.empty(0, I32)}, "at least one$"),
+        ({"executors_indptr": np.array([0, 0, 1], I64)}, "equal numbers of threads"),
+        ({"executors_indptr": np.array([0, 1, 3], I64), "executors_indices": np.zeros(3, I32)}, "equal numbers"),
+        ({"executors_indices": np.array([-1], I32)}, "a hardware thread does not exist"),
+        ({"strays": np.array([-1], I32)}, "strays need one entry a task and thread"),
+        ({"strays": np.array([-1, -1, -1, -1], I32)}, "strays need one entry a task and thread"),
+        ({"strays": np.array([0, -2], I32)}, "a hardware thread does not exist"),
+        ({"strays": np.array([-(2**31), 0], I32)}, "a hardware thread does not exist"),
+        ({"before_indptr": np.empty(0, I64)}, "indptr must run from 0"),
+        ({"before_indptr": np.array([0, 1], I64)}, "indptr must run from 0"),
+        ({"before_indptr": np.array([0, 0], I64)}, "predecessors need one row a task"),
+        ({"before_indptr": np.zeros(4, I64)}, "predecessors need one row a task"),
+        ({"before_indptr": np.array([0, 2, 1], I64), "before_indices": np.array([0], I32)}, "must not decrease"),
+        ({"before_indptr": np.array([0, 0, 1], I64), "before_indices": np.array([2], I32)}, "index 2 is outside"),
+        ({"before_indptr": np.array([0, 0, 1], I64), "before_indices": np.array([-1], I32)}, "index -1 is outside"),
     ],
     ids=str,
 )  # fmt: skip
-def test_wrong_values_of_a_list(native: Core, changes: dict[str, Any], message: str) -> None:
+def test_wrong_values_of_a_list(native: Core, listed: Arguments, changes: Arguments, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        native.replay_list(**LIST | changes)
+        native.replay_list(**listed | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"shared": None}, LENGTHS),
+        ({"memory_share": np.array([0.5])}, LENGTHS),
+        ({"overhead_share": NONE}, LENGTHS),
+        ({"demand_Bps": np.ones(8, I64)}, LENGTHS),
+        *(({name: np.array([bad, 0.0])}, SHARES) for name in ("memory_share", "overhead_share")
+          for bad in (-0.1, 1.1, np.nan, np.inf)),
+        ({"memory_share": np.array([0.5, 0.75]), "overhead_share": np.array([0.0, 0.5])}, SHARES),
+        ({"demand_Bps": np.array([1, -1], I64)}, DEMANDS),
+        ({"demand_Bps": np.array([1, 2**62 + 1], I64)}, DEMANDS),
+        ({"demand_Bps": np.array([1, -(2**63)], I64)}, DEMANDS),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_wrong_loads(
+    native: Core, listed: Arguments, corunning: Arguments, loaded: Arguments, changes: Arguments, message: str
+) -> None:
+    both = loaded | changes
+    with pytest.raises(ValueError, match=message):
+        native.replay_list(**listed | both)
+    twice = {key: value if key == "shared" else np.repeat(value, 2) for key, value in both.items()}
+    with pytest.raises(ValueError, match=message):
+        native.replay_corun(**corunning | twice)
+
+
+def test_demands_that_add_up_to_what_can_be_counted(
+    native: Core, listed: Arguments, loaded: Arguments
+) -> None:
+    """Eight executors may ask for 2^59 bytes a second each."""
+    many = {
+        "executors_indptr": np.arange(9), "executors_indices": np.arange(8, dtype=I32) % 2, "indptr": np.zeros(3, I64),
+        "indices": np.empty(0, I32),
+    }  # fmt: skip
+    asks = {"demand_Bps": np.full(2, 2**59)}
+    assert native.replay_list(**listed | loaded | many | asks)[0] == 2
+    with pytest.raises(ValueError, match=DEMANDS):
+        native.replay_list(**listed | loaded | many | {"demand_Bps": asks["demand_Bps"] + 1})
+
+
+@pytest.mark.parametrize("thread", [2, 2**31 - 1])
+def test_threads_that_the_machine_does_not_have(
+    native: Core, listed: Arguments, loaded: Arguments, thread: int
+) -> None:
+    """Where nothing is shared, nobody asks which thread it is."""
+    for changes in (
+        {"executors_indices": np.array([thread], I32)},
+        {"strays": np.array([-1, thread], I32)},
+    ):
+        assert native.replay_list(**listed | changes)[0] == 2
+        with pytest.raises(ValueError, match="a hardware thread does not exist"):
+            native.replay_list(**listed | loaded | changes)
 
 
 @pytest.mark.parametrize(
@@ -167,92 +258,36 @@ def test_wrong_values_of_a_list(native: Core, changes: dict[str, Any], message: 
     [
         *WRONG_VALUES,
         ({"widths": np.array([2, 1], I32)}, "one row a task"),
-        ({"widths": np.array([3, 1, 2, 1], I32)}, "a candidate width is not one of the machine's"),
-        ({"widths": np.array([2, 0, 2, 1], I32)}, "a candidate width is not one of the machine's"),
-        ({"widths": np.array([2, -1, 2, 1], I32)}, "a candidate width is not one of the machine's"),
+        *(({"widths": np.array([bad, 1, 2, 1], I32)}, "a candidate width is not one of the machine's")
+          for bad in (3, 0, -1)),
         ({"seconds": np.array([1, 2, np.nan, 1])}, "zero or more, and finite"),
         ({"noise": np.ones(3)}, "noise one entry or none"),
         ({"noise": np.array([1.0, -1.0])}, "zero or more, and finite"),
         ({"candidates": 0}, "at least one core, candidate and task"),
         ({"candidates": 3}, "one row a task"),
+        # 2 x 2^63 is 0, modulo 2^64.
+        ({"candidates": 2**63, "widths": np.empty(0, I32), "seconds": NONE}, "one row a task"),
         ({"most": 0}, "at least one core, candidate and task"),
         ({"cores": 0}, "at least one core, candidate and task"),
+        ({"cores": 2**64 - 1}, "more cores than"),
         ({"cores_per_tile": 0}, "cores are whole tiles"),
         ({"cores": 3, "cores_per_tile": 2}, "cores are whole tiles"),
-        ({"dispatch_s": -1.0}, "zero or more, and finite"),
-        ({"resize_s": np.nan}, "zero or more, and finite"),
+        *(({name: bad}, "zero or more, and finite") for name in ("dispatch_s", "resize_s", "resize_per_thread_s")
+          for bad in (-1.0, np.nan, np.inf)),
     ],
     ids=str,
-)
-def test_wrong_values_of_co_running(native: Core, changes: dict[str, Any], message: str) -> None:
+)  # fmt: skip
+def test_wrong_values_of_co_running(
+    native: Core, corunning: Arguments, changes: Arguments, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
-        native.replay_corun(**CORUN | changes)
+        native.replay_corun(**corunning | changes)
 
 
-def test_a_cycle_ends_with_tasks_left(native: Core) -> None:
-    circle = {"indptr": np.array([0, 1, 2], I64), "indices": np.array([1, 0], I32)}
-    assert native.replay_list(**LIST | circle)[0] == 0
-    assert native.replay_corun(**CORUN | circle)[0][0] == 0
-
-
-def test_seconds_beyond_all_numbers(native: Core) -> None:
-    """The pressure of a shared memory makes them infinite, and infinity minus infinity is no time."""
-    endless = {
-        "indptr": np.zeros(4, I64), "indices": np.empty(0, I32), "seconds": np.array([1.7e308, 1.7e308, 1.0]),
-        "memory_share": np.ones(3), "demand_Bps": np.array([2**42, 2**42, 2**40]), "capacity_Bps": 2.0**42,
-        "discipline": "fifo", "executors": 2,
-    }  # fmt: skip
-    with pytest.raises(OverflowError, match="beyond all numbers"):
-        native.replay_list(**LIST | endless)
-    with pytest.raises(OverflowError, match="beyond all numbers"):
-        native.replay_list(**LIST | {"seconds": np.full(2, 1.7e308)})
-
-
-def test_more_candidates_than_numbers(native: Core) -> None:
-    """2 x 2^63 is 0, modulo 2^64."""
-    nothing = {"widths": np.empty(0, I32), "seconds": NONE, "candidates": 2**63}
-    with pytest.raises(ValueError, match="one row a task"):
-        native.replay_corun(**CORUN | nothing)
-
-
-small = st.integers(-1, 4)
-second = st.sampled_from([0.0, 0.5, 1.0, 2.0, 1e-300, -1.0, np.nan])
-
-
-@settings(max_examples=300)
-@given(st.data())
-def test_anything_that_has_the_right_types_is_replayed_or_refused(data: st.DataObject) -> None:
-    module, n, m = find(), data.draw(st.integers(0, 4)), data.draw(st.integers(0, 4))
-    assert module is not None
-
-    def array(values: st.SearchStrategy[Any], dtype: npt.DTypeLike, size: int) -> npt.NDArray[Any]:
-        off = data.draw(st.sampled_from([0, 0, 0, 0, 0, 1]))
-        return np.array(data.draw(st.lists(values, min_size=size + off, max_size=size + off)), dtype)
-
-    def numbers(*names: str) -> dict[str, Any]:
-        return {name: data.draw(small) for name in names}
-
-    rows = sorted(array(st.integers(0, m), I64, n + 1).tolist())
-    graph = {"indptr": np.array([0, *rows[1:-1], m][: len(rows)], I64), "indices": array(small, I32, m)}
-    memory = data.draw(st.sampled_from([0, n, 2 * n]))
-    shared = {
-        "memory_share": array(st.sampled_from([0.0, 0.3, 1.0]), F64, memory), "capacity_Bps": float(bool(memory)),
-        "demand_Bps": array(st.integers(0, 9), I64, memory), "progress": None,
-    }  # fmt: skip
-    costs = {"delay_s": data.draw(second), "per_poller_s": data.draw(second)}
-    position = np.array(data.draw(st.permutations(range(n))), I32)
-    discipline = data.draw(st.sampled_from(["rank", "fifo", "lifo"]))
-    runs: list[tuple[Any, dict[str, Any]]] = [
-        (module.replay_list, {**numbers("executors"), **costs, "seconds": array(second, F64, n),
-                              "position": position, "discipline": discipline}),
-        (module.replay_corun, {**numbers("candidates", "most", "cores", "cores_per_tile"),
-                               "widths": array(small, I32, 2 * n), "seconds": array(second, F64, 2 * n),
-                               "noise": array(second, F64, 0), "dispatch_s": 0.0, "resize_s": 0.5}),
-    ]  # fmt: skip
-    for run, arguments in runs:
-        try:
-            result = run(**graph, **shared, **arguments)
-        except (ValueError, TypeError):
-            continue
-        done = result[0] if isinstance(result[0], int) else result[0][0]
-        assert 0 <= done < len(graph["indptr"])
+@pytest.mark.parametrize("cores", [1, 4, 2**64 - 1])
+def test_what_another_machine_shares(
+    native: Core, corunning: Arguments, offered: Callable[[], Arguments], cores: int
+) -> None:
+    free = {"demand_Bps": np.zeros(4, I64), "cores": cores}
+    with pytest.raises(ValueError, match="what is shared is another machine's"):
+        native.replay_corun(**corunning | offered() | free)

@@ -24,10 +24,30 @@ def arguments(n: int, progress: Callable[[int], object] | None = None) -> dict[s
     """Return `n` tasks in pairs, of a second and more, on three executors."""
     return {
         "indptr": np.minimum(np.arange(n + 1), n // 2), "indices": np.arange(n // 2, n // 2 * 2, dtype=np.int32),
-        "seconds": 1 + np.arange(n) % 7 / 8, "memory_share": np.empty(0), "demand_Bps": np.empty(0, np.int64),
-        "capacity_Bps": 0.0, "discipline": "rank", "position": np.arange(n, dtype=np.int32)[::-1].copy(),
-        "executors": 3, "delay_s": 0.0, "per_poller_s": 0.0, "progress": progress,
+        "seconds": 1 + np.arange(n) % 7 / 8, "memory_share": np.empty(0), "overhead_share": np.empty(0),
+        "demand_Bps": np.empty(0, np.int64), "shared": None, "discipline": "rank",
+        "position": np.arange(n, dtype=np.int32)[::-1].copy(), "executors_indptr": np.arange(4),
+        "executors_indices": np.arange(3, dtype=np.int32), "strays": np.empty(0, np.int32),
+        "before_indptr": np.zeros(1, np.int64), "before_indices": np.empty(0, np.int32), "delay_s": 0.0,
+        "per_poller_s": 0.0, "progress": progress,
     }  # fmt: skip
+
+
+def sharing(n: int, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments where those tasks share everything on three cores of one tile and two domains."""
+    native = find()
+    assert native is not None
+    shared = native.Sharing(
+        bandwidth=True, tiles=True, cores=True, interconnect=True, remote=True, tile_of=[0, 0, 0], domain_of=[0, 0, 1],
+        n_tiles=1, n_domains=2, n_threads=3, compute=[1.0], waiting=[1.0], capacity_Bps=8.0, link_Bps=2.0, penalty=1.5,
+        tile_slowdown=1.25,
+    )  # fmt: skip
+    asks = {
+        "memory_share": np.arange(n) % 5 / 8,
+        "overhead_share": np.full(n, 0.25),
+        "demand_Bps": np.arange(n) % 11,
+    }
+    return given | asks | {"shared": shared}
 
 
 def replay(given: dict[str, Any]) -> tuple[Any, ...]:
@@ -86,8 +106,10 @@ def test_ctrl_c_stops_a_replay() -> None:
     assert said == "stopped early\n"
 
 
-def test_threads_replay_the_same_as_one_alone() -> None:
-    given = arguments(N)
+@pytest.mark.parametrize("everything", [False, True])
+def test_threads_replay_the_same_as_one_alone(everything: bool) -> None:
+    """They have the `Sharing` in common, too."""
+    given = sharing(N, arguments(N)) if everything else arguments(N)
     alone = replay(given)
     results: dict[int, tuple[Any, ...]] = {}
     threads = [threading.Thread(target=lambda i=i: results.update({i: replay(given)})) for i in range(2)]

@@ -1,0 +1,84 @@
+"""What the tests of the compiled module give it: arguments that fit, to be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simsched.native import Core, find
+
+I32, I64 = np.int32, np.int64
+Arguments = dict[str, Any]
+
+#: 0 -> 1.
+GRAPH: Arguments = {"indptr": np.array([0, 1, 1], I64), "indices": np.array([1], I32)}
+#: Nothing is shared.
+ALONE: Arguments = {
+    "memory_share": np.empty(0), "overhead_share": np.empty(0), "demand_Bps": np.empty(0, I64), "shared": None,
+    "progress": None,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def native() -> Core:
+    """The compiled module."""
+    module = find()
+    if module is None:
+        pytest.skip("installed without the compiled module")
+    return module
+
+
+@pytest.fixture(scope="session")
+def sharing() -> Arguments:
+    """Return arguments of `Sharing`: everything, on two cores of one tile and of two domains."""
+    return {
+        "bandwidth": True, "tiles": True, "cores": True, "interconnect": True, "remote": True,
+        "tile_of": [0, 0], "domain_of": [0, 1], "n_tiles": 1, "n_domains": 2, "n_threads": 2,
+        "compute": [1.0, 1.2], "waiting": [1.0, 1.5], "capacity_Bps": 4.0, "link_Bps": 2.0, "penalty": 1.5,
+        "tile_slowdown": 1.25,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def loaded(native: Core, sharing: Arguments) -> Arguments:
+    """Return what is shared by two tasks, and what they ask of it."""
+    return {
+        "memory_share": np.array([0.5, 1.0]), "overhead_share": np.array([0.5, 0.0]),
+        "demand_Bps": np.array([1, 2], I64), "shared": native.Sharing(**sharing),
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def listed() -> Arguments:
+    """Return arguments of `replay_list`: 0 -> 1, of 1 and 2 s, on one executor of one thread."""
+    return GRAPH | ALONE | {
+        "seconds": np.array([1.0, 2.0]), "discipline": "rank", "position": np.array([0, 1], I32),
+        "executors_indptr": np.array([0, 1], I64), "executors_indices": np.array([0], I32),
+        "strays": np.empty(0, I32), "before_indptr": np.zeros(1, I64), "before_indices": np.empty(0, I32),
+        "delay_s": 0.0, "per_poller_s": 0.0,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def corunning() -> Arguments:
+    """Return arguments of `replay_corun`: 0 -> 1, each of 1 s on two cores or 2 s on one."""
+    return GRAPH | ALONE | {
+        "widths": np.array([2, 1, 2, 1], I32), "seconds": np.array([1.0, 2.0, 1.0, 2.0]), "noise": np.empty(0),
+        "candidates": 2, "most": 2, "cores": 2, "cores_per_tile": 1, "dispatch_s": 0.0, "resize_s": 0.0,
+        "resize_per_thread_s": 0.0,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def asked() -> Arguments:
+    """Return arguments of `replay_callback`, but for the chooser: 0 -> 1 on two cores."""
+    return GRAPH | {"shared": None, "cores": 2, "progress": None}
+
+
+@pytest.fixture(scope="session")
+def offered(loaded: Arguments) -> Callable[[], Arguments]:
+    """Return what is shared, and what two candidates of each of two tasks ask of it."""
+    return lambda: {key: np.repeat(value, 2) if key != "shared" else value for key, value in loaded.items()}
