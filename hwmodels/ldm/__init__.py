@@ -9,10 +9,10 @@ from simsched.hwmodels.ldm.dma import DmaCurve
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.kernels import bias, convolution, elementwise, matmul, pooling
 from simsched.hwmodels.ldm.nest import Access, LoopNest
-from simsched.hwmodels.ldm.no_reuse import no_reuse
-from simsched.hwmodels.ldm.plan import Plan, plan
-from simsched.hwmodels.ldm.register_communication import register_communication
+from simsched.hwmodels.ldm.plain_loops import no_reuse
+from simsched.hwmodels.ldm.planning import Plan, plan
 from simsched.hwmodels.ldm.schema import LdmTable, core_group
+from simsched.hwmodels.ldm.shared_tiles import register_communication
 from simsched.hwmodels.ldm.times import Times
 
 __all__ = [

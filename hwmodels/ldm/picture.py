@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.container import BarContainer
     from matplotlib.patches import Patch
 
-    from simsched.hwmodels.ldm.plan import Plan
+    from simsched.hwmodels.ldm.planning import Plan
 
     Handle = BarContainer | Patch
 

@@ -30,13 +30,19 @@ def footprint_B(nest: LoopNest, tiles: Tiles, *, double_buffering: bool) -> floa
 
 
 def first_fit(
-    nest: LoopNest, ldm_B: float, *, preferred: int = 64, double_buffering: bool = False
+    nest: LoopNest,
+    ldm_B: float,
+    *,
+    preferred: int = 64,
+    double_buffering: bool = False,
+    floors: Tiles | None = None,
 ) -> dict[str, int]:
     """Return tiles that fit (phase 1 of swTVM's Alg. 1).
 
     The sizevars, by ascending size of the buffers they index, get min(range, preferred); then, when no new sizevar
     has come up because a whole range is buffered, the compvars by ascending number of tensors they affect. While the
-    LDM does not hold all buffers, the last of them is halved, and at its floor of one, the one before.
+    LDM does not hold all buffers, the last of them is halved, and at its floor, the one before. All start at their
+    floors, which are one unless the code needs more at once.
 
     In the worked example (m = 1, n = k = 1024) n gets 64 as sizevar and k 64 as compvar: A 1 x 64, B 64 x 64 and
     C 1 x 64 floats are 0.25 + 16 + 0.25 = 16.5 KiB.
@@ -44,23 +50,24 @@ def first_fit(
     Raises
     ------
     NestError
-        If not even one element of each tensor fits.
+        If not even the floors fit.
     """
-    tiles = dict.fromkeys(nest.loops, 1)
+    lowest = {loop: min((floors or {}).get(loop, 1), extent) for loop, extent in nest.loops.items()}
+    tiles = dict(lowest)
     least_B = footprint_B(nest, tiles, double_buffering=double_buffering)
     if least_B > ldm_B:
         raise NestError(
-            f"{nest.name}: one element of each tensor takes {least_B:g} B of LDM"
+            f"{nest.name}: {'the least tile' if floors else 'one element'} of each tensor takes {least_B:g} B of LDM"
             f"{' (double buffering included)' if double_buffering else ''}; there are {ldm_B:g}"
         )
     settled: list[str] = []
     while batch := _next_batch(nest, tiles, settled):
         for loop in batch:
-            tiles[loop] = min(nest.loops[loop], preferred)
+            tiles[loop] = max(min(nest.loops[loop], preferred), lowest[loop])
             settled.append(loop)
             if tiles[loop] == nest.loops[loop]:
                 break
-        _shrink(nest, tiles, settled, ldm_B, double_buffering=double_buffering)
+        _shrink(nest, tiles, settled, lowest, ldm_B, double_buffering=double_buffering)
     return tiles
 
 
@@ -79,14 +86,21 @@ def _affected(nest: LoopNest, loop: str) -> Iterator[Tensor]:
 
 
 def _shrink(
-    nest: LoopNest, tiles: dict[str, int], settled: list[str], ldm_B: float, *, double_buffering: bool
+    nest: LoopNest,
+    tiles: dict[str, int],
+    settled: list[str],
+    lowest: Tiles,
+    ldm_B: float,
+    *,
+    double_buffering: bool,
 ) -> None:
     current = len(settled) - 1
     while footprint_B(nest, tiles, double_buffering=double_buffering) > ldm_B:
-        if tiles[settled[current]] == 1:
+        loop = settled[current]
+        if tiles[loop] == lowest[loop]:
             current -= 1
         else:
-            tiles[settled[current]] //= 2
+            tiles[loop] = max(tiles[loop] // 2, lowest[loop])
 
 
 def grow(

@@ -16,7 +16,7 @@ from simsched.hwmodels.ldm import (
     pooling,
     register_communication,
 )
-from simsched.hwmodels.ldm.register_communication import as_gemm
+from simsched.hwmodels.ldm.shared_tiles import as_gemm
 
 CONV = convolution(channels=96, filters=256, size=27, kernel=5, padding=2)
 BATCHED = convolution(channels=128, filters=128, size=18, kernel=3, batch=128, layout="HWCN", element_B=8)
@@ -24,14 +24,19 @@ FC = matmul(1, 4096, 4096)
 
 
 def test_no_reuse_of_a_window_by_hand(group):
-    """One row of one channel: for each tap a run of the input by DMA and a weight past the LDM; one row is put."""
+    """One row of one channel: for each row of taps, a row of the input and one of the weights; one row is put."""
     nest = convolution(channels=1, filters=64, size=(3, 66), kernel=3)
     times = no_reuse(nest, group)
-    run_s = group.get_s(64 * 4, 64, strided=False)
+    input_s, weights_s = (group.get_s(4 * floats, 64, strided=False) for floats in (66, 3))
     row_s = group.put_s(64 * 4, 64, strided=False)
-    assert times.dma_s == pytest.approx(9 * run_s + row_s)
-    assert times.gload_s == pytest.approx(9 * group.gload_s(64))
+    assert times.dma_s == pytest.approx(3 * (input_s + weights_s) + row_s)
+    assert times.gload_s == 0
     assert times.hidden_s == 0
+
+
+def test_no_reuse_loads_single_weights_past_the_ldm(group):
+    nest = convolution(channels=1, filters=64, size=(3, 129), kernel=(3, 1), stride=2)
+    assert no_reuse(nest, group).gload_s == pytest.approx(3 * group.gload_s(64))
 
 
 def test_no_reuse_manages_simple_nests_well(group):
@@ -139,8 +144,8 @@ CHANGES = {
     "dma_latency_s": (lambda g: 2 * g.dma_latency_s, lambda g: plan(matmul(1, 1, 4096), g).seconds),
     "dma_cpe_Bps": (lambda g: g.dma_cpe_Bps / 2, lambda g: plan(matmul(1, 1, 4096), g).seconds),
     "gload_latency_s": (lambda g: g.gload_latency_s * 2, lambda g: plan(matmul(1, 1, 1), g).seconds),
-    "gload_Bps": (lambda g: g.gload_Bps / 2, lambda g: no_reuse(CONV, g).gload_s),
-    "gload_word_B": (lambda g: g.gload_word_B / 2, lambda g: no_reuse(CONV, g).gload_s),
+    "gload_Bps": (lambda g: g.gload_Bps / 2, lambda g: plan(matmul(64, 1, 1), g).seconds),
+    "gload_word_B": (lambda g: g.gload_word_B / 2, lambda g: plan(matmul(64, 1, 1), g).seconds),
     "regcomm_latency_s": (lambda g: 1e-6, lambda g: register_communication(FC, g).register_s),
     "regcomm_Bps": (lambda g: g.regcomm_Bps / 50, lambda g: register_communication(CONV, g).total_s),
     "spawn_join_s": (lambda g: 0.0, lambda g: plan(FC, g).seconds),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import Access, LoopNest, trips
 from simsched.hwmodels.ldm.order import loop_order
-from simsched.hwmodels.ldm.plan import plan
+from simsched.hwmodels.ldm.planning import plan
 from simsched.hwmodels.ldm.tiles import first_fit, grow
 from simsched.hwmodels.ldm.times import Times, hidden_s, serial
 from simsched.hwmodels.ldm.transfers import Transfer, blocks, transfers
@@ -77,7 +77,7 @@ def register_communication(nest: LoopNest, group: CoreGroup) -> Times:
     Raises
     ------
     NestError
-        If not even one element of each tensor fits.
+        If not even the least tiles fit.
     """
     gemm = as_gemm(nest)
     if gemm is None:
@@ -133,7 +133,8 @@ def _product(nest: LoopNest, gemm: Gemm) -> LoopNest:
 def _shared(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> Times:
     ldm_B, twice = group.ldm_B * group.cpes, group.double_buffering
     preferred = group.preferred_elements * group.mesh_columns
-    first = first_fit(nest, ldm_B, preferred=preferred, double_buffering=twice)
+    floors = _floors(nest, gemm, group)
+    first = first_fit(nest, ldm_B, preferred=preferred, double_buffering=twice, floors=floors)
     tiles, _ = grow(nest, first, ldm_B, double_buffering=twice)
     moved = [
         _shared_out(nest, group, t)
@@ -160,6 +161,17 @@ def _shared_out(nest: LoopNest, group: CoreGroup, whole: Transfer) -> Transfer:
         put_s=each * group.put_s(size_B, group.cpes, strided=strided),
         by_gload=False,
     )
+
+
+def _floors(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> dict[str, int]:
+    """Return the least tiles that the instructions compute on: the multiples, from the innermost loop of each out."""
+    floors = {}
+    for loops, multiple in ((gemm.m, group.gemm_m), (gemm.n, group.gemm_n), (gemm.k, group.gemm_k)):
+        missing = multiple
+        for loop in reversed(loops):
+            floors[loop] = min(nest.loops[loop], missing)
+            missing = -(-missing // floors[loop])
+    return floors
 
 
 def _padding(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> float:

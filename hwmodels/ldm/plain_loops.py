@@ -25,13 +25,13 @@ def is_simple(nest: LoopNest) -> bool:
 def no_reuse(nest: LoopNest, group: CoreGroup) -> Times:
     """Return the time of a nest written as plain parallel loops.
 
-    The loops over the output are split over the CPEs as in `plan`; the innermost one runs along a row of the output
-    (its lowest dimension), whose sums stay in the LDM. All else is fetched where it is used: what one run of the
-    innermost loop touches, in contiguous runs of memory, by DMA, or by loads past the LDM where these are faster.
-    Nothing is kept for the next iteration, and transfers and computation wait for each other.
+    The loops over the output are split over the CPEs as in `plan`. The loops along the lowest dimension of a tensor are
+    innermost: what they touch is contiguous and comes by DMA, a row of each tensor, or by loads past the LDM where
+    these are faster. At each iteration of the other loops all rows are fetched again; only the sums of a row of the
+    output stay until they are put. Transfers and computation wait for each other.
 
     Where the nest is simple (every index a single loop variable, as in a fully connected layer), a programmer manages
-    the DMA well: a row's reductions, too, are copied in at once, as far as they fit.
+    the DMA well: all that a row of the output needs is copied in at once, as far as it fits.
 
     Raises
     ------
@@ -58,12 +58,16 @@ def no_reuse(nest: LoopNest, group: CoreGroup) -> Times:
 
 
 def _tiles(part: LoopNest, ldm_B: float) -> dict[str, int]:
-    """Return what is copied in at once: a row of the output, in simple nests with its reductions."""
+    """Return what is copied in at once: rows, and in simple nests all that the output's row needs."""
     tiles = dict.fromkeys(part.loops, 1)
     if footprint_B(part, tiles, double_buffering=False) > ldm_B:
         raise NestError(f"{part.name}: one element of each tensor takes more than the {ldm_B:g} B of LDM")
-    sums = [loop for loop in reversed(list(part.loops)) if loop in part.reductions] if is_simple(part) else []
-    for loop in (*part.output.dims[-1].variables, *sums):
+    row = part.output.dims[-1].variables
+    if is_simple(part):
+        inner = [loop for loop in reversed(list(part.loops)) if loop in part.reductions]
+    else:
+        inner = [loop for tensor in part.inputs for loop in tensor.dims[-1].variables if loop not in row]
+    for loop in (*row, *inner):
         tiles[loop] = part.loops[loop]
         while footprint_B(part, tiles, double_buffering=False) > ldm_B:
             tiles[loop] //= 2

@@ -1,0 +1,203 @@
+"""The LDM planner's seconds: layers of AlexNet and VGG-19 in three costings, and measured layers of swDNN and swCaffe.
+
+    python benchmarks/ldm.py [--shared PATH]
+
+Nothing is fitted here, and nothing anywhere to the speed-ups that swTVM published (Fig. 5), which are printed beside
+what comes out. The measured tables of others, which this repository does not hold, are looked for in
+`shared/measurements` beside the repository; without them only the first part is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean, median
+
+import simsched as ss
+from simsched.hwmodels.ldm import (
+    CoreGroup,
+    LoopNest,
+    convolution,
+    core_group,
+    elementwise,
+    matmul,
+    no_reuse,
+    plan,
+    register_communication,
+)
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+CORE_GROUPS = 4
+
+
+def _vgg(channels: int, filters: int, size: int) -> LoopNest:
+    return convolution(channels=channels, filters=filters, size=size, kernel=3, padding=1)
+
+
+def alexnet(batch: int = 1) -> dict[str, LoopNest]:
+    """Layers of AlexNet (Krizhevsky et al. 2012), without groups; swTVM does not state its shapes."""
+    return {
+        "conv1": convolution(channels=3, filters=96, size=227, kernel=11, stride=4, batch=batch),
+        "conv2": convolution(channels=96, filters=256, size=27, kernel=5, padding=2, batch=batch),
+        "conv3": convolution(channels=256, filters=384, size=13, kernel=3, padding=1, batch=batch),
+        "conv4": convolution(channels=384, filters=384, size=13, kernel=3, padding=1, batch=batch),
+        "conv5": convolution(channels=384, filters=256, size=13, kernel=3, padding=1, batch=batch),
+        "fc6": matmul(batch, 4096, 9216),
+        "fc7": matmul(batch, 4096, 4096),
+        "fc8": matmul(batch, 1000, 4096),
+    }
+
+
+VGG19 = {
+    "conv1_1": _vgg(3, 64, 224),
+    "conv1_2": _vgg(64, 64, 224),
+    "conv2_1": _vgg(64, 128, 112),
+    "conv2_2": _vgg(128, 128, 112),
+    "conv3_1": _vgg(128, 256, 56),
+    "conv3_2,3,4": _vgg(256, 256, 56),
+    "conv4_1": _vgg(256, 512, 28),
+    "conv4_2,3,4": _vgg(512, 512, 28),
+    "conv5": _vgg(512, 512, 14),
+    "fc6": matmul(1, 4096, 25088),
+    "fc7": matmul(1, 4096, 4096),
+    "fc8": matmul(1, 1000, 4096),
+}
+
+
+def main() -> None:
+    """Print all parts."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--shared",
+        type=Path,
+        default=REPOSITORY.parent / "shared/measurements",
+        help="folder of measured tables",
+    )
+    folder = parser.parse_args().shared
+    group = core_group(ss.machine("sw26010"))
+    networks(group)
+    if folder.is_dir():
+        swdnn(group, folder / "sw26010_swdnn_conv.csv")
+        swcaffe(group, folder / "sw26010_swcaffe_layers.csv")
+    else:
+        print(f"\n{folder} is not there: nothing measured to compare with")
+
+
+def networks(group: CoreGroup) -> None:
+    """Print ms a layer in three costings, and how often the ordering that swTVM published comes out."""
+    for network, layers in (("AlexNet", alexnet()), ("VGG-19", VGG19)):
+        print(f"\n{network}, batch 1, one core group: ms a layer")
+        print(
+            f"  {'layer':12s} {'planned':>9s} {'(DMA':>8s} {'compute)':>8s} {'no reuse':>9s} {'register':>9s} "
+            f"{'no reuse/planned':>17s} {'register/planned':>17s}"
+        )
+        over: dict[str, list[float]] = {"conv": [], "fc": []}
+        held = 0
+        for name, nest in layers.items():
+            made = plan(nest, group)
+            plain_s, shared_s = no_reuse(nest, group).total_s, register_communication(nest, group).total_s
+            kind = "conv" if name.startswith("conv") else "fc"
+            over[kind].append(plain_s / made.seconds)
+            held += made.seconds < plain_s and (shared_s < made.seconds) == (kind == "conv")
+            print(
+                f"  {name:12s} {1e3 * made.seconds:9.2f} {1e3 * made.times.dma_s:8.2f} "
+                f"{1e3 * made.times.compute_s:8.2f} {1e3 * plain_s:9.2f} {1e3 * shared_s:9.2f} "
+                f"{plain_s / made.seconds:17.2f} {shared_s / made.seconds:17.2f}"
+            )
+        print(
+            f"  planned over no reuse: mean of convolutions {mean(over['conv']):.2f}, of fully connected "
+            f"{mean(over['fc']):.2f}, most {max(max(v) for v in over.values()):.2f}"
+        )
+        print(
+            f"  planned beats no reuse, and register communication in fully connected layers only: {held} of "
+            f"{len(layers)} layers"
+        )
+        if network == "AlexNet":
+            print("  published (swTVM, Fig. 5): 8.32, 2.87, 11.8 at conv1, and that ordering in all layers")
+
+
+def swdnn(group: CoreGroup, path: Path) -> None:
+    """Print GFLOP/s of swDNN's convolutions on four core groups, and the DMA rate its logs state."""
+    rows = list(_swdnn_rows(path))
+    print(f"\nswDNN, doubles, batch 128 and 256, four core groups: {len(rows)} logged convolutions")
+    print("  (register communication; the first logs, without a DMA rate, ran older code and are left out)")
+    dma, gflops = [], []
+    for row in rows:
+        nest = convolution(
+            channels=int(row["Ni"]),
+            filters=int(row["No"]),
+            size=(int(row["Ri"]), int(row["Ci"])),
+            kernel=int(row["K"]),
+            batch=int(row["B"]),
+            layout="HWCN",
+            element_B=8,
+        )
+        modelled = CORE_GROUPS * nest.total_flops / register_communication(nest, group).total_s / 1e9
+        gflops.append((int(row["costride"]), float(row["GFLOPS"]), modelled))
+        run_B = 8 * int(row["B"])
+        rate = group.cpes * run_B / group.get_s(run_B, group.cpes, strided=True) / 1e9
+        dma.append((float(row["dma_read_GBps"]), rate))
+    for what, few in (
+        ("all", gflops),
+        ("column tile of swDNN >= 5", [g for g in gflops if g[0] >= 5]),
+        ("column tile of swDNN < 5", [g for g in gflops if g[0] < 5]),
+    ):
+        _errors(f"GFLOP/s, {what}", [(measured, modelled) for _, measured, modelled in few])
+    _errors("DMA read, GB/s, runs of a batch", dma)
+    print("  Our tiles are the model's own; swDNN's column tile is 1 where its buffers leave no more room.")
+
+
+def _swdnn_rows(path: Path) -> Iterator[dict[str, str]]:
+    with path.open() as file:
+        yield from (row for row in csv.DictReader(file) if row["dma_read_GBps"])
+
+
+def swcaffe(group: CoreGroup, path: Path) -> None:
+    """Print seconds of swCaffe's layers, forward, at the batch that its fully connected layers suggest."""
+    batch = 256
+    layers = alexnet(batch) | {
+        "relu1": elementwise(96 * 55 * 55 * batch),
+        "relu2": elementwise(256 * 27 * 27 * batch),
+        "relu3": elementwise(384 * 13 * 13 * batch),
+        "relu5": elementwise(256 * 13 * 13 * batch),
+        "relu6": elementwise(4096 * batch),
+    }
+    with path.open() as file:
+        rows = {
+            row["layer"]: float(row["time_s"])
+            for row in csv.DictReader(file)
+            if (row["pass"], row["iteration"]) == ("forward", "1")
+        }
+    print(f"\nswCaffe, AlexNet, forward, second iteration, assuming batch {batch} on one core group: ms")
+    print(
+        "  (neither is stated; with them fc8 and relu6 run at the rates measured elsewhere; pooling, normalisation and"
+    )
+    print(
+        "  scaling take 10 to 1000 times what their bytes take by DMA, so they did not run on CPEs: not compared)"
+    )
+    pairs = []
+    for name, nest in layers.items():
+        modelled = register_communication(nest, group).total_s
+        pairs.append((rows[name], modelled))
+        print(
+            f"  {name:6s} measured {1e3 * rows[name]:8.2f}  modelled {1e3 * modelled:8.2f}  "
+            f"{modelled / rows[name] - 1:+7.1%}"
+        )
+    _errors("all", pairs)
+
+
+def _errors(what: str, pairs: list[tuple[float, float]]) -> None:
+    errors = sorted(abs(modelled / measured - 1) for measured, modelled in pairs)
+    signed = median(modelled / measured - 1 for measured, modelled in pairs)
+    print(
+        f"  {what}: {len(pairs)} rows, absolute error median {median(errors):.1%}, most {errors[-1]:.1%}, "
+        f"signed median {signed:+.1%}"
+    )
+
+
+if __name__ == "__main__":
+    main()
