@@ -79,8 +79,19 @@ def stream_s(
         Calls over which the creation of the team is spread; 0 where it existed before.
     params : Parameters, optional
         Those of a library when not given.
+
+    Raises
+    ------
+    CostError
+        If the memory in use does not hold the arrays.
     """
     params = parameters() if params is None else params
+    memory = team.machine.memory
+    if stream.named_B > memory.size_B:
+        raise CostError(
+            f"arrays of {stream.named_B:g} B do not fit {memory.name} of {team.machine}, {memory.size_B:g} B; "
+            "take another memory, as in [memory=ddr]"
+        )
     share = team.cached_share(stream.named_B, params.stream) if params.software.resident else 0.0
     seconds = team.region_s(barriers) + _limited(stream, team).traffic_s(
         stream.named_B, stream.moved_B, share

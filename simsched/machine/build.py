@@ -53,7 +53,7 @@ def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
     now = edited(content, params, spec.name) if params else dict(content)
     file, table, others = _checked(now, where or str(spec))
     structure = _structure(file, table, where or str(spec))
-    memory = _memory(file, structure, params)
+    memory = _memory(file, structure, str(content["structure"].get("cluster", "any")))
     if "cores" in params:
         before = structure.n_domains
         structure = structure.resized(_whole(params["cores"], 2**20, "cores", spec.name))
@@ -129,21 +129,28 @@ def _structure(file: MachineFile, table: Any, where: str) -> Structure:
     return structure
 
 
-def _memory(file: MachineFile, structure: Structure, params: Mapping[str, Scalar]) -> Memory:
+def _memory(file: MachineFile, structure: Structure, stated: str) -> Memory:
+    """Return the memory in use. Its numbers were stated for a cluster mode, and may be asked for in another.
+
+    A core has so many loads in flight at once, so that its bandwidth goes with the inverse of their latency.
+    """
     from simsched.machine.schema import si
 
     mode: Mode = file.memory.modes[file.memory.mode]
     cluster = str(getattr(structure, "cluster", "any"))
     latency = mode.latency.get(cluster, mode.latency.get("any"))
     remote = mode.remote_latency.get(cluster, mode.remote_latency.get("any", latency))
+    before = mode.latency.get(stated, latency)
+    slower = si(latency) / si(before) if latency and before and latency != before else 1.0
     return Memory(
         name=mode.title,
-        core_bandwidth_Bps=si(mode.core_bandwidth),
+        core_bandwidth_Bps=si(mode.core_bandwidth) / slower,
         bandwidth_Bps=si(mode.bandwidth),
         sharpness=si(mode.sharpness) if mode.sharpness else float("inf"),
         latency_s=si(latency) if latency else 0.0,
         remote_latency_s=si(remote) if remote else 0.0,
         link_bandwidth_Bps=si(mode.link_bandwidth) if mode.link_bandwidth else float("inf"),
+        size_B=si(mode.size) if mode.size else float("inf"),
     )
 
 

@@ -35,6 +35,8 @@ class Memory:
         Seconds of a load from another domain; at least `latency_s`.
     link_bandwidth_Bps : float
         Bytes a second that leave one domain for all others; infinite where domains do not limit it.
+    size_B : float
+        Bytes that it holds; infinite where unknown.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Memory:
     latency_s: float = 0.0
     remote_latency_s: float = 0.0
     link_bandwidth_Bps: float = inf
+    size_B: float = inf
 
     def reachable_Bps(self, cores: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the bytes a second that some cores reach together, shape of `cores`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 #: Factor from each accepted unit to SI, by the quantity it measures.
 UNITS: dict[str, dict[str, float]] = {
@@ -199,11 +199,11 @@ class Runtime(Strict):
 class EffectsTable(Strict):
     """Which effects a replay accounts for; see `Effects`."""
 
-    share_bandwidth: bool = False
-    share_tiles: bool = False
-    share_cores: bool = False
-    share_interconnect: bool = False
-    remote_memory: bool = False
+    share_bandwidth: StrictBool = False
+    share_tiles: StrictBool = False
+    share_cores: StrictBool = False
+    share_interconnect: StrictBool = False
+    remote_memory: StrictBool = False
 
 
 class MachineFile(Strict):
