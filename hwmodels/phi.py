@@ -84,12 +84,24 @@ def _place_tiles(structure: Table, tiles: int, source: str) -> None:
 
 def _use_clusters(content: Table, domains: int) -> None:
     """Choose SNC-4 for four memory domains; with one, all-to-all and quadrant look alike from the outside."""
-    if domains == CLUSTERS:
+    before = content["structure"]["cluster"]
+    if domains == CLUSTERS and before != "snc4":
         content["structure"]["cluster"] = "snc4"
+        for mode in content["memory"]["modes"].values():
+            _scale_core_bandwidth(mode, before)
     elif domains > 1:
         content["cores"]["count"]["source"] += (
             f"; {domains} memory domains, which the mesh does not model: taken as one"
         )
+
+
+def _scale_core_bandwidth(mode: Table, before: str) -> None:
+    """State for SNC-4 what was stated for another cluster mode: as many loads in flight, of another latency."""
+    latency = mode.get("latency", {})
+    if before in latency and "snc4" in latency:
+        faster = latency[before]["value"] / latency["snc4"]["value"]
+        mode["core_bandwidth"]["value"] *= faster
+        mode["core_bandwidth"]["source"] += f"; times {faster:.3g}, the inverse of the latency, in SNC-4"
 
 
 def _use_memory(content: Table, topology: Topology) -> None:

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from simsched.hwmodels.preset import Preset, Table, number
-from simsched.hwmodels.sockets import needed_times
+from simsched.hwmodels.sockets_table import needed_times
 from simsched.hwmodels.sockets_times import times_of
 from simsched.hwmodels.topology import Core, Topology
 

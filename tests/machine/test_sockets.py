@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from simsched.errors import MachineError
-from simsched.hwmodels.sockets import Sockets, SocketsTable
+from simsched.hwmodels.sockets import Sockets
+from simsched.hwmodels.sockets_table import SocketsTable
 
 
 def ns(value):
