@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from simsched.errors import SimschedError
 
+LONGEST = 200
+
 
 class NestError(SimschedError):
     """A loop nest is impossible: an unknown loop, an index that is not affine, an extent below one."""
@@ -50,6 +52,8 @@ def parse(expression: str, constants: Mapping[str, int]) -> Affine:
     NestError
         If it is no such expression, or a product of two variables.
     """
+    if not isinstance(expression, str) or len(expression) > LONGEST:
+        raise NestError(f"index {str(expression)[:LONGEST]!r} is no text of at most {LONGEST} characters")
     try:
         tree = ast.parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from numbers import Integral
 
 from simsched.hwmodels.ldm.affine import Affine, NestError, parse
 
@@ -94,7 +94,7 @@ class LoopNest:
 
     def __post_init__(self) -> None:
         self._check_loops()
-        object.__setattr__(self, "loops", MappingProxyType(dict(self.loops)))
+        object.__setattr__(self, "loops", {loop: int(extent) for loop, extent in self.loops.items()})
         names = [access.tensor for access in (*self.reads, self.write)]
         if len(set(names)) < len(names):
             raise NestError(f"{self.name}: tensors {names} share a name; each access needs its own buffer")
@@ -106,7 +106,7 @@ class LoopNest:
 
     def _check_loops(self) -> None:
         for loop, extent in self.loops.items():
-            if isinstance(extent, bool) or extent != int(extent) or extent < 1:
+            if isinstance(extent, bool) or not isinstance(extent, Integral) or extent < 1:
                 raise NestError(
                     f"{self.name}: loop {loop!r} has extent {extent}; expected a whole number from 1"
                 )

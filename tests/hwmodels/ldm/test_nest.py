@@ -1,5 +1,8 @@
 """Loop nests: index expressions, constructors, and what is refused."""
 
+import pickle
+
+import numpy as np
 import pytest
 
 from simsched.errors import SimschedError
@@ -50,7 +53,22 @@ def test_unknown_loops_are_refused():
         nest(reductions=frozenset({"r"}))
 
 
-@pytest.mark.parametrize("extent", [0, -3, 2.5, True])
+@pytest.mark.parametrize("index", [0, None, "-" * 100_000 + "i"])
+def test_an_index_that_is_no_short_text_is_refused(index):
+    with pytest.raises(NestError, match="no text of at most"):
+        nest(index)
+
+
+def test_nests_can_be_sent_to_other_processes():
+    conv = convolution(channels=3, filters=8, size=9, kernel=3)
+    assert pickle.loads(pickle.dumps(conv)) == conv  # noqa: S301 - our own bytes
+
+
+def test_extents_may_come_from_arrays():
+    assert matmul(*np.array([2, 3, 4])) == matmul(2, 3, 4)
+
+
+@pytest.mark.parametrize("extent", [0, -3, 2.5, True, "8", None])
 def test_extents_are_whole_numbers_from_one(extent):
     with pytest.raises(NestError, match="extent"):
         nest(loops={"i": extent, "j": 4})
