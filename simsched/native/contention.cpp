@@ -5,41 +5,61 @@
 namespace simsched {
 
 Contention::Contention(const Sharing &shared, std::size_t n_tasks)
-    : shared_(shared), threads_on_(shared.n_cores()), teams_on_(shared.n_tiles),
-      demand_Bps_(shared.n_domains), out_Bps_(shared.n_domains) {
-    if (shared.remote) {
-        fed_.resize(n_tasks * shared.n_domains);
-        made_.resize(n_tasks * shared.n_domains);
+    : shared_(shared), n_domains_(shared.n_domains), crowds_(shared.tiles || shared.cores),
+      remembers_(shared.remote && shared.n_domains > 1), threads_on_(shared.n_cores()),
+      teams_on_(shared.n_tiles), domains_(shared.n_domains) {
+    if (remembers_) {
+        fed_.resize(n_tasks * n_domains_);
         n_fed_.resize(n_tasks);
+        slot_of_.resize(n_tasks);
     }
 }
 
 Contention::Entry Contention::begin(const Decision &decision, double now) {
     const auto slot = free_slot();
     auto &team = teams_[slot];
-    place(team, decision.cores);
-    team.load = decision.load;
+    team.memory_share = decision.load.memory_share;
+    team.overhead_share = decision.load.overhead_share;
+    team.rest = 1.0 - team.memory_share - team.overhead_share;
+    team.others = static_cast<double>(decision.cores.size() - 1);
     team.stretch = 1.0;
-    find_data(team, decision.task);
-    const auto demand = static_cast<double>(decision.load.demand_Bps);
-    for (std::size_t d = 0; d < shared_.n_domains; ++d) {
-        team.local[d] = std::min(team.data[d], team.here[d]);
-        team.remote[d] = team.data[d] - team.local[d];
-        team.demand_Bps[d] = static_cast<std::int64_t>(demand * team.data[d]);
-        team.link_Bps[d] = static_cast<std::int64_t>(demand * team.remote[d]);
-    }
-    add(team, 1);
+    team.crowd_changed = true;
+    place(slot, decision.cores);
+    find_data(slot, decision);
+    add_traffic(slot, 1);
+    if (crowds_)
+        enter(slot);
     return {{now + decision.seconds, decision.task}, slot};
+}
+
+void Contention::end(const Entry &entry) {
+    add_traffic(entry.slot, -1);
+    if (crowds_)
+        leave(entry.slot);
+    if (remembers_)
+        slot_of_[static_cast<std::size_t>(entry.task)] = entry.slot;
+    else
+        free_.push_back(entry.slot);
+}
+
+void Contention::feed(std::int32_t task, std::span<const std::int32_t> followers) {
+    if (!remembers_)
+        return;
+    const auto slot = slot_of_[static_cast<std::size_t>(task)];
+    for (const auto follower : followers) {
+        const auto f = static_cast<std::size_t>(follower);
+        for (std::size_t d = 0; d < n_domains_; ++d)
+            fed_[f * n_domains_ + d] += flows_[slot * n_domains_ + d].here;
+        ++n_fed_[f];
+    }
+    free_.push_back(slot);
 }
 
 std::size_t Contention::free_slot() {
     if (free_.empty()) {
-        const auto domains = shared_.n_domains;
-        auto &team = teams_.emplace_back();
-        for (auto *shares : {&team.here, &team.data, &team.local, &team.remote})
-            shares->resize(domains);
-        team.demand_Bps.resize(domains);
-        team.link_Bps.resize(domains);
+        teams_.emplace_back();
+        shares_.resize(teams_.size() * n_domains_);
+        flows_.resize(teams_.size() * n_domains_);
         return teams_.size() - 1;
     }
     const auto slot = free_.back();
@@ -47,116 +67,149 @@ std::size_t Contention::free_slot() {
     return slot;
 }
 
-void Contention::place(Team &team, std::span<const std::int32_t> threads) const {
+void Contention::place(std::size_t slot, std::span<const std::int32_t> threads) {
     const auto n_cores = static_cast<std::int32_t>(shared_.n_cores());
+    auto &team = teams_[slot];
+    const auto flows = std::span(flows_).subspan(slot * n_domains_, n_domains_);
     team.cores.clear();
     team.tiles.clear();
-    std::fill(team.here.begin(), team.here.end(), 0.0);
+    for (auto &flow : flows)
+        flow.here = 0.0;
     for (const auto thread : threads) {
         const auto core = static_cast<std::size_t>(thread % n_cores);
         team.cores.push_back(static_cast<std::int32_t>(core));
         team.tiles.push_back(shared_.tile_of[core]);
-        team.here[static_cast<std::size_t>(shared_.domain_of[core])] += 1.0;
+        flows[static_cast<std::size_t>(shared_.domain_of[core])].here += 1.0;
     }
-    for (auto &share : team.here)
-        share /= static_cast<double>(threads.size());
+    for (auto &flow : flows)
+        flow.here /= static_cast<double>(threads.size());
     std::sort(team.tiles.begin(), team.tiles.end());
     team.tiles.erase(std::unique(team.tiles.begin(), team.tiles.end()), team.tiles.end());
 }
 
-// Where the task's predecessors ran, else with its own team.
-void Contention::find_data(Team &team, std::int32_t task) const {
-    team.data = team.here;
-    const auto t = static_cast<std::size_t>(task);
-    if (!shared_.remote || !n_fed_[t])
-        return;
-    for (std::size_t d = 0; d < shared_.n_domains; ++d)
-        team.data[d] = fed_[t * shared_.n_domains + d] / static_cast<double>(n_fed_[t]);
-}
-
-void Contention::end(const Entry &entry) {
-    const auto &team = teams_[entry.slot];
-    add(team, -1);
-    if (shared_.remote)
-        std::copy(team.here.begin(), team.here.end(),
-                  made_.begin() + static_cast<std::ptrdiff_t>(entry.task) *
-                                      static_cast<std::ptrdiff_t>(shared_.n_domains));
-    free_.push_back(entry.slot);
-}
-
-void Contention::feed(std::int32_t task, std::span<const std::int32_t> followers) {
-    if (!shared_.remote)
-        return;
-    const auto domains = shared_.n_domains;
-    for (const auto follower : followers) {
-        const auto f = static_cast<std::size_t>(follower);
-        for (std::size_t d = 0; d < domains; ++d)
-            fed_[f * domains + d] += made_[static_cast<std::size_t>(task) * domains + d];
-        ++n_fed_[f];
+// The data are where the task's predecessors ran, else with its own team.
+void Contention::find_data(std::size_t slot, const Decision &decision) {
+    const auto task = static_cast<std::size_t>(decision.task);
+    const bool fed = remembers_ && n_fed_[task];
+    const auto demand = static_cast<double>(decision.load.demand_Bps);
+    for (std::size_t d = 0; d < n_domains_; ++d) {
+        auto &share = shares_[slot * n_domains_ + d];
+        auto &flow = flows_[slot * n_domains_ + d];
+        const double data = fed ? fed_[task * n_domains_ + d] / static_cast<double>(n_fed_[task]) : flow.here;
+        share.local = std::min(data, flow.here);
+        share.remote = data - share.local;
+        flow.demand_Bps = static_cast<std::int64_t>(demand * data);
+        flow.link_Bps = static_cast<std::int64_t>(demand * share.remote);
     }
 }
 
-void Contention::add(const Team &team, int sign) {
-    for (const auto core : team.cores)
-        threads_on_[static_cast<std::size_t>(core)] += sign;
-    for (const auto tile : team.tiles)
-        teams_on_[static_cast<std::size_t>(tile)] += sign;
-    threads_ += sign * static_cast<std::int64_t>(team.cores.size());
-    for (std::size_t d = 0; d < shared_.n_domains; ++d) {
-        demand_Bps_[d] += sign * team.demand_Bps[d];
-        out_Bps_[d] += sign * team.link_Bps[d];
+void Contention::add_traffic(std::size_t slot, int sign) {
+    threads_ += sign * static_cast<std::int64_t>(teams_[slot].cores.size());
+    for (std::size_t d = 0; d < n_domains_; ++d) {
+        const auto &flow = flows_[slot * n_domains_ + d];
+        domains_[d].demand_Bps += sign * flow.demand_Bps;
+        domains_[d].out_Bps += sign * flow.link_Bps;
+    }
+}
+
+void Contention::enter(std::size_t slot) {
+    for (const auto core : teams_[slot].cores)
+        ++threads_on_[static_cast<std::size_t>(core)];
+    for (const auto tile : teams_[slot].tiles) {
+        auto &teams = teams_on_[static_cast<std::size_t>(tile)];
+        for (const auto other : teams)
+            teams_[other].crowd_changed = true;
+        teams.push_back(slot);
+    }
+}
+
+void Contention::leave(std::size_t slot) {
+    for (const auto core : teams_[slot].cores)
+        --threads_on_[static_cast<std::size_t>(core)];
+    for (const auto tile : teams_[slot].tiles) {
+        auto &teams = teams_on_[static_cast<std::size_t>(tile)];
+        *std::find(teams.begin(), teams.end(), slot) = teams.back();
+        teams.pop_back();
+        for (const auto other : teams)
+            teams_[other].crowd_changed = true;
     }
 }
 
 bool Contention::update(std::vector<Entry> &running, double now) {
+    const bool memory_changed = weigh_domains();
+    const bool net_changed = shared_.interconnect && threads_ != threads_before_;
+    threads_before_ = threads_;
     bool changed = false;
     for (auto &entry : running) {
         auto &team = teams_[entry.slot];
-        const double now_stretched = stretch(team);
-        if (now_stretched == team.stretch)
+        if (team.crowd_changed)
+            look_around(team);
+        else if (!(memory_changed && team.memory_share != 0) && !(net_changed && team.overhead_share != 0))
             continue;
-        entry.time = now + (entry.time - now) * (now_stretched / team.stretch);
-        team.stretch = now_stretched;
+        team.crowd_changed = false;
+        const double stretched = stretch(entry.slot);
+        if (stretched == team.stretch)
+            continue;
+        entry.time = now + (entry.time - now) * (stretched / team.stretch);
+        team.stretch = stretched;
         changed = true;
     }
     return changed;
 }
 
-double Contention::stretch(const Team &team) const {
-    double core = 1.0, core_waiting = 1.0, net = 1.0;
+// Returns whether any factor has changed.
+bool Contention::weigh_domains() {
+    bool changed = false;
+    for (auto &domain : domains_) {
+        double pressure = 1.0, link = 1.0;
+        if (shared_.bandwidth) {
+            pressure = std::max(1.0, static_cast<double>(domain.demand_Bps) / shared_.capacity_Bps);
+            link = std::max(pressure, static_cast<double>(domain.out_Bps) / shared_.link_Bps);
+        }
+        const double far = link * shared_.penalty;
+        changed |= pressure != domain.near || far != domain.far;
+        domain.near = pressure;
+        domain.far = far;
+    }
+    return changed;
+}
+
+// What its cores and tiles do to a team.
+void Contention::look_around(Team &team) const {
     if (shared_.cores) {
         std::int64_t threads = 0;
-        for (const auto c : team.cores)
-            threads = std::max(threads, threads_on_[static_cast<std::size_t>(c)]);
+        for (const auto core : team.cores)
+            threads = std::max(threads, threads_on_[static_cast<std::size_t>(core)]);
         const auto way = std::min(static_cast<std::size_t>(threads), shared_.compute.size()) - 1;
-        core = static_cast<double>(threads) / shared_.compute[way];
-        core_waiting = static_cast<double>(threads) / shared_.waiting[way];
+        team.core = static_cast<double>(threads) / shared_.compute[way];
+        team.core_waiting = static_cast<double>(threads) / shared_.waiting[way];
     }
-    if (shared_.interconnect && team.cores.size() > 1)
-        net = static_cast<double>(threads_ - 1) / static_cast<double>(team.cores.size() - 1);
-    const double m = team.load.memory_share, o = team.load.overhead_share;
-    return (1.0 - m - o) * core + m * std::max(core_waiting, waiting(team)) + o * std::max(core, net);
+    if (shared_.tiles) {
+        const auto shared = std::count_if(team.tiles.begin(), team.tiles.end(), [this](std::int32_t tile) {
+            return teams_on_[static_cast<std::size_t>(tile)].size() > 1;
+        });
+        team.tile = 1.0 + (shared_.tile_slowdown - 1.0) *
+                              (static_cast<double>(shared) / static_cast<double>(team.tiles.size()));
+    }
+}
+
+double Contention::stretch(std::size_t slot) const {
+    const auto &team = teams_[slot];
+    const bool nets = shared_.interconnect && team.others > 0;
+    const double net = nets ? static_cast<double>(threads_ - 1) / team.others : 1.0;
+    return team.rest * team.core + team.memory_share * std::max(team.core_waiting, waiting(slot)) +
+           team.overhead_share * std::max(team.core, net);
 }
 
 // How much longer a team's memory traffic takes than alone.
-double Contention::waiting(const Team &team) const {
+double Contention::waiting(std::size_t slot) const {
     double seconds = 0.0;
-    for (std::size_t d = 0; d < shared_.n_domains; ++d) {
-        double pressure = 1.0, link = 1.0;
-        if (shared_.bandwidth) {
-            pressure = std::max(1.0, static_cast<double>(demand_Bps_[d]) / shared_.capacity_Bps);
-            link = std::max(pressure, static_cast<double>(out_Bps_[d]) / shared_.link_Bps);
-        }
-        seconds += team.local[d] * pressure;
-        seconds += team.remote[d] * (link * shared_.penalty);
+    for (std::size_t d = 0; d < n_domains_; ++d) {
+        const auto &share = shares_[slot * n_domains_ + d];
+        seconds += share.local * domains_[d].near;
+        seconds += share.remote * domains_[d].far;
     }
-    if (!shared_.tiles)
-        return seconds;
-    std::int64_t shared = 0;
-    for (const auto tile : team.tiles)
-        shared += teams_on_[static_cast<std::size_t>(tile)] > 1;
-    return seconds * (1.0 + (shared_.tile_slowdown - 1.0) *
-                                (static_cast<double>(shared) / static_cast<double>(team.tiles.size())));
+    return seconds * teams_[slot].tile;
 }
 
 } // namespace simsched

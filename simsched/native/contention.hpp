@@ -12,6 +12,7 @@
 namespace simsched {
 
 // Everything that running tasks share: the twin of simsched/replay/contention.py, expression by expression.
+// What several expressions have in common is computed once, and nothing again whose inputs are as they were.
 class Contention {
   public:
     struct Entry : Completion {
@@ -26,33 +27,56 @@ class Contention {
     bool update(std::vector<Entry> &running, double now);
 
   private:
-    // A running task: its threads' cores, what it asks for, where its data are, and how stretched it is.
-    // Slots are used again, so that no task allocates.
+    // A running task. Slots are used again, so that no task allocates.
     struct Team {
-        std::vector<std::int32_t> cores, tiles;
-        Load load;
-        std::vector<double> here, data, local, remote; // shares of its threads and of its traffic, by domain
-        std::vector<std::int64_t> demand_Bps, link_Bps;
+        double rest, memory_share, overhead_share;         // of its seconds; together they are 1
+        double core = 1.0, core_waiting = 1.0, tile = 1.0; // factors by who else is on its cores and tiles
+        double others;                                     // threads of its own besides one
         double stretch;
+        bool crowd_changed; // somebody came to its tiles or left them
+        std::vector<std::int32_t> cores, tiles;
+    };
+    // Of a team and a domain: shares of its traffic, which decide how stretched it is; and share of its
+    // threads, and bytes a second on the domain's memory and on what leaves the domain.
+    struct Share {
+        double local, remote;
+    };
+    struct Flow {
+        double here;
+        std::int64_t demand_Bps, link_Bps;
+    };
+    struct Domain {
+        std::int64_t demand_Bps = 0, out_Bps = 0;
+        double near = 1.0, far = 1.0; // factors on traffic within it, and from it to others
     };
 
     std::size_t free_slot();
-    void place(Team &team, std::span<const std::int32_t> threads) const;
-    void find_data(Team &team, std::int32_t task) const;
-    void add(const Team &team, int sign);
-    double stretch(const Team &team) const;
-    double waiting(const Team &team) const;
+    void place(std::size_t slot, std::span<const std::int32_t> threads);
+    void find_data(std::size_t slot, const Decision &decision);
+    void add_traffic(std::size_t slot, int sign);
+    void enter(std::size_t slot);
+    void leave(std::size_t slot);
+    bool weigh_domains();
+    void look_around(Team &team) const;
+    double stretch(std::size_t slot) const;
+    double waiting(std::size_t slot) const;
 
     const Sharing &shared_;
+    const std::size_t n_domains_;
+    const bool crowds_, remembers_; // whether it matters who is on a team's tiles, and where data are
     std::vector<Team> teams_;
+    std::vector<Share> shares_; // by slot and domain
+    std::vector<Flow> flows_;
     std::vector<std::size_t> free_;
-    std::vector<std::int64_t> threads_on_, teams_on_; // by core, by tile
-    std::int64_t threads_ = 0;
-    std::vector<std::int64_t> demand_Bps_, out_Bps_; // by domain
+    std::vector<std::int64_t> threads_on_;           // by core
+    std::vector<std::vector<std::size_t>> teams_on_; // by tile
+    std::int64_t threads_ = 0, threads_before_ = 0;
+    std::vector<Domain> domains_;
     // Where the data that each task reads are: sums of its predecessors' shares, and how many added to them;
-    // and where those are that finished tasks made.
-    std::vector<double> fed_, made_;
+    // and the slots of tasks that have ended and still have to say where their data are.
+    std::vector<double> fed_;
     std::vector<std::int32_t> n_fed_;
+    std::vector<std::size_t> slot_of_;
 };
 
 } // namespace simsched
