@@ -1,17 +1,20 @@
 """The LDM planner's seconds: layers of AlexNet and VGG-19 in three costings, and measured layers of swDNN and swCaffe.
 
-    python benchmarks/ldm.py [--shared PATH]
+    python benchmarks/ldm.py [--shared PATH] [--search]
 
 Nothing is fitted here, and nothing anywhere to the speed-ups that swTVM published (Fig. 5), which are printed beside
 what comes out. The measured tables of others, which this repository does not hold, are looked for in
-`shared/measurements` beside the repository; without them only the first part is printed.
+`shared/measurements` beside the repository; without them only the first part is printed. --search compares the
+planner's greedy tiles with the best of all powers of two.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean, median
 
@@ -27,6 +30,9 @@ from simsched.hwmodels.ldm import (
     plan,
     register_communication,
 )
+from simsched.hwmodels.ldm.planning import planned
+from simsched.hwmodels.ldm.split import split
+from simsched.hwmodels.ldm.tiles import footprint_B
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 CORE_GROUPS = 4
@@ -77,9 +83,13 @@ def main() -> None:
         default=REPOSITORY.parent / "shared/measurements",
         help="folder of measured tables",
     )
-    folder = parser.parse_args().shared
+    parser.add_argument("--search", action="store_true", help="try all tiles of powers of two, too")
+    options = parser.parse_args()
+    folder = options.shared
     group = core_group(ss.machine("sw26010"))
     networks(group)
+    if options.search:
+        search(group)
     if folder.is_dir():
         swdnn(group, folder / "sw26010_swdnn_conv.csv")
         swcaffe(group, folder / "sw26010_swcaffe_layers.csv")
@@ -118,6 +128,26 @@ def networks(group: CoreGroup) -> None:
         )
         if network == "AlexNet":
             print("  published (swTVM, Fig. 5): 8.32, 2.87, 11.8 at conv1, and that ordering in all layers")
+
+
+def search(group: CoreGroup) -> None:
+    """Print the planner's seconds over those of the best tiles, whole kernels and powers of two or whole ranges."""
+    print("\nGreedy tiles over the best of all")
+    for name, nest in [*alexnet().items(), *VGG19.items()]:
+        part = split(nest, group.cpes).part
+        sizes = [
+            [extent]
+            if loop in {"kh", "kw"}
+            else sorted({extent, *(2**i for i in range(extent.bit_length()))})
+            for loop, extent in part.loops.items()
+        ]
+        best_s = min(
+            planned(nest, replace(group, double_buffering=twice), tiles).seconds
+            for tiles in (dict(zip(part.loops, chosen, strict=True)) for chosen in itertools.product(*sizes))
+            for twice in (True, False)
+            if footprint_B(part, tiles, double_buffering=twice) <= group.ldm_B
+        )
+        print(f"  {name:12s} {plan(nest, group).seconds / best_s:6.2f}")
 
 
 def swdnn(group: CoreGroup, path: Path) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from simsched.hwmodels.ldm.nest import LoopNest, Tensor, Tiles, trips
 
 
-def moves(tensor: Tensor, order: Sequence[str], counts: Mapping[str, int]) -> int:
-    """Return how often a tensor's buffer is filled (DMA transfers, in the words of swTVM).
+def placement(tensor: Tensor, order: Sequence[str], counts: Mapping[str, int]) -> int:
+    """Return how many tile loops stand around a tensor's transfer.
 
-    The transfer sits in the outermost loop at which all variables of the tensor are fixed (Alg. 2), so it runs once
-    an iteration of this loop and all around it.
+    It sits in the outermost loop at which all variables of the tensor are fixed (swTVM, Alg. 2); loops of one tile
+    fix nothing.
 
     Parameters
     ----------
@@ -23,8 +23,15 @@ def moves(tensor: Tensor, order: Sequence[str], counts: Mapping[str, int]) -> in
     counts : mapping of str to int
         Tiles of each loop.
     """
-    inside = [place for place, loop in enumerate(order) if loop in tensor.variables and counts[loop] > 1]
-    return math.prod(counts[loop] for loop in order[: inside[-1] + 1]) if inside else 1
+    return max(
+        (place + 1 for place, loop in enumerate(order) if loop in tensor.variables and counts[loop] > 1),
+        default=0,
+    )
+
+
+def moves(tensor: Tensor, order: Sequence[str], counts: Mapping[str, int]) -> int:
+    """Return how often a tensor's buffer is filled (DMA transfers, in the words of swTVM): see `placement`."""
+    return math.prod(counts[loop] for loop in order[: placement(tensor, order, counts)])
 
 
 def distinct(tensor: Tensor, counts: Mapping[str, int]) -> int:

@@ -72,10 +72,11 @@ class Plan:
         Returns
         -------
         DataFrame
-            tensor; classes, "n sizevar, k compvar" of the loops that index it; tile, its extents by dimension;
-            ldm_B, bytes of a CPE's buffers; moves (transfers in swTVM's words), gets, puts of tiles and block_B and
-            blocks, bytes and number of contiguous runs of a tile, by a CPE; bytes, moved by all CPEs; seconds, of
-            these moves without overlap; by, "DMA" or "gload".
+            tensor; classes, "n sizevar, k compvar" of the loops that index it; tile, its extents by dimension; ldm_B,
+            bytes of a CPE's buffers; within, the tile loop in which its transfer sits, empty for none; moves
+            (transfers in swTVM's words), gets and puts of tiles by a CPE; blocks and block_B, number and bytes of the
+            contiguous runs of a tile; bytes, moved by all CPEs; seconds, of these moves without overlap; by, "DMA" or
+            "gload".
         """
         import pandas as pd
 
@@ -88,6 +89,7 @@ class Plan:
                     "classes": ", ".join(f"{loop} {self.classes[loop]}" for loop in loops),
                     "tile": " x ".join(f"{span:g}" for span in tensor.spans(self.tiles)),
                     "ldm_B": self.buffers_B[tensor.name],
+                    "within": moved.within,
                     "moves": moved.moves,
                     "gets": moved.gets,
                     "puts": moved.puts,
@@ -120,22 +122,28 @@ def plan(nest: LoopNest, group: CoreGroup) -> Plan:
     NestError
         If not even one element of each tensor fits the LDM of a CPE.
     """
-    single = _planned(nest, replace(group, double_buffering=False))
+    single = _greedy(nest, replace(group, double_buffering=False))
     if not group.double_buffering:
         return single
     try:
-        double = _planned(nest, group)
+        double = _greedy(nest, group)
     except NestError:
         return single
     return double if double.seconds <= single.seconds else single
 
 
-def _planned(nest: LoopNest, group: CoreGroup) -> Plan:
+def _greedy(nest: LoopNest, group: CoreGroup) -> Plan:
+    twice = group.double_buffering
+    part = split(nest, group.cpes).part
+    first = first_fit(part, group.ldm_B, preferred=group.preferred_elements, double_buffering=twice)
+    return planned(nest, group, grow(part, first, group.ldm_B, double_buffering=twice)[0])
+
+
+def planned(nest: LoopNest, group: CoreGroup, tiles: dict[str, int]) -> Plan:
+    """Return the plan with given tiles of a CPE's part, whether they fit or not; see `plan`."""
     twice = group.double_buffering
     shares = split(nest, group.cpes)
     part = shares.part
-    first = first_fit(part, group.ldm_B, preferred=group.preferred_elements, double_buffering=twice)
-    tiles, _ = grow(part, first, group.ldm_B, double_buffering=twice)
     order = loop_order(part, tiles)
     moved = transfers(part, tiles, order, group, shares.cpes)
     times = serial(moved, group.compute_s(part.total_flops), group.spawn_join_s)

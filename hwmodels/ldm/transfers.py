@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest, Tensor, Tiles, trips
-from simsched.hwmodels.ldm.order import distinct, moves
+from simsched.hwmodels.ldm.order import distinct, moves, placement
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,8 @@ class Transfer:
     ----------
     tensor : str
         Its name.
+    within : str
+        The tile loop whose body moves it; empty where it moves once, before all loops.
     moves : int
         How often its buffer is filled or written back (transfers, in the words of swTVM).
     gets, puts : int
@@ -69,6 +71,7 @@ class Transfer:
     """
 
     tensor: str
+    within: str
     moves: int
     gets: int
     puts: int
@@ -89,7 +92,13 @@ class Transfer:
 
 
 def transfer(
-    nest: LoopNest, tensor: Tensor, run: Blocks, times: tuple[int, int, int], group: CoreGroup, cpes: int
+    nest: LoopNest,
+    tensor: Tensor,
+    run: Blocks,
+    times: tuple[int, int, int],
+    group: CoreGroup,
+    cpes: int,
+    within: str = "",
 ) -> Transfer:
     """Return the moves of a tensor: `times` are moves, gets and puts; by DMA or gload, whichever is faster."""
     elements = run.count * run.size_B / nest.element_B
@@ -99,7 +108,7 @@ def transfer(
     by_gload = times[1] * get_s + times[2] * put_s > (times[1] + times[2]) * gload_s
     if by_gload:
         get_s = put_s = gload_s
-    return Transfer(tensor.name, *times, run, get_s, put_s, by_gload)
+    return Transfer(tensor.name, within, *times, run, get_s, put_s, by_gload)
 
 
 def transfers(
@@ -115,5 +124,8 @@ def transfers(
     for tensor in nest.tensors:
         times = moves(tensor, order, counts)
         gets, puts = (times, 0) if tensor in nest.inputs else (times - distinct(tensor, counts), times)
-        found.append(transfer(nest, tensor, blocks(nest, tensor, tiles), (times, gets, puts), group, cpes))
+        around = placement(tensor, order, counts)
+        within = order[around - 1] if around else ""
+        run = blocks(nest, tensor, tiles)
+        found.append(transfer(nest, tensor, run, (times, gets, puts), group, cpes, within))
     return tuple(found)

@@ -20,6 +20,7 @@ def test_the_worked_example_on_a_single_cpe(group):
     assert made.ldm_B == 32.75 * 1024
     assert made.order == ("m", "n", "k")
     assert [t.moves for t in made.transfers] == [128, 128, 8]
+    assert [t.within for t in made.transfers] == ["k", "k", "n"]
 
 
 def test_double_buffers_of_the_worked_example_take_smaller_tiles(group):
@@ -146,6 +147,7 @@ def test_table(group):
     assert table.loc["B", "tile"] == "64 x 64"
     assert table.loc["B", "bytes"] == 4 * 4096 * 9216
     assert table.loc["B", "moves"] == 144
+    assert list(table["within"]) == ["k", "k", ""]  # all of a CPE's C is one tile
     assert table["ldm_B"].sum() == made.ldm_B
     assert table["seconds"].sum() == pytest.approx(made.times.dma_s + made.times.gload_s)
 
