@@ -42,8 +42,15 @@ def _machines(name: str) -> Iterator[str]:
     from simsched.machine import machine
 
     found = machine(name)
-    params = "[cores=N,bandwidth_Bps=N,share_bandwidth=true]"
-    yield f"{name:<16} {found.title}; {found.n_cores} cores, {found.n_tiles} tiles; {params}"
+    modes = "|".join(found.content["memory"]["modes"])
+    params = ",".join(
+        ["cores=N"]
+        + ([f"smt=1..{found.smt_ways}"] if found.smt_ways > 1 else [])
+        + ([f"memory={modes}"] if "|" in modes else [])
+        + (["cluster=MODE"] if "cluster" in found.content["structure"] else [])
+        + ["contention=true|false"]
+    )
+    yield f"{name:<16} {found.title}; {found.n_cores} cores, {found.n_tiles} tiles; [{params},...]"
 
 
 def _policies(name: str) -> Iterator[str]:
