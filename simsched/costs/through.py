@@ -1,4 +1,4 @@
-"""Cost curves through what is known of an op: its best width, its seconds there, and how much slower a wider team is."""
+"""Cost curves through what is known of an op: its best width, its seconds there, and those on a wider team."""
 
 from __future__ import annotations
 

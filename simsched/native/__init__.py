@@ -26,7 +26,7 @@ HOW_TO_GET = (
 class Core(Protocol):
     """What the compiled module offers."""
 
-    def Sharing(self, **numbers: object) -> object:  # noqa: N802 - a class of the module
+    def Sharing(self, **numbers: object) -> object:
         """See `simsched.replay.native_engine`."""
         ...
 
