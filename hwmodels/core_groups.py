@@ -92,6 +92,11 @@ class CoreGroups(Structure):
         """Memory domain of each core: its group."""
         return self.tile_of
 
+    @property
+    def segment_of(self) -> Index:
+        """Interconnect of each core: the mesh of its group."""
+        return self.tile_of
+
     def hops(self, core: int) -> npt.NDArray[np.int64]:
         """Return 1 along the core's row and column, 2 elsewhere in its group, 3 to other groups, 0 to itself."""
         group, place = np.divmod(np.arange(self.n_cores), self.cores_per_tile)

@@ -92,6 +92,11 @@ class Sockets(Structure):
         """Memory domain of each core."""
         return _group_of(self.domains)
 
+    @property
+    def segment_of(self) -> Index:
+        """Interconnect of each core: that of its socket."""
+        return self.socket_of
+
     @cached_property
     def socket_of(self) -> Index:
         """Socket of each core, int32 (n_cores,)."""

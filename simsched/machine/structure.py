@@ -97,13 +97,23 @@ class Structure(ABC):
         return int(self.domain_of.max()) + 1
 
     @property
+    def segment_of(self) -> Index:
+        """Interconnect of each core that its threads load, int32 (n_cores,), numbered from 0; one for all by default."""
+        return np.zeros(self.n_cores, np.int32)
+
+    @property
+    def n_segments(self) -> int:
+        """Number of such interconnects."""
+        return int(self.segment_of.max()) + 1
+
+    @property
     def tile_of(self) -> Index:
         """Tile of each core, int32 (n_cores,)."""
         return np.arange(self.n_cores, dtype=np.int32) // np.int32(self.cores_per_tile)
 
     @abstractmethod
     def hops(self, core: int) -> npt.NDArray[np.int64]:
-        """Return the steps on the interconnect from a core to every core, int64 (n_cores,); 0 within a tile."""
+        """Return the steps on the interconnect from a core to every core, int64 (n_cores,); 0 to itself."""
 
     @abstractmethod
     def transfer_s(self, core: int) -> npt.NDArray[np.float64]:

@@ -31,8 +31,8 @@ class Sharing:
     """
     What the running tasks of a machine share.
 
-    bandwidth, tiles, cores, interconnect, remote: which of it counts. tile_of, domain_of: of each core, below n_tiles
-    and n_domains. n_threads: hardware threads in use, a multiple of the cores; thread i is one of core i % cores.
+    bandwidth, tiles, cores, interconnect, remote: which of it counts. tile_of, domain_of, segment_of: of each core,
+    below n_tiles, n_domains and n_segments; a segment is an interconnect that its cores load. n_threads: hardware threads in use, a multiple of the cores; thread i is one of core i % cores.
     compute, waiting: throughput of a core with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what
     leaves it. penalty: of remote traffic. tile_slowdown: of the memory-bound part of a team whose tiles another team
     holds, too.
@@ -47,8 +47,10 @@ class Sharing:
         remote: bool,
         tile_of: Sequence[int],
         domain_of: Sequence[int],
+        segment_of: Sequence[int],
         n_tiles: int,
         n_domains: int,
+        n_segments: int,
         n_threads: int,
         compute: Sequence[float],
         waiting: Sequence[float],

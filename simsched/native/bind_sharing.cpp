@@ -16,15 +16,16 @@ namespace {
 
 constexpr auto sharing_doc = R"(What the running tasks of a machine share.
 
-bandwidth, tiles, cores, interconnect, remote: which of it counts. tile_of, domain_of: of each core, below n_tiles
-and n_domains. n_threads: hardware threads in use, a multiple of the cores; thread i is one of core i % cores.
+bandwidth, tiles, cores, interconnect, remote: which of it counts. tile_of, domain_of, segment_of: of each core,
+below n_tiles, n_domains and n_segments; a segment is an interconnect that its cores load. n_threads: hardware threads in use, a multiple of the cores; thread i is one of core i % cores.
 compute, waiting: throughput of a core with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what
 leaves it. penalty: of remote traffic. tile_slowdown: of the memory-bound part of a team whose tiles another team
 holds, too.)";
 
 void make(Sharing *self, bool bandwidth, bool tiles, bool cores, bool interconnect, bool remote,
-          std::vector<std::int32_t> tile_of, std::vector<std::int32_t> domain_of, std::size_t n_tiles,
-          std::size_t n_domains, std::size_t n_threads, std::vector<double> compute,
+          std::vector<std::int32_t> tile_of, std::vector<std::int32_t> domain_of,
+          std::vector<std::int32_t> segment_of, std::size_t n_tiles, std::size_t n_domains,
+          std::size_t n_segments, std::size_t n_threads, std::vector<double> compute,
           std::vector<double> waiting, double capacity_Bps, double link_Bps, double penalty,
           double tile_slowdown) {
     Sharing made{bandwidth,
@@ -34,8 +35,10 @@ void make(Sharing *self, bool bandwidth, bool tiles, bool cores, bool interconne
                  remote,
                  std::move(tile_of),
                  std::move(domain_of),
+                 std::move(segment_of),
                  n_tiles,
                  n_domains,
+                 n_segments,
                  n_threads,
                  std::move(compute),
                  std::move(waiting),
@@ -52,8 +55,9 @@ void make(Sharing *self, bool bandwidth, bool tiles, bool cores, bool interconne
 void bind_sharing(nb::module_ &m) {
     nb::class_<Sharing>(m, "Sharing", sharing_doc)
         .def("__init__", &make, "bandwidth"_a, "tiles"_a, "cores"_a, "interconnect"_a, "remote"_a,
-             "tile_of"_a, "domain_of"_a, "n_tiles"_a, "n_domains"_a, "n_threads"_a, "compute"_a, "waiting"_a,
-             "capacity_Bps"_a, "link_Bps"_a, "penalty"_a, "tile_slowdown"_a);
+             "tile_of"_a, "domain_of"_a, "segment_of"_a, "n_tiles"_a, "n_domains"_a, "n_segments"_a,
+             "n_threads"_a, "compute"_a, "waiting"_a, "capacity_Bps"_a, "link_Bps"_a, "penalty"_a,
+             "tile_slowdown"_a);
 }
 
 } // namespace simsched

@@ -7,7 +7,8 @@ namespace simsched {
 Contention::Contention(const Sharing &shared, std::size_t n_tasks)
     : shared_(shared), n_domains_(shared.n_domains), crowds_(shared.tiles || shared.cores),
       remembers_(shared.remote && shared.n_domains > 1), threads_on_(shared.n_cores()),
-      teams_on_(shared.n_tiles), domains_(shared.n_domains) {
+      teams_on_(shared.n_tiles), threads_in_(shared.n_segments), threads_before_(shared.n_segments),
+      domains_(shared.n_domains) {
     if (remembers_) {
         fed_.resize(n_tasks * n_domains_);
         n_fed_.resize(n_tasks);
@@ -73,18 +74,22 @@ void Contention::place(std::size_t slot, std::span<const std::int32_t> threads) 
     const auto flows = std::span(flows_).subspan(slot * n_domains_, n_domains_);
     team.cores.clear();
     team.tiles.clear();
+    team.segments.clear();
     for (auto &flow : flows)
         flow.here = 0.0;
     for (const auto thread : threads) {
         const auto core = static_cast<std::size_t>(thread % n_cores);
         team.cores.push_back(static_cast<std::int32_t>(core));
         team.tiles.push_back(shared_.tile_of[core]);
+        team.segments.push_back(shared_.segment_of[core]);
         flows[static_cast<std::size_t>(shared_.domain_of[core])].here += 1.0;
     }
     for (auto &flow : flows)
         flow.here /= static_cast<double>(threads.size());
-    std::sort(team.tiles.begin(), team.tiles.end());
-    team.tiles.erase(std::unique(team.tiles.begin(), team.tiles.end()), team.tiles.end());
+    for (auto *numbers : {&team.tiles, &team.segments}) {
+        std::sort(numbers->begin(), numbers->end());
+        numbers->erase(std::unique(numbers->begin(), numbers->end()), numbers->end());
+    }
 }
 
 // The data are where the task's predecessors ran, else with its own team.
@@ -104,7 +109,8 @@ void Contention::find_data(std::size_t slot, const Decision &decision) {
 }
 
 void Contention::add_traffic(std::size_t slot, int sign) {
-    threads_ += sign * static_cast<std::int64_t>(teams_[slot].cores.size());
+    for (const auto core : teams_[slot].cores)
+        threads_in_[static_cast<std::size_t>(shared_.segment_of[static_cast<std::size_t>(core)])] += sign;
     for (std::size_t d = 0; d < n_domains_; ++d) {
         const auto &flow = flows_[slot * n_domains_ + d];
         domains_[d].demand_Bps += sign * flow.demand_Bps;
@@ -137,8 +143,8 @@ void Contention::leave(std::size_t slot) {
 
 bool Contention::update(std::vector<Entry> &running, double now) {
     const bool memory_changed = weigh_domains();
-    const bool net_changed = shared_.interconnect && threads_ != threads_before_;
-    threads_before_ = threads_;
+    const bool net_changed = shared_.interconnect && threads_in_ != threads_before_;
+    threads_before_ = threads_in_;
     bool changed = false;
     for (auto &entry : running) {
         auto &team = teams_[entry.slot];
@@ -195,8 +201,13 @@ void Contention::look_around(Team &team) const {
 
 double Contention::stretch(std::size_t slot) const {
     const auto &team = teams_[slot];
-    const bool nets = shared_.interconnect && team.others > 0;
-    const double net = nets ? static_cast<double>(threads_ - 1) / team.others : 1.0;
+    double net = 1.0;
+    if (shared_.interconnect && team.others > 0) {
+        std::int64_t threads = 0;
+        for (const auto segment : team.segments)
+            threads += threads_in_[static_cast<std::size_t>(segment)];
+        net = static_cast<double>(threads - 1) / team.others;
+    }
     return team.rest * team.core + team.memory_share * std::max(team.core_waiting, waiting(slot)) +
            team.overhead_share * std::max(team.core, net);
 }

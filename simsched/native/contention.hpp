@@ -34,7 +34,7 @@ class Contention {
         double others;                                     // threads of its own besides one
         double stretch;
         bool crowd_changed; // somebody came to its tiles or left them
-        std::vector<std::int32_t> cores, tiles;
+        std::vector<std::int32_t> cores, tiles, segments;
     };
     // Of a team and a domain: shares of its traffic, which decide how stretched it is; and share of its
     // threads, and bytes a second on the domain's memory and on what leaves the domain.
@@ -68,9 +68,9 @@ class Contention {
     std::vector<Share> shares_; // by slot and domain
     std::vector<Flow> flows_;
     std::vector<std::size_t> free_;
-    std::vector<std::int64_t> threads_on_;           // by core
-    std::vector<std::vector<std::size_t>> teams_on_; // by tile
-    std::int64_t threads_ = 0, threads_before_ = 0;
+    std::vector<std::int64_t> threads_on_;                  // by core
+    std::vector<std::vector<std::size_t>> teams_on_;        // by tile
+    std::vector<std::int64_t> threads_in_, threads_before_; // by segment
     std::vector<Domain> domains_;
     // Where the data that each task reads are: sums of its predecessors' shares, and how many added to them;
     // and the slots of tasks that have ended and still have to say where their data are.

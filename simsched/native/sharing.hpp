@@ -10,8 +10,8 @@ namespace simsched {
 // numbers behind them.
 struct Sharing {
     bool bandwidth, tiles, cores, interconnect, remote;
-    std::vector<std::int32_t> tile_of, domain_of; // by core
-    std::size_t n_tiles, n_domains, n_threads;
+    std::vector<std::int32_t> tile_of, domain_of, segment_of; // by core
+    std::size_t n_tiles, n_domains, n_segments, n_threads;
     std::vector<double> compute, waiting; // throughput of a core with 1, 2, ... threads
     double capacity_Bps, link_Bps;        // of a domain
     double penalty, tile_slowdown;

@@ -17,6 +17,7 @@ class _Team:
 
     cores: Sequence[int]
     tiles: Sequence[int]
+    segments: Sequence[int]
     memory_share: float
     overhead_share: float
     local: Sequence[float]  # share of its traffic within each domain
@@ -36,8 +37,8 @@ class Contention:
 
     core and core' are the threads on the most loaded core of its team over the throughput of a core with that many, in
     computing and in waiting for memory; memory is the tile factor times the pressure on the domains that its data are
-    in, remote traffic weighing its penalty more; net is the number of threads that run besides one over those of its
-    own team besides one. Each is 1 where its switch is off.
+    in, remote traffic weighing its penalty more; net is the number of threads besides one that run on the interconnects of
+    its cores over those of its own team besides one. Each is 1 where its switch is off.
 
     Parameters
     ----------
@@ -55,7 +56,8 @@ class Contention:
         self._tile_slowdown = machine.tile_slowdown
         self._threads_on = [0] * self._n_cores
         self._teams_on = [0] * machine.n_tiles
-        self._threads = 0
+        self._segment_of = structure.segment_of.tolist()
+        self._threads_in = [0] * structure.n_segments
         self._demand_Bps, self._out_Bps = [0] * self._n_domains, [0] * self._n_domains
         self._running: dict[int, _Team] = {}
         self._made: dict[int, list[float]] = {}  # finished at this instant
@@ -72,6 +74,7 @@ class Contention:
         team = _Team(
             cores=cores,
             tiles=sorted({self._tile_of[core] for core in cores}),
+            segments=sorted({self._segment_of[core] for core in cores}),
             memory_share=decision.load.memory_share,
             overhead_share=decision.load.overhead_share,
             local=local,
@@ -119,7 +122,8 @@ class Contention:
             self._threads_on[core] += sign
         for tile in team.tiles:
             self._teams_on[tile] += sign
-        self._threads += sign * len(team.cores)
+        for core in team.cores:
+            self._threads_in[self._segment_of[core]] += sign
         for domain in range(self._n_domains):
             self._demand_Bps[domain] += sign * team.demand_Bps[domain]
             self._out_Bps[domain] += sign * team.link_Bps[domain]
@@ -141,7 +145,8 @@ class Contention:
             ways = min(threads, len(self._compute)) - 1
             core, core_waiting = threads / self._compute[ways], threads / self._memory[ways]
         if self._on.share_interconnect and len(team.cores) > 1:
-            net = (self._threads - 1) / (len(team.cores) - 1)
+            threads = sum(self._threads_in[segment] for segment in team.segments)
+            net = (threads - 1) / (len(team.cores) - 1)
         m, o = team.memory_share, team.overhead_share
         return (1.0 - m - o) * core + m * max(core_waiting, self._waiting(team)) + o * max(core, net)
 

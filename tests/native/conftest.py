@@ -36,7 +36,8 @@ def sharing() -> Arguments:
     """Return arguments of `Sharing`: everything, on two cores of one tile and of two domains."""
     return {
         "bandwidth": True, "tiles": True, "cores": True, "interconnect": True, "remote": True,
-        "tile_of": [0, 0], "domain_of": [0, 1], "n_tiles": 1, "n_domains": 2, "n_threads": 2,
+        "tile_of": [0, 0], "domain_of": [0, 1], "segment_of": [0, 1], "n_tiles": 1,
+        "n_domains": 2, "n_segments": 2, "n_threads": 2,
         "compute": [1.0, 1.2], "waiting": [1.0, 1.5], "capacity_Bps": 4.0, "link_Bps": 2.0, "penalty": 1.5,
         "tile_slowdown": 1.25,
     }  # fmt: skip

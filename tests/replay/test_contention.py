@@ -163,6 +163,16 @@ def test_the_overhead_of_a_thread_grows_with_all_that_run(engine):
     assert both.finish_s == pytest.approx([1.25, 1.25], rel=1e-12)
 
 
+def test_threads_of_another_socket_load_another_interconnect(engine):
+    """Overhead 0.1 s a thread. On a socket each, 0.5 + 0.1 s; across both, four threads each: 0.25 + 0.3 x 7 / 3 s."""
+    costs = ss.CostModel(default=Curve(0.0, 0.1 / np.sqrt(1e-3)))
+    xeon = ss.machine("xeon-8160x2[cores=4,contention=false,share_interconnect=true]")
+    apart = run(engine, [1, 1], xeon, layout="2x2", costs=costs)
+    assert apart.finish_s == pytest.approx([0.6, 0.6], rel=1e-12)
+    wide = run(engine, [1, 1], xeon.varied({"smt": 2}), layout="2x4", costs=costs)
+    assert wide.finish_s == pytest.approx([0.95, 0.95], rel=1e-12)
+
+
 # --- remote memory ---
 
 TWO_SOCKETS = f"xeon-8160x2[cores=4,{WIDE},remote_memory=true]"
