@@ -98,7 +98,7 @@ class Structure(ABC):
 
     @property
     def segment_of(self) -> Index:
-        """Interconnect of each core that its threads load, int32 (n_cores,), numbered from 0; one for all by default."""
+        """Interconnect that each core's threads load, int32 (n_cores,), numbered from 0; one for all by default."""
         return np.zeros(self.n_cores, np.int32)
 
     @property

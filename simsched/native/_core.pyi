@@ -32,10 +32,10 @@ class Sharing:
     What the running tasks of a machine share.
 
     bandwidth, tiles, cores, interconnect, remote: which of it counts. tile_of, domain_of, segment_of: of each core,
-    below n_tiles, n_domains and n_segments; a segment is an interconnect that its cores load. n_threads: hardware threads in use, a multiple of the cores; thread i is one of core i % cores.
-    compute, waiting: throughput of a core with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what
-    leaves it. penalty: of remote traffic. tile_slowdown: of the memory-bound part of a team whose tiles another team
-    holds, too.
+    below n_tiles, n_domains and n_segments; a segment is an interconnect that its cores load. n_threads: hardware
+    threads in use, a multiple of the cores; thread i is one of core i % cores. compute, waiting: throughput of a core
+    with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what leaves it. penalty: of remote traffic.
+    tile_slowdown: of the memory-bound part of a team whose tiles another team holds, too.
     """
 
     def __init__(

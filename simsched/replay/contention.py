@@ -37,8 +37,8 @@ class Contention:
 
     core and core' are the threads on the most loaded core of its team over the throughput of a core with that many, in
     computing and in waiting for memory; memory is the tile factor times the pressure on the domains that its data are
-    in, remote traffic weighing its penalty more; net is the number of threads besides one that run on the interconnects of
-    its cores over those of its own team besides one. Each is 1 where its switch is off.
+    in, remote traffic weighing its penalty more; net is the number of threads besides one that run on the
+    interconnects of its cores over those of its own team besides one. Each is 1 where its switch is off.
 
     Parameters
     ----------
