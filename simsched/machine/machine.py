@@ -69,7 +69,7 @@ class Machine:
     l2_bandwidth_Bps : float or None
         Bytes a second that the L2 of a tile delivers to its cores together.
     tile_slowdown : float
-        Factor on the memory-bound part of a team all of whose tiles also run another team.
+        Factor on the time of a core's memory traffic while another core of its tile has as much.
     runtime : RuntimeProfile
         The software's own costs.
     effects : Effects
@@ -162,6 +162,18 @@ class Machine:
         reach = self.memory.reachable_Bps(cores)
         reach.setflags(write=False)
         return reach
+
+    @cached_property
+    def tile_slowdowns(self) -> npt.NDArray[np.float64]:
+        """Factor on the memory-bound part of teams of 0, 1, ... `n_threads` threads that have no tile alone.
+
+        At least 1: where a wide team's threads get less than a crowded tile lets through, the tile does not matter.
+        """
+        threads = np.maximum(np.arange(self.n_threads + 1), 1)
+        through = self.core_bandwidth_Bps / self.tile_slowdown
+        slowdowns = np.maximum(self.reach_Bps / threads / through, 1.0)
+        slowdowns.setflags(write=False)
+        return slowdowns
 
     def hops(self, core: int) -> npt.NDArray[np.int64]:
         """Return the steps on the interconnect from a core to every core, shape (n_cores,)."""

@@ -35,7 +35,7 @@ class Sharing:
     below n_tiles, n_domains and n_segments; a segment is an interconnect that its cores load. n_threads: hardware
     threads in use, a multiple of the cores; thread i is one of core i % cores. compute, waiting: throughput of a core
     with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what leaves it. penalty: of remote traffic.
-    tile_slowdown: of the memory-bound part of a team whose tiles another team holds, too.
+    tile_slowdowns: of the memory-bound part of teams of 0, 1, ... threads that have no tile alone.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Sharing:
         capacity_Bps: float,
         link_Bps: float,
         penalty: float,
-        tile_slowdown: float,
+        tile_slowdowns: Sequence[float],
     ) -> None: ...
 
 def replay_list(

@@ -7,8 +7,8 @@ namespace simsched {
 Contention::Contention(const Sharing &shared, std::size_t n_tasks)
     : shared_(shared), n_domains_(shared.n_domains), crowds_(shared.tiles || shared.cores),
       remembers_(shared.remote && shared.n_domains > 1), threads_on_(shared.n_cores()),
-      teams_on_(shared.n_tiles), threads_in_(shared.n_segments), threads_before_(shared.n_segments),
-      domains_(shared.n_domains) {
+      teams_on_(shared.n_tiles), busy_on_(shared.n_tiles), threads_in_(shared.n_segments),
+      threads_before_(shared.n_segments), domains_(shared.n_domains) {
     if (remembers_) {
         fed_.resize(n_tasks * n_domains_);
         n_fed_.resize(n_tasks);
@@ -120,7 +120,8 @@ void Contention::add_traffic(std::size_t slot, int sign) {
 
 void Contention::enter(std::size_t slot) {
     for (const auto core : teams_[slot].cores)
-        ++threads_on_[static_cast<std::size_t>(core)];
+        if (!threads_on_[static_cast<std::size_t>(core)]++)
+            ++busy_on_[static_cast<std::size_t>(shared_.tile_of[static_cast<std::size_t>(core)])];
     for (const auto tile : teams_[slot].tiles) {
         auto &teams = teams_on_[static_cast<std::size_t>(tile)];
         for (const auto other : teams)
@@ -131,7 +132,8 @@ void Contention::enter(std::size_t slot) {
 
 void Contention::leave(std::size_t slot) {
     for (const auto core : teams_[slot].cores)
-        --threads_on_[static_cast<std::size_t>(core)];
+        if (!--threads_on_[static_cast<std::size_t>(core)])
+            --busy_on_[static_cast<std::size_t>(shared_.tile_of[static_cast<std::size_t>(core)])];
     for (const auto tile : teams_[slot].tiles) {
         auto &teams = teams_on_[static_cast<std::size_t>(tile)];
         *std::find(teams.begin(), teams.end(), slot) = teams.back();
@@ -191,11 +193,12 @@ void Contention::look_around(Team &team) const {
         team.core_waiting = static_cast<double>(threads) / shared_.waiting[way];
     }
     if (shared_.tiles) {
-        const auto shared = std::count_if(team.tiles.begin(), team.tiles.end(), [this](std::int32_t tile) {
-            return teams_on_[static_cast<std::size_t>(tile)].size() > 1;
+        const auto width = team.cores.size();
+        const double slowdown = shared_.tile_slowdowns[std::min(width, shared_.n_threads)];
+        const auto crowded = std::count_if(team.cores.begin(), team.cores.end(), [this](std::int32_t core) {
+            return busy_on_[static_cast<std::size_t>(shared_.tile_of[static_cast<std::size_t>(core)])] > 1;
         });
-        team.tile = 1.0 + (shared_.tile_slowdown - 1.0) *
-                              (static_cast<double>(shared) / static_cast<double>(team.tiles.size()));
+        team.tile = 1.0 + (slowdown - 1.0) * (static_cast<double>(crowded) / static_cast<double>(width));
     }
 }
 
@@ -220,7 +223,7 @@ double Contention::waiting(std::size_t slot) const {
         seconds += share.local * domains_[d].near;
         seconds += share.remote * domains_[d].far;
     }
-    return seconds * teams_[slot].tile;
+    return std::max(seconds, teams_[slot].tile);
 }
 
 } // namespace simsched

@@ -70,6 +70,7 @@ class Contention {
     std::vector<std::size_t> free_;
     std::vector<std::int64_t> threads_on_;                  // by core
     std::vector<std::vector<std::size_t>> teams_on_;        // by tile
+    std::vector<std::int64_t> busy_on_;                     // cores with threads, by tile
     std::vector<std::int64_t> threads_in_, threads_before_; // by segment
     std::vector<Domain> domains_;
     // Where the data that each task reads are: sums of its predecessors' shares, and how many added to them;

@@ -16,7 +16,6 @@ class _Team:
     """A running task: its threads' cores, what it asks for, where its data are, and how stretched it is."""
 
     cores: Sequence[int]
-    tiles: Sequence[int]
     segments: Sequence[int]
     memory_share: float
     overhead_share: float
@@ -36,9 +35,10 @@ class Contention:
         S = (1 - m - o) core + m max(core', memory) + o max(core, net)
 
     core and core' are the threads on the most loaded core of its team over the throughput of a core with that many, in
-    computing and in waiting for memory; memory is the tile factor times the pressure on the domains that its data are
-    in, remote traffic weighing its penalty more; net is the number of threads besides one that run on the
-    interconnects of its cores over those of its own team besides one. Each is 1 where its switch is off.
+    computing and in waiting for memory; memory is the pressure on the domains that its data are in, remote traffic
+    weighing its penalty more, or what its tiles let through where that is less; net is the number of threads besides
+    one that run on the interconnects of its cores over those of its own team besides one. Each is 1 where its switch
+    is off.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ class Contention:
         self._compute, self._memory = machine.compute_throughput, machine.memory_throughput
         self._capacity_Bps = memory.bandwidth_Bps / self._n_domains
         self._link_Bps, self._penalty = memory.link_bandwidth_Bps, memory.remote_penalty
-        self._tile_slowdown = machine.tile_slowdown
+        self._tile_slowdowns: list[float] = machine.tile_slowdowns.tolist()
         self._threads_on = [0] * self._n_cores
-        self._teams_on = [0] * machine.n_tiles
+        self._busy_on = [0] * machine.n_tiles  # cores with threads
         self._segment_of = structure.segment_of.tolist()
         self._threads_in = [0] * structure.n_segments
         self._demand_Bps, self._out_Bps = [0] * self._n_domains, [0] * self._n_domains
@@ -73,7 +73,6 @@ class Contention:
         remote = [d - near for d, near in zip(data, local, strict=True)]
         team = _Team(
             cores=cores,
-            tiles=sorted({self._tile_of[core] for core in cores}),
             segments=sorted({self._segment_of[core] for core in cores}),
             memory_share=decision.load.memory_share,
             overhead_share=decision.load.overhead_share,
@@ -119,9 +118,10 @@ class Contention:
 
     def _add(self, team: _Team, sign: int) -> None:
         for core in team.cores:
+            idle = not self._threads_on[core]
             self._threads_on[core] += sign
-        for tile in team.tiles:
-            self._teams_on[tile] += sign
+            if idle or not self._threads_on[core]:
+                self._busy_on[self._tile_of[core]] += sign
         for core in team.cores:
             self._threads_in[self._segment_of[core]] += sign
         for domain in range(self._n_domains):
@@ -160,7 +160,11 @@ class Contention:
                 link = max(pressure, self._out_Bps[domain] / self._link_Bps)
             seconds += team.local[domain] * pressure
             seconds += team.remote[domain] * (link * self._penalty)
-        if not self._on.share_tiles:
-            return seconds
-        shared = sum(self._teams_on[tile] > 1 for tile in team.tiles)
-        return seconds * (1.0 + (self._tile_slowdown - 1.0) * (shared / len(team.tiles)))
+        return max(seconds, self._tile(team)) if self._on.share_tiles else seconds
+
+    def _tile(self, team: _Team) -> float:
+        """Return how much longer a team's memory traffic takes because other cores of its tiles have some, too."""
+        width = len(team.cores)
+        slowdown = self._tile_slowdowns[min(width, len(self._tile_slowdowns) - 1)]
+        crowded = sum(self._busy_on[self._tile_of[core]] > 1 for core in team.cores)
+        return 1.0 + (slowdown - 1.0) * (crowded / width)

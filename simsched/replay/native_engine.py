@@ -153,7 +153,7 @@ def _shared(native: Core, plan: Plan) -> object | None:
         capacity_Bps=memory.bandwidth_Bps / machine.n_domains,
         link_Bps=memory.link_bandwidth_Bps,
         penalty=memory.remote_penalty,
-        tile_slowdown=machine.tile_slowdown,
+        tile_slowdowns=machine.tile_slowdowns.tolist(),
     )
 
 

@@ -39,7 +39,7 @@ def sharing() -> Arguments:
         "tile_of": [0, 0], "domain_of": [0, 1], "segment_of": [0, 1], "n_tiles": 1,
         "n_domains": 2, "n_segments": 2, "n_threads": 2,
         "compute": [1.0, 1.2], "waiting": [1.0, 1.5], "capacity_Bps": 4.0, "link_Bps": 2.0, "penalty": 1.5,
-        "tile_slowdown": 1.25,
+        "tile_slowdowns": [1.0, 1.25, 1.25],
     }  # fmt: skip
 
 

@@ -50,7 +50,7 @@ def test_throughputs_at_the_ends_of_the_numbers(
     native: Core, sharing: Arguments, loaded: Arguments, listed: Arguments, throughput: float
 ) -> None:
     """What a core does is out of proportion; the times grow beyond all numbers, or tasks take next to nothing."""
-    extreme = {"compute": [throughput], "waiting": [throughput], "tile_slowdown": 0.0, "penalty": 0.0}
+    extreme = {"compute": [throughput], "waiting": [throughput], "tile_slowdowns": [0.0] * 3, "penalty": 0.0}
     both = {"executors_indptr": np.arange(4), "executors_indices": np.array([0, 0, 1], I32)}
     arguments = listed | loaded | both | {"shared": native.Sharing(**sharing | extreme)}
     try:
@@ -117,7 +117,7 @@ class Draw:
                 compute=self.array(throughput, F64, ways).tolist(),
                 waiting=self.array(throughput, F64, ways).tolist(),
                 capacity_Bps=self.one(value), link_Bps=self.one(value), penalty=self.one(value),
-                tile_slowdown=self.one(value),
+                tile_slowdowns=self.array(value, F64, threads + 1).tolist(),
             ), threads  # fmt: skip
         except ValueError:
             return None, threads

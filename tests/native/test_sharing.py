@@ -20,10 +20,10 @@ Arguments = dict[str, Any]
     [
         {},
         {"tile_of": (0, 0), "domain_of": np.array([0, 1])},
-        {"n_threads": 8},
+        {"n_threads": 8, "tile_slowdowns": [1.0] * 9},
         {"capacity_Bps": np.inf, "link_Bps": np.inf},
         {"compute": [3.0], "waiting": [0.5]},
-        {"penalty": 0.0, "tile_slowdown": 0.0},
+        {"penalty": 0.0, "tile_slowdowns": [0.0, 0.0, 0.0]},
         dict.fromkeys(("bandwidth", "tiles", "cores", "interconnect", "remote"), False),
     ],
     ids=str,
@@ -65,7 +65,8 @@ def test_what_fits(
         {"capacity_Bps": None},
         {"link_Bps": [1.0]},
         {"penalty": 1j},
-        {"tile_slowdown": 10**400},
+        {"tile_slowdowns": [10**400]},
+        {"tile_slowdowns": 1.0},
     ],
     ids=lambda changes: str(changes)[:60],
 )
@@ -116,7 +117,7 @@ TABLES = "tiles and domains need one entry a core, and are no more than cores"
         *(({name: [0.0, 1.0]}, "throughputs are above zero") for name in ("compute", "waiting")),
         ({"compute": [1.0, 1.0, 1.0]}, "as many ways in computing as in waiting"),
         ({"waiting": [1.0]}, "as many ways in computing as in waiting"),
-        *(({name: bad}, "zero or more, and finite") for name in ("penalty", "tile_slowdown")
+        *(({name: bad}, "zero or more, and finite") for name in ("penalty",)
           for bad in (-1.0, np.nan, np.inf)),
         *(({name: bad}, "bandwidths are above zero") for name in ("capacity_Bps", "link_Bps")
           for bad in (0.0, -1.0, np.nan, -np.inf)),
@@ -176,7 +177,10 @@ def test_it_lives_as_long_as_its_replay(
     class Asked:
         def released(self, tasks: list[int], now_s: float) -> None:
             """Make others, where a freed one would have been."""
-            self.others = [native.Sharing(**sharing | {"n_threads": 64}) for _ in range(100)]
+            self.others = [
+                native.Sharing(**sharing | {"n_threads": 64, "tile_slowdowns": [1.0] * 65})
+                for _ in range(100)
+            ]
 
         def finished(self, task: int) -> None:
             """Take no note."""

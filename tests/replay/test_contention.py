@@ -26,22 +26,40 @@ def run(engine, seconds, machine, policy="fifo", bytes_B=None, edges=(), runtime
 @pytest.mark.parametrize(("placement", "finish_s"), [("compact", 1.5), ("scatter", 1.0)])
 def test_teams_on_one_tile_wait_longer_for_the_memory(engine, placement, finish_s):
     """Two memory-bound tasks of 1 s: on the two cores of a tile each takes 1.5 times as long, on two tiles 1 s."""
-    machine = f"knl-7250[cores=4,{WIDE},share_tiles=true,caches.tile_slowdown=1.5]"
+    machine = f"knl-7250[cores=4,{WIDE},contention=false,share_tiles=true,caches.tile_slowdown=1.5]"
     policy = f"fifo[placement={placement}]"
     schedule = run(engine, [1, 1], machine, policy, [1e10, 1e10], layout="4x1")
     assert schedule.finish_s.tolist() == [finish_s] * 2
 
 
-def test_a_team_is_slowed_by_the_share_of_its_tiles_that_it_does_not_have_alone(engine):
-    """Teams of three cores: tiles 0 and 1, 1 and 2. Half the tiles of each are shared: 1 + 0.5 x 0.5."""
-    machine = f"knl-7250[cores=6,{WIDE},share_tiles=true,caches.tile_slowdown=1.5]"
-    schedule = run(engine, [1, 1], machine, "fifo", [3e10, 3e10], layout="2x3")
-    assert schedule.finish_s.tolist() == [1.25, 1.25]
+def test_a_team_is_slowed_by_the_share_of_its_threads_on_crowded_tiles(engine):
+    """Three cores, the third alone on its tile: 1 + 0.5 x 2 / 3. Beside another team of three, none is alone: 1.5."""
+    machine = f"knl-7250[cores=6,{WIDE},contention=false,share_tiles=true,caches.tile_slowdown=1.5]"
+    alone = run(engine, [1], machine, "fifo", [3e10], layout="2x3")
+    assert alone.makespan_s == pytest.approx(4 / 3, rel=1e-9)
+    beside = run(engine, [1, 1], machine, "fifo", [3e10, 3e10], layout="2x3")
+    assert beside.finish_s == pytest.approx([1.5, 1.5], rel=1e-9)
+
+
+@pytest.mark.parametrize(("placement", "finish_s"), [("compact", 1.5), ("scatter", 1.0)])
+def test_two_threads_of_a_team_share_a_tile_or_not(engine, placement, finish_s):
+    """A team of two: on the cores of a tile 1.5 s, on two tiles 1 s."""
+    machine = f"knl-7250[cores=4,{WIDE},contention=false,share_tiles=true,caches.tile_slowdown=1.5]"
+    schedule = run(engine, [1], machine, f"fifo[placement={placement}]", [2e10], layout="1x2")
+    assert schedule.makespan_s == pytest.approx(finish_s, rel=1e-9)
+
+
+def test_where_the_chip_is_slower_than_a_crowded_tile_the_tile_does_not_matter(engine):
+    """Four cores reach 20 GB/s together, 5 each; a crowded tile lets 10 / 1.5 through to each."""
+    machine = "knl-7250[cores=4,core_bandwidth_Bps=1e10,bandwidth_Bps=2e10,contention=false,share_tiles=true]"
+    knl = ss.machine(machine).varied({"caches.tile_slowdown": 1.5, "memory.modes.mcdram.sharpness": 300})
+    assert run(engine, [1], knl, "fifo", [2e10], layout="1x4").makespan_s == 1.0
+    assert knl.tile_slowdowns == pytest.approx([1, 1.5, 1.5, 1, 1], rel=1e-2)
 
 
 def test_only_the_memory_bound_part_knows_the_tile(engine):
     """Half of 1 s waits for the memory: 0.5 + 0.5 x 1.5."""
-    machine = f"knl-7250[cores=2,{WIDE},share_tiles=true,caches.tile_slowdown=1.5]"
+    machine = f"knl-7250[cores=2,{WIDE},contention=false,share_tiles=true,caches.tile_slowdown=1.5]"
     assert run(engine, [1, 1], machine, "fifo", [5e9, 5e9], layout="2x1").finish_s.tolist() == [1.25, 1.25]
 
 
@@ -50,7 +68,7 @@ def test_only_the_memory_bound_part_knows_the_tile(engine):
 
 def test_two_ways_of_a_core_divide_it(engine):
     """Dense: threads 0 and 2 are the ways of core 0; each task takes 2 / throughput. Compact: two cores, 1 s."""
-    knl = ss.machine(f"knl-7250[cores=2,{WIDE},smt=2,share_cores=true]")
+    knl = ss.machine(f"knl-7250[cores=2,{WIDE},smt=2,contention=false,share_cores=true]")
     dense = run(engine, [1, 1], knl, "fifo[placement=dense]", layout="4x1")
     assert dense.finish_s.tolist() == [2 / knl.compute_throughput[1]] * 2
     assert [dense.cores(task).tolist() for task in (0, 1)] == [[0], [2]]
@@ -59,7 +77,7 @@ def test_two_ways_of_a_core_divide_it(engine):
 
 def test_ways_that_wait_for_the_memory_divide_it_less(engine):
     """Where a task only waits for memory, a core with two threads does memory_throughput times the work of one."""
-    knl = ss.machine(f"knl-7250[cores=2,{WIDE},smt=2,share_cores=true]")
+    knl = ss.machine(f"knl-7250[cores=2,{WIDE},smt=2,contention=false,share_cores=true]")
     dense = run(engine, [1, 1], knl, "fifo[placement=dense]", [1e10, 1e10], layout="4x1")
     assert dense.finish_s.tolist() == [2 / knl.memory_throughput[1]] * 2
     assert knl.memory_throughput[1] > knl.compute_throughput[1]
@@ -175,7 +193,7 @@ def test_threads_of_another_socket_load_another_interconnect(engine):
 
 # --- remote memory ---
 
-TWO_SOCKETS = f"xeon-8160x2[cores=4,{WIDE},remote_memory=true]"
+TWO_SOCKETS = f"xeon-8160x2[cores=4,{WIDE},contention=false,remote_memory=true]"
 
 
 def test_data_of_the_other_socket_take_longer(engine):
@@ -233,9 +251,9 @@ def test_the_producer_is_the_predecessor_that_finished_last(engine):
 
 def test_each_domain_has_its_own_bandwidth(engine):
     """Each socket moves 10 GB/s. Two memory-bound tasks on one socket take 2 s each, on two sockets 1 s each."""
-    xeon = ss.machine("xeon-8160x2[cores=4,core_bandwidth_Bps=1e10,memory.modes.ddr.sharpness=300]").varied(
-        {"bandwidth_Bps": 2e10, "share_bandwidth": True}
-    )
+    xeon = ss.machine(
+        "xeon-8160x2[cores=4,core_bandwidth_Bps=1e10,memory.modes.ddr.sharpness=300,contention=false]"
+    ).varied({"bandwidth_Bps": 2e10, "share_bandwidth": True})
     one = run(engine, [1, 1], xeon, bytes_B=[1e10, 1e10], layout="4x1")
     two = run(engine, [1, 1, 1], xeon, bytes_B=[1e10, 0, 1e10], layout="3x1")
     assert one.finish_s.tolist() == pytest.approx([2, 2], rel=1e-2)

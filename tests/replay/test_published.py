@@ -48,7 +48,9 @@ def test_two_convolutions_side_by_side(engine):
 
 def small_ops(kind, n=640):
     """Return independent small ops of Graphi's Sec. 3.2, and their operations."""
-    flops, moved = {"gemm": (2 * 64 * 512 * 512, 4 * (2 * 64 * 512 + 512 * 512)), "mul": (32768, 12 * 32768)}[kind]
+    flops, moved = {"gemm": (2 * 64 * 512 * 512, 4 * (2 * 64 * 512 + 512 * 512)), "mul": (32768, 12 * 32768)}[
+        kind
+    ]
     unknown = np.full(n, np.nan)
     return ss.TaskGraph.from_edges(unknown, kinds=kind, flops=[flops] * n, bytes_B=[moved] * n), n * flops
 
