@@ -131,14 +131,16 @@ nb::tuple replay_list(Array<std::int64_t> indptr, Array<std::int32_t> indices, A
         nb::gil_scoped_release unlocked;
         check(graph);
         const auto out = columns.results();
-        const ListPlan plan{view(seconds),
-                            {view(memory_share), view(overhead_share), view(demand_Bps)},
-                            {view(executors_indptr), view(executors_indices)},
-                            view(strays),
-                            {view(before_indptr), view(before_indices)},
-                            {delay_s, per_poller_s},
-                            out.executor};
+        ListPlan plan{view(seconds),
+                      {view(memory_share), view(overhead_share), view(demand_Bps)},
+                      {view(executors_indptr), view(executors_indices)},
+                      view(strays),
+                      {view(before_indptr), view(before_indices)},
+                      {delay_s, per_poller_s},
+                      out.executor};
         check_plan(plan, graph.n(), shared);
+        if (shared && shared->only_bandwidth())
+            plan.loads.overhead_share = {};
         const auto tell = progress_to(progress);
         const auto list = [&](auto queue) {
             Lister lister(std::move(queue), plan);

@@ -26,14 +26,15 @@ struct Decision {
     Load load;
 };
 
-// What tasks ask for, by row; empty where nothing is shared.
+// What tasks ask for, by row; empty where nothing is shared, and the overhead also where nobody asks for it.
 struct Loads {
     std::span<const double> memory_share, overhead_share;
     std::span<const std::int64_t> demand_Bps;
 
     void tell(std::size_t row, Decision &decision) const {
         if (!memory_share.empty())
-            decision.load = {memory_share[row], overhead_share[row], demand_Bps[row]};
+            decision.load = {memory_share[row], overhead_share.empty() ? 0.0 : overhead_share[row],
+                             demand_Bps[row]};
     }
 };
 

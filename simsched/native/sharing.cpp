@@ -27,13 +27,15 @@ void check_throughput(const std::vector<double> &throughput) {
 void Sharing::check() const {
     constexpr std::size_t most = std::size_t{1} << 26;
     const auto n = n_cores();
-    if (n == 0 || domain_of.size() != n || segment_of.size() != n || n_tiles == 0 || n_tiles > n ||
-        n_domains == 0 || n_domains > n)
-        throw std::invalid_argument("tiles and domains need one entry a core, and are no more than cores");
+    if (n == 0 || domain_of.size() != n || segment_of.size() != n)
+        throw std::invalid_argument("tiles, domains and segments need one entry a core");
+    for (const auto count : {n_tiles, n_domains, n_segments})
+        if (count == 0 || count > n)
+            throw std::invalid_argument("tiles, domains and segments are no more than cores");
     if (n_threads == 0 || n_threads % n || n_threads > most)
         throw std::invalid_argument("threads are a multiple of the cores");
     if (!within(tile_of, n_tiles) || !within(domain_of, n_domains) || !within(segment_of, n_segments))
-        throw std::invalid_argument("a core's tile or domain does not exist");
+        throw std::invalid_argument("a core's tile, domain or segment does not exist");
     check_throughput(compute);
     check_throughput(waiting);
     if (compute.size() != waiting.size())

@@ -81,7 +81,7 @@ WRONG_TYPES: list[Arguments] = [
     {"shared": 1.0},
     {"shared": True},
     {"shared": {"bandwidth": True}},
-    {"shared": object()},
+    {"shared": "a machine"},
     {"shared": "Sharing"},
 ]
 

@@ -80,6 +80,8 @@ def test_progress_that_raises_stops_the_replay() -> None:
 
 def interrupted() -> None:
     """Replay until a signal comes, and say how far it got; the main function of a process of its own."""
+    # A shell lets what it starts in the background ignore Ctrl-C, and that is inherited.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     told: list[int] = []
     n = 5_000_000
     # list.append is no Python code, which would let the signal through itself.

@@ -53,6 +53,9 @@ def test_what_fits(
         {"domain_of": [0, -(2**31) - 1]},
         {"domain_of": {0: 0, 1: 1}},
         {"domain_of": np.zeros((2, 2))},
+        {"segment_of": None},
+        {"segment_of": ["0", "1"]},
+        {"n_segments": 1.5},
         {"n_tiles": -1},
         {"n_tiles": 1.0},
         {"n_domains": 2**64},
@@ -83,42 +86,39 @@ def test_missing_and_unknown_numbers(native: Core, sharing: Arguments) -> None:
         native.Sharing(**sharing, colour=1)
 
 
-NO_CORES = {"tile_of": [], "domain_of": []}
-TABLES = "tiles and domains need one entry a core, and are no more than cores"
+TABLES, MORE = "need one entry a core", "are no more than cores"
+MISSING = "tile, domain or segment does not exist"
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (NO_CORES, TABLES),
-        (NO_CORES | {"n_tiles": 0, "n_domains": 0, "n_threads": 0}, TABLES),
-        ({"tile_of": [0]}, TABLES),
-        ({"domain_of": [0]}, TABLES),
-        ({"domain_of": [0, 1, 1]}, TABLES),
-        ({"n_tiles": 0}, TABLES),
-        ({"n_tiles": 3}, TABLES),
-        ({"n_tiles": 2**64 - 1}, TABLES),
-        ({"n_domains": 0}, TABLES),
-        ({"n_domains": 3}, TABLES),
-        ({"n_domains": 2**64 - 1}, TABLES),
+        ({"tile_of": [], "domain_of": [], "segment_of": []}, TABLES),
+        ({"tile_of": [], "domain_of": [], "segment_of": [], "n_threads": 0}, TABLES),
+        *(({name: bad}, TABLES) for name in ("tile_of", "domain_of", "segment_of") for bad in ([], [0], [0, 0, 0])),
+        *(({name: bad}, MORE) for name in ("n_tiles", "n_domains", "n_segments") for bad in (0, 3, 2**40, 2**64 - 1)),
         ({"n_threads": 0}, "a multiple of the cores"),
         ({"n_threads": 1}, "a multiple of the cores"),
         ({"n_threads": 3}, "a multiple of the cores"),
         ({"n_threads": 2**27}, "a multiple of the cores"),
         ({"n_threads": 2**64 - 2}, "a multiple of the cores"),
-        ({"tile_of": [0, 1]}, "tile or domain does not exist"),
-        ({"tile_of": [-1, 0]}, "tile or domain does not exist"),
-        ({"tile_of": [0, 2**31 - 1]}, "tile or domain does not exist"),
-        ({"domain_of": [0, 2]}, "tile or domain does not exist"),
-        ({"domain_of": [-(2**31), 0]}, "tile or domain does not exist"),
+        ({"tile_of": [0, 1]}, MISSING),
+        ({"tile_of": [-1, 0]}, MISSING),
+        ({"tile_of": [0, 2**31 - 1]}, MISSING),
+        ({"domain_of": [0, 2]}, MISSING),
+        ({"domain_of": [-(2**31), 0]}, MISSING),
+        ({"segment_of": [2, 0]}, MISSING),
+        ({"segment_of": [0, -1]}, MISSING),
         *(({name: []}, "at least one way") for name in ("compute", "waiting")),
         *(({name: [1.0, bad]}, "zero or more, and finite") for name in ("compute", "waiting")
           for bad in (-1.0, np.nan, np.inf)),
         *(({name: [0.0, 1.0]}, "throughputs are above zero") for name in ("compute", "waiting")),
         ({"compute": [1.0, 1.0, 1.0]}, "as many ways in computing as in waiting"),
         ({"waiting": [1.0]}, "as many ways in computing as in waiting"),
-        *(({name: bad}, "zero or more, and finite") for name in ("penalty",)
+        *(({"penalty": bad}, "zero or more, and finite")
           for bad in (-1.0, np.nan, np.inf)),
+        *(({"tile_slowdowns": [1.0, 1.0, bad]}, "zero or more, and finite") for bad in (-1.0, np.nan, np.inf)),
+        *(({"tile_slowdowns": [1.0] * n}, "one entry a width") for n in (0, 2, 4)),
         *(({name: bad}, "bandwidths are above zero") for name in ("capacity_Bps", "link_Bps")
           for bad in (0.0, -1.0, np.nan, -np.inf)),
     ],
