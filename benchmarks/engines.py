@@ -2,8 +2,9 @@
 
     python benchmarks/engines.py [--sizes N ...] [--repeats N] [--growth] [--bars] [--json FILE]
 
-Layers of 256 tasks, three predecessors each, 0.5 to 1.5 s; 64 one-core workers, the highest level first. Every run is
-a process of its own, the contenders take turns, figures are medians. tasks/s counts the engine's own time on a graph
+Layers of 256 tasks, three predecessors each, 0.5 to 1.5 s; 64 one-core workers, the highest level first. Three
+tables: running tasks share nothing; one memory's bandwidth; or all that those of a Knights Landing do. Every run is a
+process of its own, the contenders take turns, figures are medians. tasks/s counts the engine's own time on a graph
 that is already built; for simsched also the whole `simulate()` call, and that with the schedule's table of tasks.
 Bytes are the highest memory above what the process held with its inputs and libraries loaded. --growth adds how
 simsched scales with tasks, workers and threads; --bars ends with the project's goals and fails where one is missed.
@@ -37,16 +38,20 @@ DIGITS = ".12g"
 Runs = list[dict[str, float]]
 
 
-def run_ours(engine: Engine, share: bool, path: Path) -> dict[str, float]:
+#: Of its time each task is bound by the memory for this share at least. Where all ask for the same, SimGrid can, too.
+LEAST = {"bandwidth": 1.0, "everything": 0.1}
+
+
+def run_ours(engine: Engine, sharing: ours.Sharing, path: Path) -> dict[str, float]:
     """Replay a problem with simsched in this process."""
     graph, workers = problem.read(path)
-    if share:
-        graph = ours.with_bytes(graph, 1.0)
+    if sharing in LEAST:
+        graph = ours.with_bytes(graph, LEAST[sharing])
     _ = ours.simulate(layered(512), workers, engine).tasks  # loads libraries
     used = Memory()
     with ours.watched(engine) as calls:
         begin = time.perf_counter()
-        schedule = ours.simulate(graph, workers, engine, share)
+        schedule = ours.simulate(graph, workers, engine, sharing)
         call_s = time.perf_counter() - begin
     peak_B = used.peak()
     table_s = seconds(lambda: schedule.tasks)
@@ -72,8 +77,7 @@ def contenders(folder: Path) -> dict[str, list[str] | str]:
     python = compiled.simgrid_python()
     return {
         "bare C++ loop": compiled.build("bare.cpp", folder) or install + "g++",
-        "simsched native": [*here, "native"],
-        "simsched simpy": [*here, "simpy"],
+        **ours_only("nothing"),
         "SimPy by hand": [*here, "by-hand"],
         "SimGrid C++": compiled.build("simgrid_app.cpp", folder, "simgrid") or install + "g++ libsimgrid-dev",
         "SimGrid Python": [*python] if python else install + "python3-simgrid",
@@ -84,10 +88,17 @@ def contenders(folder: Path) -> dict[str, list[str] | str]:
 def sharing(folder: Path) -> dict[str, list[str] | str]:
     """Return those contenders that know shared bandwidth, told to use it."""
     known = contenders(folder)
-    names = ("simsched native", "simsched simpy", "SimGrid C++")
+    simgrid = known["SimGrid C++"]
     return {
-        name: [*command, "--share"] if isinstance(command := known[name], list) else command for name in names
+        **ours_only("bandwidth"),
+        "SimGrid C++": [*simgrid, "--share"] if isinstance(simgrid, list) else simgrid,
     }
+
+
+def ours_only(sharing: ours.Sharing) -> dict[str, list[str] | str]:
+    """Return simsched's engines, told what running tasks share."""
+    here = [sys.executable, __file__, "--sharing", sharing, "--contender"]
+    return {f"simsched {engine}": [*here, engine] for engine in ("native", "simpy")}
 
 
 def measure(commands: dict[str, list[str]], path: Path, repeats: int) -> dict[str, Runs]:
@@ -167,12 +178,12 @@ def main() -> None:
     )
     parser.add_argument("--json", type=Path, help="file for every single measurement")
     parser.add_argument("--contender", help=argparse.SUPPRESS)
-    parser.add_argument("--share", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--sharing", default="nothing", help=argparse.SUPPRESS)
     parser.add_argument("path", type=Path, nargs="?", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.contender:
         by_hand_too = given.contender == "by-hand"
-        run = run_by_hand(given.path) if by_hand_too else run_ours(given.contender, given.share, given.path)
+        run = run_by_hand(given.path) if by_hand_too else run_ours(given.contender, given.sharing, given.path)
         print(json.dumps(run))
         return
     print(f"{where()}\nsimsched {ss.__version__}; medians of {given.repeats} runs in turns", flush=True)
@@ -183,6 +194,8 @@ def main() -> None:
         results["race"] = race(contenders(folder), *rules)
         print("The same with the memory bandwidth of 16 cores, shared by tasks that fill a core's each:")
         results["sharing"] = race(sharing(folder), *rules)
+        print("The same on a Knights Landing, by tasks that keep 0.1 to 1 of a core's bandwidth busy:")
+        results["everything"] = race(ours_only("everything"), *rules)
     print(ours.check_events(layered(2_000)))
     if given.growth or given.bars:
         results["growth"] = growth.tables(given.repeats)

@@ -25,17 +25,22 @@ WIDE = 4_096
 class Variant(NamedTuple):
     """A way to replay that the tables compare.
 
-    `share`: whether tasks share the memory. `least`: then each is bound by it for this share of its time at least.
+    `sharing`: what tasks share. `least`: then each is bound by the memory for this share of its time at least.
     """
 
     name: str
-    share: bool = False
+    sharing: ours.Sharing = "nothing"
     least: float = 1.0
 
 
 #: What a rule of the engine costs is a line here: each variant runs in turns with the others. Where tasks ask for
 #: different bandwidths every event changes the rates of all that run, which is as slow as sharing gets.
-VARIANTS = [Variant("sharing off"), Variant("sharing, alike", True), Variant("sharing, mixed", True, 0.1)]
+VARIANTS = [
+    Variant("sharing off"),
+    Variant("sharing, alike", "bandwidth"),
+    Variant("sharing, mixed", "bandwidth", 0.1),
+    Variant("everything", "everything", 0.1),
+]
 
 Table = dict[str, dict[int, list[float]]]
 
@@ -65,10 +70,10 @@ def sweep(cases: dict[int, tuple[ss.TaskGraph, int]], repeats: int) -> Table:
 def seconds_a_task(graph: ss.TaskGraph, workers: int, variant: Variant) -> float:
     """Return the engine's own seconds a task, of as many replays as are enough."""
     times = -(-ENOUGH // graph.n_tasks)
-    dressed = ours.with_bytes(graph, variant.least) if variant.share else graph
+    dressed = graph if variant.sharing == "nothing" else ours.with_bytes(graph, variant.least)
     with ours.watched("native") as calls:
         for _ in range(times):
-            ours.simulate(dressed, workers, "native", variant.share)
+            ours.simulate(dressed, workers, "native", variant.sharing)
     return calls.seconds / times / graph.n_tasks
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
-from typing import Any
+from typing import Any, Literal
 from unittest.mock import patch
 
 import numpy as np
@@ -17,6 +17,10 @@ import simsched as ss
 from simsched.native import find
 from simsched.replay import native_engine, simpy_engine
 from simsched.spec import Engine
+
+#: What running tasks share: nothing; a memory that is worth 16 of the cores; all that a Knights Landing's share.
+Sharing = Literal["nothing", "bandwidth", "everything"]
+KNL_CORES = 68
 
 
 class Calls:
@@ -63,11 +67,20 @@ def watched(engine: Engine) -> Iterator[Calls]:
 
 
 def simulate(
-    graph: ss.TaskGraph, workers: int, engine: Engine, share: bool = False, **options: Any
+    graph: ss.TaskGraph, workers: int, engine: Engine, sharing: Sharing = "nothing", **options: Any
 ) -> ss.Schedule:
-    """Replay on `workers` cores, the highest level first; `share` a memory that is worth 16 of the cores."""
-    memory = ",bandwidth_Bps=1.6e11,share_bandwidth=true" if share else ""
-    return ss.simulate(graph, f"generic[cores={workers}{memory}]", "critical-path", engine=engine, **options)
+    """Replay on `workers` cores, the highest level first; starting a task costs nothing."""
+    if sharing == "everything":
+        machine = (
+            "knl-7250[contention=true]"
+            if workers <= KNL_CORES
+            else f"knl-7250[contention=true,cores={workers}]"
+        )
+        options = {"layout": f"{workers}x1", "runtime": ss.RuntimeProfile()} | options
+    else:
+        memory = ",bandwidth_Bps=1.6e11,share_bandwidth=true" if sharing == "bandwidth" else ""
+        machine = f"generic[cores={workers}{memory}]"
+    return ss.simulate(graph, machine, "critical-path", engine=engine, **options)
 
 
 def with_bytes(graph: ss.TaskGraph, least: float) -> ss.TaskGraph:
