@@ -2,14 +2,16 @@
 
 A task that takes t1 seconds on one core takes on a team of w > 1 cores
 
-    c(w) = min(t1, s t1 + (1 - s) t1 / u + A (w - 1) + F + f u),    A = a sqrt(1 ms x t1),    u = min(w, pieces)
+    c(w) = min(t1, s t1 + (1 - s) max(t1 / u, B / reach(u)) + A (w - 1) + F + f u),    A = a sqrt(1 ms x t1)
 
 with s the serial share, a the thread overhead, and F and f the fork, join and barrier of the machine's runtime profile.
-A task divides into as many pieces as its operations or bytes hold grains of its curve; threads beyond them idle. s, a
-and the grains are those of the kind's family. Where the graph does not know a task's operations or bytes, u = w. The
-minimum says that a task too small to gain runs on one thread of its team, as
-frameworks do with their grain sizes. The overhead a thread adds grows with the square root of the work, as the surface
-of a block grows with its area: one number then fits the published curves from 0.6 to 200 ms (see curves.toml).
+u = min(w, pieces): a task divides into as many pieces as its operations or bytes hold grains of its curve; threads
+beyond them idle. s, a and the grains are those of the kind's family. Where the graph does not know a task's operations
+or bytes, u = w. B are its bytes from memory, reach(u) the bytes a second that u threads reach.
+
+The minimum says that a task too small to gain runs on one thread of its team, as frameworks do with their grain sizes.
+The overhead a thread adds grows with the square root of the work, as the surface of a block grows with its area: one
+number then fits the published curves of convolutions from 37 to 700 ms (see curves.toml).
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ class Curve:
             if not 0 <= getattr(self, name) < float("inf"):
                 raise CostError(f"{name} is {getattr(self, name)}; it must be zero or more, and finite")
         if self.grain_flops and self.grain_B:
-            raise CostError("a curve divides by operations or by bytes; give grain_flops or grain_B, not both")
+            raise CostError(
+                "a curve divides by operations or by bytes; give grain_flops or grain_B, not both"
+            )
 
 
 @cache

@@ -13,6 +13,7 @@ from simsched.costs.curves import Curve, default_curves, normalised
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
+from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
 
 
@@ -64,17 +65,27 @@ class CostModel:
         terms = _terms(curves, runtime)
         recorded = one_core_of_recorded(graph, terms)
         one_core, notes = carried(graph, machine, recorded)
-        estimated = np.isnan(recorded)
+        pieces = terms.pieces(graph)
         return TaskCosts(
             one_core_s=one_core,
             labels=graph.kinds.codes,
             terms=terms,
-            bytes_B=graph.bytes_B,
-            pieces=terms.pieces(graph),
-            estimated=estimated if estimated.any() else None,
+            traffic_B=_traffic(graph, machine, one_core, pieces),
+            pieces=pieces,
             reach_Bps=machine.reach_Bps,
             notes=(*notes, _families(graph, curves)),
         )
+
+
+def _traffic(graph: TaskGraph, machine: Machine, one_core: Seconds, pieces: Seconds) -> Seconds:
+    """Return the bytes that each task moves to and from memory: its bytes, less what was found in caches when recorded.
+
+    No more can have come from memory than the threads that ran it reach there in its seconds.
+    """
+    used = np.minimum(graph.widths, pieces)
+    reach_Bps = machine.reach_Bps[np.minimum(np.ceil(used).astype(np.int64), machine.n_threads)]
+    with np.errstate(over="ignore"):
+        return np.nan_to_num(np.minimum(graph.bytes_B, reach_Bps * one_core / used))
 
 
 def _terms(curves: Sequence[Curve], runtime: RuntimeProfile) -> Terms:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,7 +48,10 @@ class Terms:
         """Return how many pieces each task divides into, at least 1; infinite where that is unknown or unlimited."""
         labels = graph.kinds.codes
         found = np.full(graph.n_tasks, np.inf)
-        for amount, grains in ((graph.flops, self.grain_flops[labels]), (graph.bytes_B, self.grain_B[labels])):
+        for amount, grains in (
+            (graph.flops, self.grain_flops[labels]),
+            (graph.bytes_B, self.grain_B[labels]),
+        ):
             known = (grains > 0) & ~np.isnan(amount)
             found[known] = np.maximum(amount[known] / grains[known], 1.0)
         return found
@@ -66,12 +69,10 @@ class TaskCosts:
         Row of `terms` of each task.
     terms : Terms
         Terms of the cost curves.
-    bytes_B : float64 array, shape (n,)
-        Bytes that each task moves; NaN where unknown.
+    traffic_B : float64 array, shape (n,)
+        Bytes that each task moves to and from memory; 0 where unknown.
     pieces : float64 array, shape (n,)
         Pieces that each task divides into, at least 1; infinite for no limit.
-    estimated : bool array, shape (n,), or None
-        Tasks whose seconds come from the roofline; None for none.
     reach_Bps : float64 array, shape (widest + 1,)
         Bytes a second that a team of each width reaches, up to the widest team of the machine.
     notes : tuple of str
@@ -81,9 +82,8 @@ class TaskCosts:
     one_core_s: Seconds
     labels: Index
     terms: Terms
-    bytes_B: Seconds
+    traffic_B: Seconds
     pieces: Seconds
-    estimated: npt.NDArray[np.bool_] | None
     reach_Bps: Seconds
     notes: tuple[str, ...] = ()
 
@@ -104,18 +104,13 @@ class TaskCosts:
         t1 = self.one_core_s
         if isinstance(width, int) and width == 1:
             return t1
-        team = self._curve(width)
-        if self.estimated is not None:
-            team = np.where(self.estimated, np.fmax(team, self.bytes_B / self.reached_Bps(width)), team)
-        return np.where(np.equal(width, 1), t1, np.minimum(t1, team))
-
-    def _curve(self, width: Width) -> Seconds:
-        """Return what the cost curves say for teams of more than one thread."""
-        t1, terms, labels = self.one_core_s, self.terms, self.labels
+        terms, labels = self.terms, self.labels
         s, used = terms.serial_share[labels], np.minimum(width, self.pieces)
-        team = s * t1 + (1 - s) * t1 / used
+        parallel = np.maximum(t1 / used, self.traffic_B / self.reached_Bps(np.ceil(used).astype(np.int64)))
+        team = s * t1 + (1 - s) * parallel
         team += terms.thread_overhead[labels] * np.sqrt(REFERENCE_S * t1) * (width - np.int64(1))
-        return np.asarray(team + terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * used)
+        team = team + terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * used
+        return np.where(np.equal(width, 1), t1, np.minimum(t1, team))
 
     def seconds_of(self, task: int, width: int) -> float:
         """Return the seconds of one task on `width` cores; the same bits as `seconds`."""
@@ -123,11 +118,10 @@ class TaskCosts:
         if width == 1:
             return t1
         s, used = float(terms.serial_share[label]), min(float(width), float(self.pieces[task]))
-        team = s * t1 + (1 - s) * t1 / used
+        parallel = max(t1 / used, float(self.traffic_B[task] / self.reached_Bps(ceil(used))))
+        team = s * t1 + (1 - s) * parallel
         team += float(terms.thread_overhead[label]) * sqrt(REFERENCE_S * t1) * (width - 1)
         team = team + float(terms.fork_join_s[label]) + float(terms.fork_join_per_thread_s[label]) * used
-        if self.estimated is not None and self.estimated[task]:
-            team = float(np.fmax(team, self.bytes_B[task] / self.reached_Bps(width)))
         return min(t1, team)
 
     def part(self, tasks: slice) -> TaskCosts:
@@ -136,51 +130,32 @@ class TaskCosts:
             self,
             one_core_s=self.one_core_s[tasks],
             labels=self.labels[tasks],
-            bytes_B=self.bytes_B[tasks],
+            traffic_B=self.traffic_B[tasks],
             pieces=self.pieces[tasks],
-            estimated=None if self.estimated is None else self.estimated[tasks],
         )
 
     def fastest_widths(self) -> npt.NDArray[np.int64]:
-        """Return a width on which each task is fastest, shape (n,)."""
-        most = self.widest
-        terms, labels, t1 = self.terms, self.labels, self.one_core_s
-        slope = (
-            terms.thread_overhead[labels] * np.sqrt(REFERENCE_S * t1) + terms.fork_join_per_thread_s[labels]
-        )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            best = np.sqrt((1 - terms.serial_share[labels]) * t1 / slope)
-        best = np.fmin(best, self.pieces)
-        # The curve is convex beyond one core, so the best whole width is next to its minimum.
-        low = np.clip(np.nan_to_num(np.floor(best), nan=1.0, posinf=most), 1, most).astype(np.int64)
-        widths, seconds = np.ones(len(low), np.int64), t1
-        candidates = [low, np.minimum(low + 1, most)]
-        if self.estimated is not None:
-            candidates += self._crossings(low)
-        for candidate in candidates:
-            faster = self.seconds(candidate) < seconds
-            widths = np.where(faster, candidate, widths)
-            seconds = np.where(faster, self.seconds(candidate), seconds)
-        return widths
-
-    def _crossings(self, low: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
-        """Return the widths around which the memory ceases to bind, at or beyond `low`."""
-        high = np.full(len(low), self.widest)
-        for _ in range(self.widest.bit_length()):
+        """Return the narrowest width on which each task is fastest, shape (n,)."""
+        n, most = len(self.one_core_s), self.widest
+        low, high = np.full(n, min(2, most)), np.full(n, most)
+        # Beyond one thread the curve falls and then rises: the first width after which it does not fall.
+        for _ in range(most.bit_length()):
             middle = (low + high) // 2
-            with np.errstate(invalid="ignore"):
-                binds = self.bytes_B / self.reached_Bps(middle) > self._curve(middle)
-            low, high = (
-                np.where(binds, np.minimum(middle + 1, self.widest), low),
-                np.where(binds, high, middle),
-            )
-        return [high, np.maximum(high - 1, 1)]
+            rises = (middle >= high) | (self.seconds(np.minimum(middle + 1, most)) >= self.seconds(middle))
+            low, high = np.where(rises, low, middle + 1), np.where(rises, middle, high)
+        widths, seconds = np.ones(n, np.int64), self.one_core_s
+        # Where it is flat but for rounding, the neighbours decide.
+        for candidate in (np.clip(low + offset, 1, most) for offset in range(-2, 3)):
+            there = self.seconds(candidate)
+            faster = there < seconds
+            widths, seconds = np.where(faster, candidate, widths), np.where(faster, there, seconds)
+        return widths
 
     def memory_of(self, task: int, width: int) -> tuple[float, int]:
         """Return memory share and demand of one task on `width` cores; the same bits as `memory`."""
         reachable_Bps = float(self.reached_Bps(width))
-        seconds, bytes_B = self.seconds_of(task, width), float(np.nan_to_num(self.bytes_B[task]))
-        demand_Bps = min(bytes_B / seconds, reachable_Bps) if seconds > 0 else 0.0
+        seconds = self.seconds_of(task, width)
+        demand_Bps = min(float(self.traffic_B[task]) / seconds, reachable_Bps) if seconds > 0 else 0.0
         return demand_Bps / reachable_Bps, int(demand_Bps)
 
     def memory(self, width: Width) -> tuple[Seconds, npt.NDArray[np.int64]]:
@@ -193,9 +168,9 @@ class TaskCosts:
             over its seconds; and its demand, in bytes a second. Zero where its bytes are unknown.
         """
         reachable_Bps = self.reached_Bps(width)
-        seconds, bytes_B = self.seconds(width), np.nan_to_num(self.bytes_B)
+        seconds = self.seconds(width)
         demand_Bps = np.zeros(len(seconds))
-        np.divide(bytes_B, seconds, out=demand_Bps, where=seconds > 0)
+        np.divide(self.traffic_B, seconds, out=demand_Bps, where=seconds > 0)
         demand_Bps = np.minimum(demand_Bps, reachable_Bps)
         return demand_Bps / reachable_Bps, demand_Bps.astype(np.int64)
 

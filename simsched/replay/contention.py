@@ -166,5 +166,5 @@ class Contention:
         """Return how much longer a team's memory traffic takes because other cores of its tiles have some, too."""
         width = len(team.cores)
         slowdown = self._tile_slowdowns[min(width, len(self._tile_slowdowns) - 1)]
-        crowded = sum(self._busy_on[self._tile_of[core]] > 1 for core in team.cores)
+        crowded: int = sum(self._busy_on[self._tile_of[core]] > 1 for core in team.cores)
         return 1.0 + (slowdown - 1.0) * (crowded / width)

@@ -83,8 +83,24 @@ def test_a_task_divides_no_further_than_its_grains():
     tasks = costs.on(graph, ss.machine("generic"), ss.RuntimeProfile(fork_join_per_thread_s=0.01))
     assert [tasks.seconds(w)[0] for w in (1, 2, 4, 16)] == [1.0, 0.52, 0.29, 0.29]
     assert tasks.fastest_widths().tolist() == [4]
-    unknown = costs.on(ss.TaskGraph.from_edges([1.0], kinds="mine"), ss.machine("generic"), ss.RuntimeProfile())
+    unknown = costs.on(
+        ss.TaskGraph.from_edges([1.0], kinds="mine"), ss.machine("generic"), ss.RuntimeProfile()
+    )
     assert unknown.seconds(16)[0] == 1 / 16
+
+
+def test_the_memory_binds_recorded_tasks_too():
+    """1 s on one core of 10 GB/s and 10 GB: all of it waits for the memory. 16 cores reach 40 GB/s: 0.25 s, not 1 / 16.
+
+    Of 1 TB no more than 10 GB can have come from memory: the rest was found in caches. 1 GB leaves 0.1 s, over 4.
+    """
+    machine = ss.machine("generic[bandwidth_Bps=4e10]")
+    tasks = on([1, 1, 1, 1], machine, kinds="add", bytes_B=[1e10, 1e12, 1e9, np.nan])
+    assert tasks.seconds(16).tolist() == [0.25, 0.25, 0.0625, 0.0625]
+    assert tasks.seconds(2).tolist() == [0.5] * 4
+    share, demand_Bps = tasks.memory(16)
+    assert share.tolist() == [1, 1, 0.4, 0]
+    assert demand_Bps.tolist() == [4e10, 4e10, 1.6e10, 0]
 
 
 def test_a_curve_divides_by_one_thing():
