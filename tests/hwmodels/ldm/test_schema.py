@@ -27,7 +27,7 @@ def test_numbers_arrive_in_si(table):
 
 
 def test_the_machine_and_its_variations():
-    assert core_group(ss.machine("sw26010")).spawn_join_s == pytest.approx(10e-6)
+    assert core_group(ss.machine("sw26010")).spawn_join_s == pytest.approx(12e-6)
     assert core_group(ss.machine("sw26010[ldm.spawn_join=3]")).spawn_join_s == pytest.approx(3e-6)
 
 
