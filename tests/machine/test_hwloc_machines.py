@@ -77,7 +77,7 @@ def test_knights_landing_as_its_file_has_it():
     assert snc4.core_bandwidth_Bps == pytest.approx(expected)
     assert snc4.bandwidth_Bps == original.bandwidth_Bps
     assert snc4.runtime == original.runtime
-    assert fact(snc4, "memory.modes.mcdram.bandwidth").confidence == "high"
+    assert fact(snc4, "memory.modes.mcdram.latency.snc4").confidence == "high"
     cached = ss.machine(shared("mpibind_knl-quad-cache-hwloc1.xml"))
     assert cached.memory.name == ss.machine("knl-7250[memory=cache]").memory.name
     assert cached.structure == ss.machine("knl-7250").structure
