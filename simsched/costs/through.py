@@ -19,8 +19,9 @@ def curve_through(
     """Return the one-core seconds and the curve of an op that is fastest on `best` threads.
 
     The three terms of a cost curve (serial part, parallel part, overhead a thread) follow from three facts: its seconds
-    at the best width, that it is flat there, and its seconds at the widest. Where the last is not known, as the widest
-    is the best, or would take a serial part below nothing, the serial part is nothing.
+    at the best width, that it is flat there, and its seconds at the widest. Where the widest is the best, being flat
+    there is an assumption (it might gain from more), and the serial part is taken to be nothing; so it is where
+    `slower` would take it below nothing, and then the curve does not meet `slower`.
 
     Parameters
     ----------
