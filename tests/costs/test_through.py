@@ -38,7 +38,10 @@ def test_published_curves_are_met(best, best_s, slower, runtime):
 
 
 @given(
-    st.floats(0, 0.3), st.floats(0.003, 0.02), st.floats(1e-3, 1.0), st.sampled_from([KNL.runtime, ss.RuntimeProfile()])
+    st.floats(0, 0.3),
+    st.floats(0.003, 0.02),
+    st.floats(1e-3, 1.0),
+    st.sampled_from([KNL.runtime, ss.RuntimeProfile()]),
 )
 def test_a_curve_is_found_again(serial, overhead, one_core_s, runtime):
     """From the best real-valued width, its seconds and those at 68."""
