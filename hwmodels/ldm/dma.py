@@ -12,7 +12,7 @@ from simsched.errors import MachineError
 
 @dataclass(frozen=True)
 class DmaCurve:
-    """Time of one block when many CPEs move blocks of the same size at once.
+    """Time that one block takes of the memory controller when many CPEs move blocks of the same size at once.
 
     A copy gets and puts each block once, an addition gets two blocks and puts one; so both streams together tell a get
     from a put. Between two measured sizes a block takes a start-up plus its bytes at a rate, both from these two
@@ -24,8 +24,6 @@ class DmaCurve:
         Measured block sizes, ascending.
     copy_Bps, add_Bps : sequence of float
         Bandwidth of all CPEs together, bytes of gets and puts, of copy (1 get, 1 put) and addition (2 gets, 1 put).
-    cpes : int
-        CPEs that moved blocks at once.
 
     Raises
     ------
@@ -36,7 +34,6 @@ class DmaCurve:
     block_B: tuple[float, ...]
     copy_Bps: tuple[float, ...]
     add_Bps: tuple[float, ...]
-    cpes: int = 64
     gets_s: tuple[float, ...] = field(init=False)
     puts_s: tuple[float, ...] = field(init=False)
 
@@ -49,10 +46,10 @@ class DmaCurve:
             )
         if sizes[0] <= 0 or any(b <= a for a, b in pairwise(sizes)):
             raise MachineError(f"block sizes {sizes} of a DMA curve do not ascend from above 0")
-        if min(*self.copy_Bps, *self.add_Bps) <= 0 or self.cpes < 1:
-            raise MachineError("a DMA curve has a bandwidth of zero or no CPEs")
-        copies = [2 * self.cpes * b / r for b, r in zip(sizes, self.copy_Bps, strict=True)]
-        additions = [3 * self.cpes * b / r for b, r in zip(sizes, self.add_Bps, strict=True)]
+        if (least := min(*self.copy_Bps, *self.add_Bps)) <= 0:
+            raise MachineError(f"a DMA curve has a bandwidth of {least:g} B/s; expected above zero")
+        copies = [2 * b / r for b, r in zip(sizes, self.copy_Bps, strict=True)]
+        additions = [3 * b / r for b, r in zip(sizes, self.add_Bps, strict=True)]
         gets = tuple(add - copy for add, copy in zip(additions, copies, strict=True))
         puts = tuple(copy - get for get, copy in zip(gets, copies, strict=True))
         for size, get, put in zip(sizes, gets, puts, strict=True):
@@ -65,17 +62,17 @@ class DmaCurve:
         object.__setattr__(self, "puts_s", puts)
 
     def get_s(self, block_B: float) -> float:
-        """Seconds of a get of one block while all measured CPEs do the same."""
+        """Seconds that a get of one block takes of the controller."""
         return _affine(block_B, self.block_B, self.gets_s)
 
     def put_s(self, block_B: float) -> float:
-        """Seconds of a put of one block while all measured CPEs do the same."""
+        """Seconds that a put of one block takes of the controller."""
         return _affine(block_B, self.block_B, self.puts_s)
 
     def stream_Bps(self, block_B: float, gets: int, puts: int) -> float:
         """Return the bandwidth of all CPEs in a stream of `gets` and `puts` blocks a step."""
         seconds = gets * self.get_s(block_B) + puts * self.put_s(block_B)
-        return (gets + puts) * self.cpes * block_B / seconds
+        return (gets + puts) * block_B / seconds
 
 
 def _affine(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:

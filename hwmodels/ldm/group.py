@@ -74,20 +74,19 @@ class CoreGroup:
     def get_s(self, block_B: float, cpes: int, *, strided: bool) -> float:
         """Seconds of a get of one block by each of `cpes` at once."""
         curve = self.dma_strided if strided else self.dma_contiguous
-        return self._shared(curve.get_s(block_B), curve, block_B, cpes)
+        return self._shared(curve.get_s(block_B), block_B, cpes)
 
     def put_s(self, block_B: float, cpes: int, *, strided: bool) -> float:
         """Seconds of a put of one block by each of `cpes` at once."""
         curve = self.dma_strided if strided else self.dma_contiguous
-        return self._shared(curve.put_s(block_B), curve, block_B, cpes)
+        return self._shared(curve.put_s(block_B), block_B, cpes)
 
-    def _shared(self, measured_s: float, curve: DmaCurve, block_B: float, cpes: int) -> float:
-        """Return the time with another number of CPEs than measured.
+    def _shared(self, block_s: float, block_B: float, cpes: int) -> float:
+        """Return the time until the controller has served the blocks of all, each in `block_s`.
 
-        The controller serves the blocks of all, so it takes its share of the measured time; but a CPE waits for its own
-        start-up and cannot draw more than its own bandwidth.
+        A CPE also waits for its own start-up, and cannot draw more than its own bandwidth.
         """
-        return max(measured_s * cpes / curve.cpes, self.dma_latency_s + block_B / self.dma_cpe_Bps)
+        return max(cpes * block_s, self.dma_latency_s + block_B / self.dma_cpe_Bps)
 
     def gload_s(self, cpes: int) -> float:
         """Seconds of one load or store past the LDM by each of `cpes` at once."""

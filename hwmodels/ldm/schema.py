@@ -38,7 +38,6 @@ def _si(series: Quantities) -> tuple[float, ...]:
 class DmaTable(Strict):
     """Measured DMA streams by block size; see `DmaCurve`."""
 
-    cpes: Annotated[Quantity, measures("cores", least=1, whole=True)]
     block: Annotated[Quantities, _series("size")]
     copy_rate: Annotated[Quantities, _series("bandwidth")]
     add_rate: Annotated[Quantities, _series("bandwidth")]
@@ -53,7 +52,7 @@ class DmaTable(Strict):
 
     def curve(self) -> DmaCurve:
         """Return the curve that these points make."""
-        return DmaCurve(_si(self.block), _si(self.copy_rate), _si(self.add_rate), int(self.cpes.value))
+        return DmaCurve(_si(self.block), _si(self.copy_rate), _si(self.add_rate))
 
 
 class LdmTable(Strict):

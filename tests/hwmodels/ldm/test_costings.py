@@ -125,9 +125,7 @@ def test_fully_connected_layers_of_one_image_beat_both(n, k, group):
 
 
 def _slower(curve):
-    return DmaCurve(
-        curve.block_B, tuple(r / 2 for r in curve.copy_Bps), tuple(r / 2 for r in curve.add_Bps), curve.cpes
-    )
+    return DmaCurve(curve.block_B, tuple(r / 2 for r in curve.copy_Bps), tuple(r / 2 for r in curve.add_Bps))
 
 
 # What is changed, and what must change with it. The mesh, the multiples and the latency of register communication

@@ -13,8 +13,8 @@ TABLE = Path(__file__).parents[4] / "shared/measurements/sw26010_swcandle_dma_st
 
 
 def test_gets_and_puts_by_hand():
-    # One CPE: a get of 100 B takes 1 s and a put 3 s, of 300 B 2 s and 4 s.
-    curve = DmaCurve((100.0, 300.0), (200 / 4, 600 / 6), (300 / 5, 900 / 8), cpes=1)
+    # A get of 100 B takes 1 s and a put 3 s, of 300 B 2 s and 4 s.
+    curve = DmaCurve((100.0, 300.0), (200 / 4, 600 / 6), (300 / 5, 900 / 8))
     assert [curve.get_s(b) for b in (100, 200, 300, 500)] == pytest.approx([1, 1.5, 2, 3])
     assert curve.put_s(10) == pytest.approx(3)  # a start-up remains
     assert curve.stream_Bps(200, 1, 1) == pytest.approx(400 / (1.5 + 3.5))
