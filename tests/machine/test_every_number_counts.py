@@ -57,11 +57,12 @@ def kernels(machine):
     """Return seconds of kernels from their shapes, in the caches and beyond them."""
     team = Team(machine, min(machine.n_cores, 16))
     found = [gemm_s(512, 64, 512, team), convolution_s(Convolution(8, 64, 32, 32, 64, 3, 3), team, "forward")]
-    for elements in (10_000, 1_000_000, 700_000_000, 5_000_000_000):
+    # The last three fit what memories hold now, of 16, 32 and 96 GiB, but not a fifth less.
+    for elements in (10_000, 1_000_000, 700_000_000, 1_300_000_000, 4_000_000_000):
         try:
             found.append(stream_s(Stream(elements, reads=2, writes=1), team))
-        except SimschedError as error:
-            found.append(str(error))
+        except SimschedError:
+            found.append(None)  # not what it says: that names the machine, and its variations
     return found
 
 
@@ -71,7 +72,8 @@ def plans(machine):
         return []
     group = ldm.core_group(machine)
     nests = [
-        ldm.matmul(1, 1024, 1024), ldm.matmul(64, 512, 512), ldm.elementwise(10_000, 2), ldm.elementwise(24, 2),
+        ldm.matmul(1, 1, 1), ldm.matmul(1, 1030, 1108), ldm.matmul(1, 1024, 1024), ldm.matmul(64, 512, 512),
+        ldm.elementwise(10_000, 2), ldm.elementwise(24, 2),
         ldm.convolution(channels=64, filters=64, size=28, kernel=3, padding=1),
     ]  # fmt: skip
     costings = (ldm.no_reuse, ldm.register_communication)
