@@ -11,8 +11,8 @@ import numpy.typing as npt
 from scipy.optimize import least_squares
 
 from measured.kernels import CONVOLUTION_THREADS, DIRECTIONS, GEMM_THREADS, shape
-from measured.streams import CALLS, MODES, STREAM
-from measured.table import machine, read
+from measured.streams import CALLS, MODES, STREAM, corner_rows, socket_rows
+from measured.table import Row, machine, read
 from simsched.costs.kernels import Stream, Team, convolution_s, gemm_s, parameters, stream_s
 from simsched.machine import Machine
 
@@ -22,11 +22,13 @@ OUTLIER = 0.1
 
 Values = npt.NDArray[np.float64]
 Model = Callable[[Values], Values]
+Rows = Callable[[Path, Machine], Iterator[Row]]
 
 
 def left_out(folder: Path) -> Iterator[tuple[str, float, float]]:
     """Return each table's name, median and 90th percentile of the absolute error on rows not fitted to."""
-    for name, errors in (*_products(folder), *_convolutions(folder), *_triads(folder)):
+    found = (*_products(folder), *_convolutions(folder), *_triads(folder), *_saturations(folder))
+    for name, errors in found:
         yield name, float(np.median(errors)), float(np.quantile(errors, 0.9))
 
 
@@ -93,6 +95,23 @@ def _convolutions(folder: Path) -> Iterator[tuple[str, Values]]:
     errors = errors_left_out(model, measured, start, [str(replace(conv, batch=1)) for _, conv, _ in rows])
     for direction in DIRECTIONS:
         yield f"DeepBench convolutions, {direction}", errors[[row[0] == direction for row in rows]]
+
+
+def _saturations(folder: Path) -> Iterator[tuple[str, Values]]:
+    """Fit bandwidth of a core, of all, and sharpness, without a third of the rows."""
+    for name, rows, chip in (
+        ("stream, Knights Corner", corner_rows, machine("knc-7120p")),
+        ("streams of a socket, Xeon", socket_rows, machine("xeon-8160x2")),
+    ):
+        memory, measured = chip.memory, np.array([row[1] for row in rows(folder, chip)])
+
+        def model(values: Values, rows: Rows = rows, chip: Machine = chip) -> Values:
+            core, most, sharpness = values
+            fitted = replace(chip.memory, core_bandwidth_Bps=core, bandwidth_Bps=most, sharpness=sharpness)
+            return np.array([row[2] for row in rows(folder, replace(chip, memory=fitted))])
+
+        start = [memory.core_bandwidth_Bps, memory.bandwidth_Bps, memory.sharpness]
+        yield name, errors_left_out(model, measured, start, list(range(len(measured))))
 
 
 def _triads(folder: Path) -> Iterator[tuple[str, Values]]:

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
-
 from measured.table import BANDWIDTH_BAR, Row, Table, Tables, machine, read, team
 from simsched.costs.kernels import Stream, Team, stream_Bps, stream_s
+from simsched.machine import Machine
 
 #: Arrays that each kernel reads and writes.
 STREAM = {"copy": (1, 1), "scale": (1, 1), "mul": (1, 1), "add": (2, 1), "triad": (2, 1)}
@@ -144,44 +143,39 @@ def babelstream(folder: Path) -> Tables:
 
 def knights_corner(folder: Path) -> Tables:
     """Streams of a Knights Corner, four threads a core."""
-    frame = read(folder, "knc_phibenchmark_bandwidth_by_threads.csv")
-    chip = machine("knc-7120p")
-    rows = [
-        (
-            f"{row.threads_compact} threads",
-            row.MB_s * 1e6,
-            stream_Bps(Stream(LARGE, 2, 1), Team(chip, row.threads_compact, chip.smt_ways)),
-        )
-        for row in frame.itertuples()
-    ]
+    rows = corner_rows(folder, machine("knc-7120p"))
     yield Table.of("stream by threads, Knights Corner", "B/s", BANDWIDTH_BAR, rows)
+
+
+def corner_rows(folder: Path, chip: Machine) -> Iterator[Row]:
+    """Return the streams of a Knights Corner on a chip alike."""
+    frame = read(folder, "knc_phibenchmark_bandwidth_by_threads.csv")
+    for row in frame.itertuples():
+        running = Team(chip, row.threads_compact, chip.smt_ways)
+        yield f"{row.threads_compact} threads", row.MB_s * 1e6, stream_Bps(Stream(LARGE, 2, 1), running)
 
 
 def skylake(folder: Path) -> Tables:
     """Streams from memory by the cores of one socket; the other socket of the machine runs the same."""
-    frame = read(folder, "skx8174_kerncraft_bandwidth_by_cores.csv")
-    yield Table.of(
-        "streams by cores of a socket, Xeon (8174 for 8160)",
-        "B/s",
-        BANDWIDTH_BAR,
-        _socket(frame[frame.level == "MEM"]),
-    )
-    frame = read(folder, "skx_uob_stream.csv")
-    rows = []
-    for row in frame.itertuples():
+    rows = socket_rows(folder, machine("xeon-8160x2"))
+    yield Table.of("streams by cores of a socket, Xeon (8174 for 8160)", "B/s", BANDWIDTH_BAR, rows)
+    note = "given: the compilers of two vendors stream their stores, GCC does not; 20 and 28 cores a socket"
+    yield Table.of("STREAM on two sockets, Xeons", "B/s", BANDWIDTH_BAR, _two_sockets(folder), note)
+
+
+def _two_sockets(folder: Path) -> Iterator[Row]:
+    for row in read(folder, "skx_uob_stream.csv").itertuples():
         streaming = not row.compiler.startswith("gcc")
         kernel = Stream(LARGE, *STREAM[row.kernel.lower()], fetches_stores=not streaming)
+        running = team(f"xeon-8160x2[cores={row.threads}]", row.threads)
         what = f"{row.machine} {row.compiler} {row.kernel}, {row.threads} threads"
-        rows.append(
-            (what, row.MB_s * 1e6, stream_Bps(kernel, team(f"xeon-8160x2[cores={row.threads}]", row.threads)))
-        )
-    note = "given: the compilers of two vendors stream their stores, GCC does not; 20 and 28 cores a socket"
-    yield Table.of("STREAM on two sockets, Xeons", "B/s", BANDWIDTH_BAR, rows, note)
+        yield what, row.MB_s * 1e6, stream_Bps(kernel, running)
 
 
-def _socket(frame: pd.DataFrame) -> Iterator[Row]:
-    chip = machine("xeon-8160x2")
-    for row in frame.itertuples():
+def socket_rows(folder: Path, chip: Machine) -> Iterator[Row]:
+    """Return the streams from memory by the cores of one socket, on a chip alike; its other sockets run the same."""
+    frame = read(folder, "skx8174_kerncraft_bandwidth_by_cores.csv")
+    for row in frame[frame.level == "MEM"].itertuples():
         kernel = Stream(LARGE, *KERNCRAFT[row.kernel], fetches_stores=row.kernel not in IN_PLACE)
         running = Team(chip, row.cores * row.threads_per_core, row.threads_per_core, executors=chip.n_domains)
         what = f"{row.kernel}, {row.cores} cores, {row.threads_per_core} threads a core"
