@@ -59,10 +59,10 @@ class MeshTable(Strict):
 class Mesh(Structure):
     """Tiles on a grid of mesh stops with YX routing: first along the column, then along the row.
 
-    Tiles are numbered row by row over the positions in use. A cache line is asked for at the tag directory of its
-    address, which asks the core that holds it, which sends it: three ways. Directories stand at every tile position,
-    addresses are spread evenly over all of them (SNC-4: half over those of one core's cluster, half over the
-    other's). The seconds of a line are `base_s` and the mean cost of these hops.
+    Tiles are numbered row by row over the positions in use, in SNC-4 cluster by cluster, as Linux does. A cache line is
+    asked for at the tag directory of its address, which asks the core that holds it, which sends it: three ways.
+    Directories stand at every tile position, addresses are spread evenly over all of them (SNC-4: half over those of
+    one core's cluster, half over the other's). The seconds of a line are `base_s` and the mean cost of these hops.
 
     Parameters
     ----------
@@ -132,9 +132,15 @@ class Mesh(Structure):
         return self.grid.with_tiles(self.n_tiles)
 
     @cached_property
+    def places(self) -> Ints:
+        """Position (row, column) of each tile in the order of their numbers."""
+        enabled = self.stops.enabled
+        return enabled[np.argsort(self._clusters(enabled), kind="stable")]
+
+    @cached_property
     def domain_of(self) -> Index:
         """Memory domain of each core: all 0, or the SNC-4 cluster; a cluster without cores is no domain."""
-        numbers = np.unique(self._clusters(self.stops.enabled), return_inverse=True)[1]
+        numbers = np.unique(self._clusters(self.places), return_inverse=True)[1]
         return np.repeat(numbers, self.per_tile).astype(np.int32)
 
     def _clusters(self, at: Ints) -> Ints:
@@ -158,17 +164,17 @@ class Mesh(Structure):
         return np.asarray(self._away(core).sum(1), np.int64)
 
     def _away(self, core: int) -> Ints:
-        at = self.stops.enabled
+        at = self.places
         return np.repeat(np.abs(at - at[core // self.per_tile]), self.per_tile, axis=0)
 
     def hops_to(self, core: int, letter: str) -> Ints:
         """Return the steps from a core to every stop with a letter of the layout, row by row."""
-        away = np.abs(self.stops.positions(letter) - self.stops.enabled[core // self.per_tile])
+        away = np.abs(self.stops.positions(letter) - self.places[core // self.per_tile])
         return np.asarray(away.sum(1), np.int64)
 
     def route(self, core: int, to: int) -> list[tuple[int, int]]:
         """Return the stops, (row, column), on the way from one core to another: first the column, then the row."""
-        (r0, c0), (r1, c1) = (self.stops.enabled[k // self.per_tile].tolist() for k in (core, to))
+        (r0, c0), (r1, c1) = (self.places[k // self.per_tile].tolist() for k in (core, to))
         along = [(r, c0) for r in range(r0, r1, 1 if r1 > r0 else -1)]
         return along + [(r1, c) for c in range(c0, c1, 1 if c1 > c0 else -1)] + [(r1, c1)]
 
@@ -182,7 +188,7 @@ class Mesh(Structure):
 
     def _between_tiles_s(self, tile: int) -> Floats:
         """Return the mean seconds on the way from a tile over a directory to every tile, and back."""
-        at, own = self.stops.enabled, self.domain_of[tile * self.per_tile]
+        at, own = self.places, self.domain_of[tile * self.per_tile]
         theirs, every = self.domain_of[:: self.per_tile], np.arange(self.n_tiles)
         to = self._to_directories_s
         back = np.abs(at - at[tile]) @ np.array([self.hop_y_s, self.hop_x_s])
@@ -191,7 +197,7 @@ class Mesh(Structure):
     @cached_property
     def _to_directories_s(self) -> Floats:
         """Mean seconds from each tile to the directories of each domain, (n_domains, n_tiles)."""
-        at, directories = self.stops.enabled, self.stops.positions()
+        at, directories = self.places, self.stops.positions()
         cluster, used = self._clusters(directories), np.unique(self._clusters(at))
         return np.array([
             self.hop_y_s * mean_distance(at[:, 0], directories[cluster == c, 0])
@@ -217,7 +223,7 @@ class Mesh(Structure):
     def _boxes(self) -> Iterator[Box]:
         if self.cluster == "snc4":
             yield from self._cluster_frames()
-        tiles = {(r, c): tile for tile, (r, c) in enumerate(self.stops.enabled.tolist())}
+        tiles = {(r, c): tile for tile, (r, c) in enumerate(self.places.tolist())}
         for r, row in enumerate(self.stops.rows):
             for c, letter in enumerate(row):
                 x, y = c + 0.08, len(self.stops.rows) - 1 - r + 0.08

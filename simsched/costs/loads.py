@@ -52,17 +52,13 @@ class Loads:
 
 def loads(costs: TaskCosts, width: Width, effects: Effects) -> Loads:
     """Return what each task asks for on `width` cores."""
-    memory, demand_Bps = costs.memory(width)
-    if not effects.share_interconnect:
-        return Loads(memory, np.zeros(len(memory)), demand_Bps)
-    overhead = costs.overhead(width)
-    return Loads(np.minimum(memory, 1.0 - overhead), overhead, demand_Bps)
+    (memory, demand_Bps), overhead = costs.memory(width), costs.overhead(width)
+    # Whoever waits for another thread does not wait for the memory, whether or not anything lengthens the former.
+    memory = np.minimum(memory, 1.0 - overhead)
+    return Loads(memory, overhead if effects.share_interconnect else np.zeros(len(memory)), demand_Bps)
 
 
 def load_of(costs: TaskCosts, task: int, width: int, effects: Effects) -> Load:
     """Return what one task asks for on `width` cores; the same bits as `loads`."""
-    memory, demand_Bps = costs.memory_of(task, width)
-    if not effects.share_interconnect:
-        return Load(memory, 0.0, demand_Bps)
-    overhead = costs.overhead_of(task, width)
-    return Load(min(memory, 1.0 - overhead), overhead, demand_Bps)
+    (memory, demand_Bps), overhead = costs.memory_of(task, width), costs.overhead_of(task, width)
+    return Load(min(memory, 1.0 - overhead), overhead if effects.share_interconnect else 0.0, demand_Bps)

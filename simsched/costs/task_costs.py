@@ -104,13 +104,16 @@ class TaskCosts:
         t1 = self.one_core_s
         if isinstance(width, int) and width == 1:
             return t1
-        terms, labels = self.terms, self.labels
+        return np.where(np.equal(width, 1), t1, np.minimum(t1, self._team(width)))
+
+    def _team(self, width: Width) -> Seconds:
+        """Return the seconds of every task where all threads of its team that can do work."""
+        t1, terms, labels = self.one_core_s, self.terms, self.labels
         s, used = terms.serial_share[labels], np.minimum(width, self.pieces)
         parallel = np.maximum(t1 / used, self.traffic_B / self.reached_Bps(np.ceil(used).astype(np.int64)))
         team = s * t1 + (1 - s) * parallel
         team += terms.thread_overhead[labels] * np.sqrt(REFERENCE_S * t1) * (width - np.int64(1))
-        team = team + terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * used
-        return np.where(np.equal(width, 1), t1, np.minimum(t1, team))
+        return np.asarray(team + terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * used)
 
     def seconds_of(self, task: int, width: int) -> float:
         """Return the seconds of one task on `width` cores; the same bits as `seconds`."""
@@ -136,25 +139,42 @@ class TaskCosts:
 
     def fastest_widths(self) -> npt.NDArray[np.int64]:
         """Return the narrowest width on which each task is fastest, shape (n,)."""
-        n, most = len(self.one_core_s), self.widest
-        low, high = np.full(n, min(2, most)), np.full(n, most)
-        # Beyond one thread the curve falls and then rises: the first width after which it does not fall.
-        for _ in range(most.bit_length()):
-            middle = (low + high) // 2
-            rises = (middle >= high) | (self.seconds(np.minimum(middle + 1, most)) >= self.seconds(middle))
-            low, high = np.where(rises, low, middle + 1), np.where(rises, middle, high)
-        widths, seconds = np.ones(n, np.int64), self.one_core_s
-        # Where it is flat but for rounding, the neighbours decide.
-        for candidate in (np.clip(low + offset, 1, most) for offset in range(-2, 3)):
-            there = self.seconds(candidate)
-            faster = there < seconds
-            widths, seconds = np.where(faster, candidate, widths), np.where(faster, there, seconds)
+        widths, seconds = np.ones(len(self.one_core_s), np.int64), self.one_core_s
+        for first, last in self._stretches():
+            low = self._lowest(first, last)
+            # Where it is flat but for rounding, the neighbours decide.
+            for candidate in (np.clip(low + offset, first, last) for offset in range(-2, 3)):
+                there = self.seconds(candidate)
+                faster = there < seconds
+                widths, seconds = np.where(faster, candidate, widths), np.where(faster, there, seconds)
         return widths
+
+    def _stretches(self) -> list[tuple[int, int]]:
+        """Return the ranges of widths, from 2 up, in which each thread more adds no more bandwidth than the one before.
+
+        Another begins where a team reaches a further memory domain, or a further way of its cores.
+        """
+        gains = np.diff(self.reach_Bps)
+        begins = np.flatnonzero(np.diff(gains) > 1e-9 * gains[0]) + 2
+        firsts = [2, *begins[begins > 2].tolist()]
+        lasts = [first - 1 for first in firsts[1:]] + [self.widest]
+        return [(first, last) for first, last in zip(firsts, lasts, strict=True) if first <= last]
+
+    def _lowest(self, first: int, last: int) -> npt.NDArray[np.int64]:
+        """Return where in a range in which the curve falls and then rises it is lowest, for each task."""
+        n = len(self.one_core_s)
+        low, high = np.full(n, first), np.full(n, last)
+        for _ in range((last - first).bit_length()):
+            middle = (low + high) // 2
+            rises = (middle >= high) | (self._team(np.minimum(middle + 1, last)) >= self._team(middle))
+            low, high = np.where(rises, low, middle + 1), np.where(rises, middle, high)
+        return low
 
     def memory_of(self, task: int, width: int) -> tuple[float, int]:
         """Return memory share and demand of one task on `width` cores; the same bits as `memory`."""
-        reachable_Bps = float(self.reached_Bps(width))
         seconds = self.seconds_of(task, width)
+        used = ceil(min(float(width), float(self.pieces[task]))) if seconds < self.one_core_s[task] else 1
+        reachable_Bps = float(self.reached_Bps(used))
         demand_Bps = min(float(self.traffic_B[task]) / seconds, reachable_Bps) if seconds > 0 else 0.0
         return demand_Bps / reachable_Bps, int(demand_Bps)
 
@@ -164,11 +184,12 @@ class TaskCosts:
         Returns
         -------
         (float64 array, int64 array), both of shape (n,)
-            The share of its seconds in which the memory limits it, in [0, 1]: its bytes at the bandwidth of its cores
-            over its seconds; and its demand, in bytes a second. Zero where its bytes are unknown.
+            The share of its seconds in which the memory limits it, in [0, 1]: its bytes at the bandwidth of the threads
+            that work over its seconds; and its demand, in bytes a second. Zero where its bytes are unknown.
         """
-        reachable_Bps = self.reached_Bps(width)
         seconds = self.seconds(width)
+        used = np.where(seconds < self.one_core_s, np.ceil(np.minimum(width, self.pieces)), 1.0)
+        reachable_Bps = self.reached_Bps(used.astype(np.int64))
         demand_Bps = np.zeros(len(seconds))
         np.divide(self.traffic_B, seconds, out=demand_Bps, where=seconds > 0)
         demand_Bps = np.minimum(demand_Bps, reachable_Bps)

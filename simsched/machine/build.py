@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from simsched.errors import MachineError
-from simsched.machine.effects import Effects
+from simsched.machine.effects import NAMES, Effects
 from simsched.machine.machine import Fact, Machine
 from simsched.machine.memory import Memory
 from simsched.machine.runtime import RuntimeProfile
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from simsched.machine.schema import MachineFile, Mode, Runtime
     from simsched.machine.structure import Structure
 
-#: Tables of every machine file; others are checked by who registered them as `simsched.machine_tables`.
-COMMON = ("schema", "name", "title", "cores", "memory", "caches", "runtime", "effects")
+#: Characters of a wrong value that an error shows.
+LONGEST = 80
 
 
 def varied(machine: Machine, params: Mapping[str, Scalar]) -> Machine:
     """Return a machine with further variations; see `Machine.varied`."""
     name, _, written = machine.spec.partition("[")
-    before = parse(f"x[{written}").params if written else {}
+    before = dict(parse(f"x[{written}").params) if written else {}
+    if "contention" in params:
+        before = {key: value for key, value in before.items() if key not in NAMES}
     return built(machine.content, Spec(name, {**before, **params}))
 
 
@@ -50,51 +52,43 @@ def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
         If the content or a variation is impossible; all mistakes of a file are listed.
     """
     params = spec.params
-    now = edited(content, params, spec.name) if params else dict(content)
-    file, table, others = _checked(now, where or str(spec))
-    structure = _structure(file, table, where or str(spec))
-    memory = _memory(file, structure, str(content["structure"].get("cluster", "any")))
+    if where and params:
+        _checked(content, where)
+    now = edited(content, params, spec.name)
+    file, structure, others = _checked(now, str(spec) if params or not where else where)
+    stated = str(content["structure"].get("cluster", "any")) if "core_bandwidth_Bps" not in params else None
+    memory, share = _memory(file, structure, stated), 1.0
     if "cores" in params:
-        before = structure.n_domains
-        structure = structure.resized(_whole(params["cores"], 2**20, "cores", spec.name))
-        memory = _scaled(memory, structure.n_domains / before)
-    return _machine(file, str(spec), content, now, structure, memory, others)
+        before, structure = structure, _resized(structure, params["cores"], spec.name)
+        if "bandwidth_Bps" not in params:
+            memory = _scaled(memory, structure.n_domains / before.n_domains)
+        count = {"value": structure.n_cores, "source": f"varied: {spec}", "confidence": "unverified"}
+        now["cores"]["count"].update(count)
+        cores = before.n_cores / before.n_segments, structure.n_cores / structure.n_segments
+        share = min(1.0, cores[0] / cores[1])
+    return _machine(file, str(spec), content, now, structure, memory, share, others)
 
 
-def _checked(content: Mapping[str, Any], where: str) -> tuple[MachineFile, Any, dict[str, Any]]:
-    """Return the common tables, the structure's and the others, or raise an error with the mistakes of all."""
-    from pydantic import ValidationError
+def _resized(structure: Structure, cores: Scalar, name: str) -> Structure:
+    number = _whole(cores, 2**20, "cores", name)
+    try:
+        return structure.resized(number)
+    except MachineError as error:
+        raise MachineError(f"{name}[cores={cores}]: {error}") from None
 
+
+def _checked(content: Mapping[str, Any], where: str) -> tuple[MachineFile, Structure, dict[str, Any]]:
+    """Return the common tables, the structure and the other tables, or raise an error with the mistakes of all."""
     from simsched.machine.schema import MachineFile
 
     mistakes: list[str] = []
-
-    def validated(model: type[Any], part: object, place: str) -> Any:
-        try:
-            return model.model_validate(part)
-        except ValidationError as error:
-            mistakes.extend(_told(error, place))
-            return None
-
     tables = registered("machine_tables")
-    file = validated(
-        MachineFile, {k: v for k, v in content.items() if k != "structure" and k not in tables}, ""
-    )
-    given = content.get("structure")
-    kind = given.get("kind") if isinstance(given, dict) else None
-    structure = None
-    if kind in registered("structures"):
-        structure = validated(
-            named("structures", str(kind)).schema,
-            given,
-            "structure.",
-        )
-    else:
-        mistakes.append(
-            f"structure.kind: expected one of {', '.join(registered('structures'))} (got {kind!r})"
-        )
+    common = {key: value for key, value in content.items() if key != "structure" and key not in tables}
+    file = _validated(MachineFile, common, "", mistakes)
+    table = _structure_table(content.get("structure"), mistakes)
+    structure = _structure(content, table, mistakes) if table else None
     others = {
-        key: validated(named("machine_tables", key), content[key], f"{key}.")
+        key: _validated(named("machine_tables", key), content[key], f"{key}.", mistakes)
         for key in tables
         if key in content
     }
@@ -102,35 +96,74 @@ def _checked(content: Mapping[str, Any], where: str) -> tuple[MachineFile, Any, 
         raise MachineError(
             f"{where}: {len(mistakes)} mistake{'s' * (len(mistakes) > 1)}: {'; '.join(mistakes)}"
         )
-    return cast("MachineFile", file), structure, others
+    return cast("MachineFile", file), cast("Structure", structure), others
 
 
-def _told(error: Any, place: str) -> list[str]:
-    lines = []
-    for mistake in error.errors():
-        key = place + ".".join(map(str, mistake["loc"]))
-        given = mistake["input"]
-        shown = "" if mistake["type"] == "missing" or isinstance(given, dict) else f" (got {given!r})"
-        lines.append(f"{key.rstrip('.')}: {mistake['msg'].removeprefix('Value error, ')}{shown}")
-    return lines
+def _validated(model: type[Any], part: object, place: str, mistakes: list[str]) -> Any:
+    """Return a checked table, or None and its mistakes at the end of the list."""
+    from pydantic import ValidationError
 
-
-def _structure(file: MachineFile, table: Any, where: str) -> Structure:
-    from simsched.machine.schema import si
-
-    count, per_tile = int(si(file.cores.count)), int(si(file.cores.per_tile))
-    if count % per_tile:
-        raise MachineError(f"{where}: cores.count: {count} cores are not whole tiles of {per_tile}")
-    kinds = {named("structures", kind).schema: named("structures", kind) for kind in registered("structures")}
     try:
-        structure: Structure = kinds[type(table)].of(table, count, per_tile)
+        return model.model_validate(part)
+    except ValidationError as error:
+        mistakes.extend(_told(mistake, place) for mistake in error.errors())
+        return None
+
+
+def _told(mistake: Any, place: str) -> str:
+    """Return what a mistake of a file is: its key, what was expected, and what stands there."""
+    key, given = (place + ".".join(map(str, mistake["loc"]))).rstrip("."), mistake["input"]
+    if mistake["type"] == "missing":
+        return f"{key}: missing"
+    if mistake["type"] == "extra_forbidden":
+        return f"{key}: unknown key"
+    if mistake["type"] in ("model_type", "dict_type"):
+        expected = "{ value, unit, source, confidence }" if "Quantit" in mistake["msg"] else ""
+        return f"{key}: expected a table {expected}".rstrip() + f" (got {_short(given)})"
+    return f"{key}: {mistake['msg'].removeprefix('Value error, ')} (got {_short(given)})"
+
+
+def _short(given: object) -> str:
+    shown = repr(given)
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."
+
+
+def _structure_table(given: Any, mistakes: list[str]) -> Any:
+    kinds = registered("structures")
+    if not isinstance(given, dict):
+        mistakes.append(f"structure: expected a table (got {_short(given)})")
+        return None
+    kind = given.get("kind")
+    if not isinstance(kind, str) or kind not in kinds:
+        mistakes.append(f"structure.kind: expected one of {', '.join(kinds)} (got {_short(kind)})")
+        return None
+    return _validated(named("structures", kind).schema, given, "structure.", mistakes)
+
+
+def _structure(content: Mapping[str, Any], table: Any, mistakes: list[str]) -> Structure | None:
+    """Return the structure, or None where it is impossible or the cores are not counted."""
+    from simsched.machine.schema import CoreCount, si
+
+    given = content.get("cores")
+    counts = (
+        {key: given[key] for key in ("count", "per_tile") if key in given} if isinstance(given, dict) else {}
+    )
+    cores = _validated(CoreCount, counts, "cores.", [])
+    if cores is None:
+        return None
+    count, per_tile = int(si(cores.count)), int(si(cores.per_tile))
+    if count % per_tile:
+        mistakes.append(f"cores.count: {count} cores are not whole tiles of {per_tile}")
+        return None
+    try:
+        return cast("Structure", named("structures", content["structure"]["kind"]).of(table, count, per_tile))
     except MachineError as error:
-        raise MachineError(f"{where}: structure: {error}") from None
-    return structure
+        mistakes.append(f"structure: {error}")
+        return None
 
 
-def _memory(file: MachineFile, structure: Structure, stated: str) -> Memory:
-    """Return the memory in use. Its numbers were stated for a cluster mode, and may be asked for in another.
+def _memory(file: MachineFile, structure: Structure, stated: str | None) -> Memory:
+    """Return the memory in use; its numbers were stated for a cluster mode, or None for any.
 
     A core has so many loads in flight at once, so that its bandwidth goes with the inverse of their latency.
     """
@@ -140,7 +173,7 @@ def _memory(file: MachineFile, structure: Structure, stated: str) -> Memory:
     cluster = str(getattr(structure, "cluster", "any"))
     latency = mode.latency.get(cluster, mode.latency.get("any"))
     remote = mode.remote_latency.get(cluster, mode.remote_latency.get("any", latency))
-    before = mode.latency.get(stated, latency)
+    before = mode.latency.get(stated, latency) if stated else latency
     slower = si(latency) / si(before) if latency and before and latency != before else 1.0
     return Memory(
         name=mode.title,
@@ -166,6 +199,7 @@ def _machine(
     now: Mapping[str, Any],
     structure: Structure,
     memory: Memory,
+    interconnect_share: float,
     others: Mapping[str, Any],
 ) -> Machine:
     from simsched.machine.schema import si
@@ -191,6 +225,7 @@ def _machine(
         l2_B=si(caches.l2) if caches.l2 else None,
         l3_B=si(caches.l3) if caches.l3 else None,
         l2_bandwidth_Bps=si(caches.l2_bandwidth) if caches.l2_bandwidth else None,
+        interconnect_share=interconnect_share,
         tile_slowdown=si(caches.tile_slowdown) if caches.tile_slowdown else 1.0,
         runtime=_runtime(file.runtime, params.get("reuse_teams", True), name),
         effects=Effects(**dict(file.effects)),

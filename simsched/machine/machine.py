@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ class Fact:
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """A manycore machine; made by `simsched.machine`, and equal to another of the same spec and file.
+    """A manycore machine; made by `simsched.machine`.
 
     Parameters
     ----------
@@ -68,6 +68,9 @@ class Machine:
         Bytes of the caches of a core, a tile and a memory domain, where it has them.
     l2_bandwidth_Bps : float or None
         Bytes a second that the L2 of a tile delivers to its cores together.
+    interconnect_share : float
+        Traffic of a thread on the interconnect over that of a thread on the machine as its file has it: below 1 on
+        machines of more cores, whose interconnect is taken to have been built for them.
     tile_slowdown : float
         Factor on the time of a core's memory traffic while another core of its tile has as much.
     runtime : RuntimeProfile
@@ -95,6 +98,7 @@ class Machine:
     l2_B: float | None
     l3_B: float | None
     l2_bandwidth_Bps: float | None
+    interconnect_share: float
     tile_slowdown: float
     runtime: RuntimeProfile
     effects: Effects
@@ -112,7 +116,8 @@ class Machine:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Machine):
             return NotImplemented
-        return self.spec == other.spec and self.content == other.content
+        # A copy with something replaced is another machine, though it has the same file.
+        return all(getattr(self, f.name) == getattr(other, f.name) for f in fields(self))
 
     def __hash__(self) -> int:
         return hash(self.spec)
@@ -154,12 +159,18 @@ class Machine:
 
     @cached_property
     def reach_Bps(self) -> npt.NDArray[np.float64]:
-        """Bytes a second that 0, 1, ... `n_threads` threads reach, one a core first; shape (n_threads + 1,)."""
-        threads = np.arange(self.n_threads + 1)
-        ways, more = divmod(threads, self.n_cores)
+        """Bytes a second that 0, 1, ... `n_threads` threads reach, each in its own domain; shape (n_threads + 1,).
+
+        Threads are placed compactly: one a core in the order of the cores, then the next way of each.
+        """
+        ways, more = divmod(np.arange(self.n_threads + 1), self.n_cores)
         throughput = np.array([0.0, *self.memory_throughput, self.memory_throughput[-1]])
-        cores = (self.n_cores - more) * throughput[ways] + more * throughput[ways + 1]
-        reach = self.memory.reachable_Bps(cores)
+        domain = replace(self.memory, bandwidth_Bps=self.memory.bandwidth_Bps / self.n_domains)
+        reach = np.zeros(self.n_threads + 1)
+        for number in range(self.n_domains):
+            within = np.concatenate([[0], np.cumsum(self.structure.domain_of == number)])
+            cores = (within[-1] - within[more]) * throughput[ways] + within[more] * throughput[ways + 1]
+            reach += domain.reachable_Bps(cores)
         reach.setflags(write=False)
         return reach
 
@@ -184,6 +195,8 @@ class Machine:
         return self.structure.transfer_s(self._checked_core(core))
 
     def _checked_core(self, core: int) -> int:
+        if isinstance(core, bool) or not isinstance(core, (int, np.integer)):
+            raise MachineError(f"core {core!r} is no number of a core: a whole number from 0")
         if not 0 <= core < self.n_cores:
             raise MachineError(f"core {core} does not exist: {self} has {self.n_cores}")
         return core

@@ -112,15 +112,20 @@ def _throughput(quantities: Quantities) -> Quantities:
 Throughput = Annotated[Quantities, AfterValidator(_throughput)]
 
 
-class Cores(Strict):
-    """What one core is, and how many there are."""
+class CoreCount(Strict):
+    """How many cores there are."""
 
     count: Annotated[Quantity, measures("cores", least=1, most=2**20, whole=True)]
-    per_tile: Annotated[Quantity, measures("cores per tile", least=1, whole=True)]
+    per_tile: Annotated[Quantity, measures("cores per tile", least=1, most=2**20, whole=True)]
+
+
+class Cores(CoreCount):
+    """How many cores there are, and what one is."""
+
     smt_ways: Annotated[Quantity, measures("threads per core", least=1, most=64, whole=True)]
-    clock: Annotated[Quantity, measures("frequency", above=0)]
-    flop_per_cycle: Annotated[Quantity, measures("work per cycle", above=0)]
-    sustained: Annotated[Quantity, measures("share", above=0, most=1)]
+    clock: Annotated[Quantity, measures("frequency", least=1e-6, most=1e18)]
+    flop_per_cycle: Annotated[Quantity, measures("work per cycle", least=1e-6, most=1e12)]
+    sustained: Annotated[Quantity, measures("share", least=1e-6, most=1)]
     compute_throughput: Throughput | None = None
     memory_throughput: Throughput | None = None
 
@@ -139,9 +144,9 @@ class Mode(Strict):
     """One of the memories a machine can be used with."""
 
     title: str
-    core_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)]
-    bandwidth: Annotated[Quantity, measures("bandwidth", above=0)]
-    sharpness: Annotated[Quantity, measures("share", above=0)] | None = None
+    core_bandwidth: Annotated[Quantity, measures("bandwidth", least=1e-9, most=1e18)]
+    bandwidth: Annotated[Quantity, measures("bandwidth", least=1e-9, most=1e18)]
+    sharpness: Annotated[Quantity, measures("share", least=0.5, most=1e6)] | None = None
     size: Annotated[Quantity, measures("size", above=0)] | None = None
     latency: dict[str, Annotated[Quantity, measures("time", above=0)]] = {}
     remote_latency: dict[str, Annotated[Quantity, measures("time", above=0)]] = {}

@@ -24,7 +24,7 @@ from typing import Any
 
 from simsched.errors import MachineError
 from simsched.machine.effects import NAMES
-from simsched.spec import Scalar
+from simsched.spec import Scalar, format_scalar
 
 SHORT = (
     "cores",
@@ -42,51 +42,62 @@ BUILT = ("cores", "smt", "reuse_teams", "like")
 
 
 def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) -> dict[str, Any]:
-    """Return a machine file with the variations that its numbers can express.
+    """Return the content of a checked machine file with the variations that its numbers can express.
+
+    What is varied says so: its source is the variation, its confidence unverified.
 
     Raises
     ------
     MachineError
-        On an unknown parameter, or a value of the wrong type; whether a number is possible, the file's schema says.
+        On an unknown parameter, a value of the wrong type, or two parameters for one number; whether a number is
+        possible, the file's schema says.
     """
     now: dict[str, Any] = deepcopy(dict(content))
-    # The mode first: bandwidths are those of the mode in use, wherever they stand.
-    for key, value in sorted(params.items(), key=lambda item: item[0] != "memory"):
+    # The mode first: bandwidths are those of the mode in use, wherever they stand; all effects before one of them.
+    for key, value in sorted(params.items(), key=lambda item: item[0] not in ("memory", "contention")):
+        where = f"{spec}[{key}={format_scalar(value)}]"
         if key in BUILT:
             continue
         if key in NAMES or key == "contention":
-            _switch(now, key, value, spec)
+            _switch(now, key, value, where)
         elif key == "memory":
-            now["memory"]["mode"] = _checked_mode(now, value, spec)
+            now["memory"]["mode"] = _checked_mode(now, value, where)
         elif key == "cluster":
-            _set_cluster(now, value, spec)
+            _set_cluster(now, value, where)
         elif key in ("bandwidth_Bps", "core_bandwidth_Bps"):
-            mode = now["memory"]["modes"][now["memory"]["mode"]]
-            quantity = mode[key.removesuffix("_Bps")]
-            quantity.update(value=_number(value, f"{spec}[{key}={value}]"), unit="B/s")
+            place = f"memory.modes.{now['memory']['mode']}.{key.removesuffix('_Bps')}"
+            if place in params:
+                raise MachineError(f"{where}: {place} sets the same number; give one of them")
+            _set(dict(quantities(now))[place], value, where, "B/s")
         else:
             _set_place(now, key, value, spec)
     return now
 
 
-def _switch(content: dict[str, Any], key: str, value: Scalar, spec: str) -> None:
+def _set(quantity: dict[str, Any], value: Scalar, where: str, unit: str) -> None:
+    if isinstance(value, (bool, str)):
+        raise MachineError(f"{where}: expected a number")
+    quantity.update(value=float(value), unit=unit, source=f"varied: {where}", confidence="unverified")
+
+
+def _switch(content: dict[str, Any], key: str, value: Scalar, where: str) -> None:
     if not isinstance(value, bool):
-        raise MachineError(f"{spec}[{key}={value}]: expected true or false")
+        raise MachineError(f"{where}: expected true or false")
     effects = content.setdefault("effects", {})
     for name in NAMES if key == "contention" else (key,):
         effects[name] = value
 
 
-def _checked_mode(content: Mapping[str, Any], value: Scalar, spec: str) -> str:
+def _checked_mode(content: Mapping[str, Any], value: Scalar, where: str) -> str:
     modes = content["memory"]["modes"]
     if value not in modes:
-        raise MachineError(f"{spec}[memory={value}]: expected one of {', '.join(modes)}")
+        raise MachineError(f"{where}: expected one of {', '.join(modes)}")
     return str(value)
 
 
-def _set_cluster(content: dict[str, Any], value: Scalar, spec: str) -> None:
+def _set_cluster(content: dict[str, Any], value: Scalar, where: str) -> None:
     if "cluster" not in content["structure"]:
-        raise MachineError(f"{spec}[cluster={value}]: this machine has no cluster modes")
+        raise MachineError(f"{where}: this machine has no cluster modes")
     content["structure"]["cluster"] = value
 
 
@@ -100,13 +111,7 @@ def _set_place(content: dict[str, Any], key: str, value: Scalar, spec: str) -> N
         raise MachineError(
             f"{spec} has no parameter {key!r}{known}{'' if near else ' any number of describe() by its key'}"
         )
-    places[key]["value"] = _number(value, f"{spec}[{key}={value}]")
-
-
-def _number(value: Scalar, where: str) -> float:
-    if isinstance(value, (bool, str)):
-        raise MachineError(f"{where}: expected a number")
-    return float(value)
+    _set(places[key], value, f"{spec}[{key}={format_scalar(value)}]", places[key]["unit"])
 
 
 def quantities(table: Any, place: str = "") -> list[tuple[str, dict[str, Any]]]:

@@ -78,6 +78,7 @@ class Core(Protocol):
         most: int,
         cores: int,
         cores_per_tile: int,
+        ways: int,
         dispatch_s: float,
         resize_s: float,
         resize_per_thread_s: float,

@@ -34,7 +34,8 @@ class Sharing:
     bandwidth, tiles, cores, interconnect, remote: which of it counts. tile_of, domain_of, segment_of: of each core,
     below n_tiles, n_domains and n_segments; a segment is an interconnect that its cores load. n_threads: hardware
     threads in use, a multiple of the cores; thread i is one of core i % cores. compute, waiting: throughput of a core
-    with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what leaves it. penalty: of remote traffic.
+    with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what leaves it. penalty: of remote traffic. interconnect_share: of a
+    thread's traffic there that counts.
     tile_slowdowns: of the memory-bound part of teams of 0, 1, ... threads that have no tile alone.
     """
 
@@ -57,6 +58,7 @@ class Sharing:
         capacity_Bps: float,
         link_Bps: float,
         penalty: float,
+        interconnect_share: float,
         tile_slowdowns: Sequence[float],
     ) -> None: ...
 
@@ -149,6 +151,7 @@ def replay_corun(
     most: int,
     cores: int,
     cores_per_tile: int,
+    ways: int,
     dispatch_s: float,
     resize_s: float,
     resize_per_thread_s: float,
@@ -159,7 +162,8 @@ def replay_corun(
 
     widths: int32 (n * candidates,), seconds: float64 (n * candidates,): of each task the widths it offers and
     their estimated seconds, the fastest first; shares and demands likewise. noise: float64 (n,), factor on what
-    really passes, or empty. most: tasks at once. cores, cores_per_tile: the machine's. dispatch_s, resize_s,
+    really passes, or empty. most: tasks at once. cores, cores_per_tile, ways: the machine's, and
+    the hardware threads of a core in use. dispatch_s, resize_s,
     resize_per_thread_s: seconds of a start, and of a team that changes size. The rest as in replay_list.
 
     Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor, start order), and the teams'

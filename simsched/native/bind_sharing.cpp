@@ -19,7 +19,8 @@ constexpr auto sharing_doc = R"(What the running tasks of a machine share.
 bandwidth, tiles, cores, interconnect, remote: which of it counts. tile_of, domain_of, segment_of: of each core,
 below n_tiles, n_domains and n_segments; a segment is an interconnect that its cores load. n_threads: hardware
 threads in use, a multiple of the cores; thread i is one of core i % cores. compute, waiting: throughput of a core
-with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what leaves it. penalty: of remote traffic.
+with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what leaves it. penalty: of remote traffic. interconnect_share: of a
+thread's traffic there that counts.
 tile_slowdowns: of the memory-bound part of teams of 0, 1, ... threads that have no tile alone.)";
 
 void make(Sharing *self, bool bandwidth, bool tiles, bool cores, bool interconnect, bool remote,
@@ -27,7 +28,7 @@ void make(Sharing *self, bool bandwidth, bool tiles, bool cores, bool interconne
           std::vector<std::int32_t> segment_of, std::size_t n_tiles, std::size_t n_domains,
           std::size_t n_segments, std::size_t n_threads, std::vector<double> compute,
           std::vector<double> waiting, double capacity_Bps, double link_Bps, double penalty,
-          std::vector<double> tile_slowdowns) {
+          double interconnect_share, std::vector<double> tile_slowdowns) {
     Sharing made{bandwidth,
                  tiles,
                  cores,
@@ -45,6 +46,7 @@ void make(Sharing *self, bool bandwidth, bool tiles, bool cores, bool interconne
                  capacity_Bps,
                  link_Bps,
                  penalty,
+                 interconnect_share,
                  std::move(tile_slowdowns)};
     made.check();
     new (self) Sharing(std::move(made));
@@ -57,7 +59,7 @@ void bind_sharing(nb::module_ &m) {
         .def("__init__", &make, "bandwidth"_a, "tiles"_a, "cores"_a, "interconnect"_a, "remote"_a,
              "tile_of"_a, "domain_of"_a, "segment_of"_a, "n_tiles"_a, "n_domains"_a, "n_segments"_a,
              "n_threads"_a, "compute"_a, "waiting"_a, "capacity_Bps"_a, "link_Bps"_a, "penalty"_a,
-             "tile_slowdowns"_a);
+             "interconnect_share"_a, "tile_slowdowns"_a);
 }
 
 } // namespace simsched

@@ -1,5 +1,7 @@
 #include "contention.hpp"
 
+#include "bandwidth.hpp"
+
 #include <algorithm>
 
 namespace simsched {
@@ -97,6 +99,7 @@ void Contention::find_data(std::size_t slot, const Decision &decision) {
     const auto task = static_cast<std::size_t>(decision.task);
     const bool fed = remembers_ && n_fed_[task];
     const auto demand = static_cast<double>(decision.load.demand_Bps);
+    const auto bound_Bps = static_cast<double>(bound(decision.load));
     for (std::size_t d = 0; d < n_domains_; ++d) {
         auto &share = shares_[slot * n_domains_ + d];
         auto &flow = flows_[slot * n_domains_ + d];
@@ -104,7 +107,9 @@ void Contention::find_data(std::size_t slot, const Decision &decision) {
         share.local = std::min(data, flow.here);
         share.remote = data - share.local;
         flow.demand_Bps = static_cast<std::int64_t>(demand * data);
+        flow.bound_Bps = static_cast<std::int64_t>(bound_Bps * data);
         flow.link_Bps = static_cast<std::int64_t>(demand * share.remote);
+        flow.link_bound_Bps = static_cast<std::int64_t>(bound_Bps * share.remote);
     }
 }
 
@@ -113,8 +118,11 @@ void Contention::add_traffic(std::size_t slot, int sign) {
         threads_in_[static_cast<std::size_t>(shared_.segment_of[static_cast<std::size_t>(core)])] += sign;
     for (std::size_t d = 0; d < n_domains_; ++d) {
         const auto &flow = flows_[slot * n_domains_ + d];
-        domains_[d].demand_Bps += sign * flow.demand_Bps;
-        domains_[d].out_Bps += sign * flow.link_Bps;
+        auto &domain = domains_[d];
+        domain.demand_Bps += sign * flow.demand_Bps;
+        domain.bound_Bps += sign * flow.bound_Bps;
+        domain.out_Bps += sign * flow.link_Bps;
+        domain.out_bound_Bps += sign * flow.link_bound_Bps;
     }
 }
 
@@ -169,14 +177,14 @@ bool Contention::update(std::vector<Entry> &running, double now) {
 bool Contention::weigh_domains() {
     bool changed = false;
     for (auto &domain : domains_) {
-        double pressure = 1.0, link = 1.0;
+        double near = 1.0, link = 1.0;
         if (shared_.bandwidth) {
-            pressure = std::max(1.0, static_cast<double>(domain.demand_Bps) / shared_.capacity_Bps);
-            link = std::max(pressure, static_cast<double>(domain.out_Bps) / shared_.link_Bps);
+            near = pressure(domain.demand_Bps, domain.bound_Bps, shared_.capacity_Bps);
+            link = std::max(near, pressure(domain.out_Bps, domain.out_bound_Bps, shared_.link_Bps));
         }
         const double far = link * shared_.penalty;
-        changed |= pressure != domain.near || far != domain.far;
-        domain.near = pressure;
+        changed |= near != domain.near || far != domain.far;
+        domain.near = near;
         domain.far = far;
     }
     return changed;
@@ -209,7 +217,7 @@ double Contention::stretch(std::size_t slot) const {
         std::int64_t threads = 0;
         for (const auto segment : team.segments)
             threads += threads_in_[static_cast<std::size_t>(segment)];
-        net = static_cast<double>(threads - 1) / team.others;
+        net = std::max(1.0, (static_cast<double>(threads) * shared_.interconnect_share - 1.0) / team.others);
     }
     return team.rest * team.core + team.memory_share * std::max(team.core_waiting, waiting(slot)) +
            team.overhead_share * std::max(team.core, net);

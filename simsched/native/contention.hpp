@@ -43,10 +43,10 @@ class Contention {
     };
     struct Flow {
         double here;
-        std::int64_t demand_Bps, link_Bps;
+        std::int64_t demand_Bps, bound_Bps, link_Bps, link_bound_Bps;
     };
     struct Domain {
-        std::int64_t demand_Bps = 0, out_Bps = 0;
+        std::int64_t demand_Bps = 0, bound_Bps = 0, out_Bps = 0, out_bound_Bps = 0;
         double near = 1.0, far = 1.0; // factors on traffic within it, and from it to others
     };
 

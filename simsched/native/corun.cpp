@@ -3,6 +3,8 @@
 #include "checks.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdlib>
 #include <stdexcept>
 
 namespace simsched {
@@ -12,16 +14,16 @@ namespace {
 constexpr std::size_t max_cores = std::size_t{1} << 20;
 
 void check(const CorunInput &in, std::size_t n) {
-    if (in.cores > max_cores)
-        throw std::invalid_argument("more cores than 2^20");
-    if (in.cores == 0 || in.cores_per_tile == 0 || in.cores % in.cores_per_tile || in.candidates == 0 ||
-        in.most == 0)
+    if (in.cores > max_cores || in.ways > 64)
+        throw std::invalid_argument("more cores than 2^20, or ways than 64");
+    if (in.cores == 0 || in.ways == 0 || in.cores_per_tile == 0 || in.cores % in.cores_per_tile ||
+        in.candidates == 0 || in.most == 0)
         throw std::invalid_argument("cores are whole tiles; at least one core, candidate and task at once");
     if (in.widths.size() % in.candidates || in.widths.size() / in.candidates != n ||
         in.seconds.size() != in.widths.size() || (!in.noise.empty() && in.noise.size() != n))
         throw std::invalid_argument("widths and seconds need one row a task, noise one entry or none");
     for (const auto width : in.widths)
-        if (width < 1 || static_cast<std::size_t>(width) > in.cores)
+        if (width < 1 || static_cast<std::size_t>(width) > in.cores * in.ways)
             throw std::invalid_argument("a candidate width is not one of the machine's");
     check_seconds(in.seconds);
     check_seconds(in.noise);
@@ -30,9 +32,9 @@ void check(const CorunInput &in, std::size_t n) {
 } // namespace
 
 Corun::Corun(const CorunInput &input, std::size_t n)
-    : in_((check(input, n), input)), ready_(n), lanes_(input.cores, true),
-      cores_(input.cores, input.cores_per_tile), runs_(n), lane_of_(n), team_of_(n), last_width_(input.cores),
-      narrowest_(n) {
+    : in_((check(input, n), input)), ready_(n), lanes_(input.cores * input.ways, true),
+      ways_(input.ways, Cores(input.cores, input.cores_per_tile)), runs_(n), lane_of_(n), team_of_(n),
+      last_width_(input.cores * input.ways), narrowest_(n) {
     for (std::size_t task = 0; task < n; ++task) {
         const auto row = in_.widths.subspan(task * in_.candidates, in_.candidates);
         narrowest_[task] = *std::min_element(row.begin(), row.end());
@@ -46,14 +48,17 @@ void Corun::release(std::span<const std::int32_t> tasks, double) {
 
 void Corun::finished(std::int32_t task) {
     const auto t = static_cast<std::size_t>(task);
-    cores_.give_back(*teams_[static_cast<std::size_t>(team_of_[t])]);
+    for (const auto thread : *teams_[static_cast<std::size_t>(team_of_[t])]) {
+        const auto [way, core] = std::div(thread, static_cast<std::int32_t>(in_.cores));
+        ways_[static_cast<std::size_t>(way)].give_back(core);
+    }
     lanes_.insert(static_cast<std::size_t>(lane_of_[t]));
     runs_[t] = 0;
     --n_running_;
 }
 
 bool Corun::next(double now, Decision &decision) {
-    if (!cores_.idle() || ready_.empty() || n_running_ >= in_.most)
+    if (!idle() || ready_.empty() || n_running_ >= in_.most)
         return false;
     Offer offer;
     if (n_running_)
@@ -64,7 +69,7 @@ bool Corun::next(double now, Decision &decision) {
         return false;
     const auto t = static_cast<std::size_t>(offer.task);
     ready_.erase(t);
-    cores_.take(static_cast<std::size_t>(offer.width), team_);
+    take(static_cast<std::size_t>(offer.width));
     const double resized = resize(team_);
     const double estimate = offer.seconds + resized;
     decision.task = offer.task;
@@ -80,13 +85,34 @@ bool Corun::next(double now, Decision &decision) {
     return true;
 }
 
+std::size_t Corun::idle() const {
+    std::size_t threads = 0;
+    for (const auto &way : ways_)
+        threads += way.idle();
+    return threads;
+}
+
+// One way of the cores after the other.
+void Corun::take(std::size_t width) {
+    team_.clear();
+    for (std::size_t way = 0; width; ++way) {
+        const auto part = std::min(width, ways_[way].idle());
+        const auto first = team_.size();
+        ways_[way].take(part, team_);
+        for (auto thread = team_.begin() + static_cast<std::ptrdiff_t>(first); thread != team_.end();
+             ++thread)
+            *thread += static_cast<std::int32_t>(way * in_.cores);
+        width -= part;
+    }
+}
+
 // Of all offers that fit the idle cores and end no later than the last of the running tasks, the one of the
 // fewest threads; ties to the lower index.
 Corun::Offer Corun::beside(double now) {
     while (!runs_[static_cast<std::size_t>(ends_.top().second)])
         ends_.pop();
     const double last = ends_.top().first;
-    const auto idle = static_cast<std::int32_t>(cores_.idle());
+    const auto idle = static_cast<std::int32_t>(this->idle());
     Offer best;
     ready_.each([&](std::size_t t) {
         for (std::size_t i = t * in_.candidates; i < (t + 1) * in_.candidates; ++i)
@@ -101,7 +127,7 @@ Corun::Offer Corun::beside(double now) {
 // The ready task that takes longest of those with a width that fits, at the fastest of these; ties to the
 // lower index.
 Corun::Offer Corun::longest() const {
-    const auto idle = static_cast<std::int32_t>(cores_.idle());
+    const auto idle = static_cast<std::int32_t>(this->idle());
     Offer best;
     ready_.each([&](std::size_t t) {
         const double seconds = in_.seconds[t * in_.candidates];

@@ -21,7 +21,8 @@ struct CorunInput {
     std::span<const double> seconds;      // (n, candidates), estimates
     std::span<const double> noise;        // (n,), factor on what really passes; empty for none
     Loads loads;                          // (n, candidates), or empty
-    std::size_t candidates, most, cores, cores_per_tile;
+    std::size_t candidates, most, cores, cores_per_tile,
+        ways; // cores of each way; threads are cores times ways
     double dispatch_s, resize_s, resize_per_thread_s;
 };
 
@@ -53,8 +54,11 @@ class Corun {
     std::int32_t interned(const std::vector<std::int32_t> &team);
 
     const CorunInput in_;
+    std::size_t idle() const;
+    void take(std::size_t width);
+
     OrderedSet ready_, lanes_;
-    Cores cores_;
+    std::vector<Cores> ways_;
     std::size_t n_running_ = 0;
     std::vector<char> runs_;
     // Estimated ends; tasks that run no longer are dropped when they come up.

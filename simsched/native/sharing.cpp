@@ -41,6 +41,7 @@ void Sharing::check() const {
     if (compute.size() != waiting.size())
         throw std::invalid_argument("a core has as many ways in computing as in waiting");
     check_seconds(penalty);
+    check_seconds(interconnect_share);
     check_seconds(tile_slowdowns);
     if (tile_slowdowns.size() != n_threads + 1)
         throw std::invalid_argument("tile_slowdowns need one entry a width, from 0 to the threads");

@@ -15,7 +15,8 @@ struct Sharing {
     std::vector<double> compute, waiting; // throughput of a core with 1, 2, ... threads
     double capacity_Bps, link_Bps;        // of a domain
     double penalty;                       // of remote traffic
-    std::vector<double> tile_slowdowns;   // of teams of 0, 1, ... threads
+    double interconnect_share;          // traffic of a thread over what it was when the machine was measured
+    std::vector<double> tile_slowdowns; // of teams of 0, 1, ... threads
 
     std::size_t n_cores() const { return tile_of.size(); }
     // Tasks share nothing but one memory's bandwidth, which can be told more simply.

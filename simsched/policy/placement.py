@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -82,18 +83,29 @@ def strays(problem: Problem, misplaced: float) -> npt.NDArray[np.int32]:
     return drawn
 
 
-def take_idle(idle: list[int], width: int, cores_per_tile: int) -> list[int]:
-    """Return `width` of the idle cores, ascending: whole idle tiles first, lowest numbers first.
+def take_idle(idle: list[int], width: int, cores_per_tile: int, n_cores: int) -> list[int]:
+    """Return `width` of the idle hardware threads, ascending.
+
+    One way of the cores after the other, and of each whole idle tiles first, lowest numbers first.
 
     Parameters
     ----------
     idle : list of int
-        Idle cores, ascending; at least `width`.
+        Idle hardware threads, ascending; at least `width`.
     width : int
-        Cores wanted.
+        Threads wanted.
     cores_per_tile : int
         Cores of a tile.
+    n_cores : int
+        Cores: threads 0 to n_cores - 1 are the first way of each.
     """
+    first = bisect_left(idle, (idle[0] // n_cores + 1) * n_cores)
+    if first >= width:
+        return _take_of_one_way(idle[:first], width, cores_per_tile)
+    return idle[:first] + take_idle(idle[first:], width - first, cores_per_tile, n_cores)
+
+
+def _take_of_one_way(idle: list[int], width: int, cores_per_tile: int) -> list[int]:
     if cores_per_tile == 1 or width == len(idle):
         return idle[:width]
     per_tile: dict[int, int] = {}

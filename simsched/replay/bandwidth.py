@@ -1,4 +1,4 @@
-"""Memory bandwidth that running tasks share, where nothing else is shared (docs/semantics.md, rule 5)."""
+"""Memory bandwidth that running tasks share (docs/semantics.md, rule 5)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,46 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from simsched.costs.loads import Load
     from simsched.replay.decision import Decision
 
 
+def pressure(demand_Bps: int, bound_Bps: int, capacity_Bps: float) -> float:
+    """Return how much longer what waits for a memory takes than alone, at least 1.
+
+    Tasks that ask for D_i and wait for the memory during the share m_i of their seconds take (1 - m_i) + m_i p times as
+    long, and then move D_i over that. With p = 1 + (D / C - 1) / m, D = sum D_i and m = sum D_i m_i / D, they move the
+    capacity C together where their shares are alike (and a little more where they are not). Where all only wait for the
+    memory, p is demand over capacity.
+
+    Parameters
+    ----------
+    demand_Bps : int
+        Sum of the demands.
+    bound_Bps : int
+        Sum of the demands times the memory shares.
+    capacity_Bps : float
+        Bytes a second that the memory moves.
+    """
+    if demand_Bps <= capacity_Bps or not bound_Bps:
+        return 1.0
+    return 1.0 + (demand_Bps / capacity_Bps - 1.0) * (float(demand_Bps) / float(bound_Bps))
+
+
+def bound(load: Load) -> int:
+    """Return the demand of a task times its memory share, in whole bytes a second."""
+    return int(load.demand_Bps * load.memory_share)
+
+
+def stretched(memory_share: float, pressure: float) -> float:
+    """Return the seconds of a task under pressure over its seconds alone."""
+    return (1.0 - memory_share) + memory_share * pressure
+
+
 class Bandwidth:
-    """The one memory of a machine while tasks run.
+    """The one memory of a machine while tasks run, where they share nothing else.
 
-    A task asks for `demand_Bps` while it runs, and for `memory_share` of its seconds the memory limits it. Where the
-    demands of all running tasks add up to p times the capacity, p > 1, what is left of every task takes
-
-        (1 - memory_share) + memory_share p
-
-    times as long as alone. The pressure p changes only when tasks start or finish.
+    The pressure changes only when tasks start or finish.
 
     Parameters
     ----------
@@ -27,35 +55,35 @@ class Bandwidth:
 
     def __init__(self, capacity_Bps: float) -> None:
         self._capacity_Bps = capacity_Bps
-        self._demand_Bps = 0  # whole bytes, so that adding and subtracting leaves no rest
+        self._demand_Bps = self._bound_Bps = 0  # whole bytes, so that adding and subtracting leaves no rest
         self._pressure = 1.0
-        self._running: dict[int, tuple[float, int]] = {}
+        self._running: dict[int, Load] = {}
 
     def begin(self, decision: Decision) -> float:
         """Note a task that starts; return how much longer it takes under the pressure of the last update."""
-        self._running[decision.task] = (decision.load.memory_share, decision.load.demand_Bps)
-        self._demand_Bps += decision.load.demand_Bps
-        return stretched(decision.load.memory_share, self._pressure)
+        load = decision.load
+        self._running[decision.task] = load
+        self._demand_Bps += load.demand_Bps
+        self._bound_Bps += bound(load)
+        return stretched(load.memory_share, self._pressure)
 
     def end(self, task: int) -> None:
         """Forget a task that finished."""
-        self._demand_Bps -= self._running.pop(task)[1]
+        load = self._running.pop(task)
+        self._demand_Bps -= load.demand_Bps
+        self._bound_Bps -= bound(load)
 
     def feed(self, task: int, followers: Iterable[int]) -> None:
         """Nothing: there is one memory, wherever data are."""
 
     def update(self) -> Iterable[tuple[int, float]]:
-        """Take the present demand for the pressure; return the tasks it concerns, and the factor on what is left."""
-        before, self._pressure = self._pressure, max(1.0, self._demand_Bps / self._capacity_Bps)
+        """Take the present pressure; return the tasks it concerns, and the factor on what is left of them."""
+        before = self._pressure
+        self._pressure = pressure(self._demand_Bps, self._bound_Bps, self._capacity_Bps)
         if self._pressure == before:
             return ()
         return [
-            (task, stretched(share, self._pressure) / stretched(share, before))
-            for task, (share, _) in self._running.items()
-            if share
+            (task, stretched(load.memory_share, self._pressure) / stretched(load.memory_share, before))
+            for task, load in self._running.items()
+            if load.memory_share
         ]
-
-
-def stretched(memory_share: float, pressure: float) -> float:
-    """Return the seconds of a task under pressure over its seconds alone."""
-    return (1.0 - memory_share) + memory_share * pressure

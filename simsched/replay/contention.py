@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from simsched.replay.bandwidth import bound, pressure
+
 if TYPE_CHECKING:
     from simsched.machine import Machine
     from simsched.replay.decision import Decision
@@ -22,7 +24,9 @@ class _Team:
     local: Sequence[float]  # share of its traffic within each domain
     remote: Sequence[float]  # share of its traffic that comes from each domain to another
     demand_Bps: Sequence[int]  # on the memory of each domain
+    bound_Bps: Sequence[int]  # the same times the memory share
     link_Bps: Sequence[int]  # on what leaves each domain
+    link_bound_Bps: Sequence[int]
     here: list[float]  # share of its threads in each domain
     stretch: float = 1.0
 
@@ -57,8 +61,10 @@ class Contention:
         self._threads_on = [0] * self._n_cores
         self._busy_on = [0] * machine.n_tiles  # cores with threads
         self._segment_of = structure.segment_of.tolist()
+        self._interconnect_share = machine.interconnect_share
         self._threads_in = [0] * structure.n_segments
-        self._demand_Bps, self._out_Bps = [0] * self._n_domains, [0] * self._n_domains
+        self._demand_Bps, self._bound_Bps = [0] * self._n_domains, [0] * self._n_domains
+        self._out_Bps, self._out_bound_Bps = [0] * self._n_domains, [0] * self._n_domains
         self._running: dict[int, _Team] = {}
         self._made: dict[int, list[float]] = {}  # finished at this instant
         # Where the data that each task reads are: sums of its predecessors' shares, and how many added to them.
@@ -79,7 +85,9 @@ class Contention:
             local=local,
             remote=remote,
             demand_Bps=[int(decision.load.demand_Bps * d) for d in data],
+            bound_Bps=[int(bound(decision.load) * d) for d in data],
             link_Bps=[int(decision.load.demand_Bps * r) for r in remote],
+            link_bound_Bps=[int(bound(decision.load) * r) for r in remote],
             here=here,
         )
         self._running[decision.task] = team
@@ -126,7 +134,9 @@ class Contention:
             self._threads_in[self._segment_of[core]] += sign
         for domain in range(self._n_domains):
             self._demand_Bps[domain] += sign * team.demand_Bps[domain]
+            self._bound_Bps[domain] += sign * team.bound_Bps[domain]
             self._out_Bps[domain] += sign * team.link_Bps[domain]
+            self._out_bound_Bps[domain] += sign * team.link_bound_Bps[domain]
 
     def update(self) -> Iterable[tuple[int, float]]:
         """Return the tasks whose stretch has changed, and the factor on what is left of them."""
@@ -145,8 +155,8 @@ class Contention:
             ways = min(threads, len(self._compute)) - 1
             core, core_waiting = threads / self._compute[ways], threads / self._memory[ways]
         if self._on.share_interconnect and len(team.cores) > 1:
-            threads = sum(self._threads_in[segment] for segment in team.segments)
-            net = (threads - 1) / (len(team.cores) - 1)
+            loading = sum(self._threads_in[segment] for segment in team.segments) * self._interconnect_share
+            net = max(1.0, (loading - 1.0) / (len(team.cores) - 1))
         m, o = team.memory_share, team.overhead_share
         return (1.0 - m - o) * core + m * max(core_waiting, self._waiting(team)) + o * max(core, net)
 
@@ -154,12 +164,12 @@ class Contention:
         """Return how much longer a team's memory traffic takes than alone."""
         seconds = 0.0
         for domain in range(self._n_domains):
-            pressure = link = 1.0
+            near = far = 1.0
             if self._on.share_bandwidth:
-                pressure = max(1.0, self._demand_Bps[domain] / self._capacity_Bps)
-                link = max(pressure, self._out_Bps[domain] / self._link_Bps)
-            seconds += team.local[domain] * pressure
-            seconds += team.remote[domain] * (link * self._penalty)
+                near = pressure(self._demand_Bps[domain], self._bound_Bps[domain], self._capacity_Bps)
+                far = max(near, pressure(self._out_Bps[domain], self._out_bound_Bps[domain], self._link_Bps))
+            seconds += team.local[domain] * near
+            seconds += team.remote[domain] * (far * self._penalty)
         return max(seconds, self._tile(team)) if self._on.share_tiles else seconds
 
     def _tile(self, team: _Team) -> float:

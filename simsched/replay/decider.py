@@ -182,7 +182,8 @@ class Decider:
                     start,
                     f"{start.width} cores were asked for, {len(self._idle)} are idle: {self._story(task)}",
                 )
-            return tuple(take_idle(self._idle, start.width, self.problem.machine.cores_per_tile))
+            machine = self.problem.machine
+            return tuple(take_idle(self._idle, start.width, machine.cores_per_tile, machine.n_cores))
         cores = tuple(sorted(map(int, start.cores)))
         if len(set(cores)) < len(cores):
             raise self._impossible(start, "a core stands twice in its team")

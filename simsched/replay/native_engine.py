@@ -101,8 +101,9 @@ def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progr
         _shared(native, plan),
         rule.widths.shape[1],
         rule.most,
-        problem.machine.n_threads,
+        problem.machine.n_cores,
         problem.machine.cores_per_tile,
+        problem.machine.smt,
         plan.runtime.dispatch_s,
         *plan.runtime.resize_costs_s,
         progress,
@@ -153,6 +154,7 @@ def _shared(native: Core, plan: Plan) -> object | None:
         capacity_Bps=memory.bandwidth_Bps / machine.n_domains,
         link_Bps=memory.link_bandwidth_Bps,
         penalty=memory.remote_penalty,
+        interconnect_share=machine.interconnect_share,
         tile_slowdowns=machine.tile_slowdowns.tolist(),
     )
 

@@ -1,5 +1,6 @@
 """Machine files: read, checked, varied."""
 
+import contextlib
 import re
 from pathlib import Path
 
@@ -100,12 +101,12 @@ def test_variations_keep_the_structure_sensible_or_say_why_not(name, params):
         with pytest.raises(MachineError, match=r"whole|from 1 to"):
             base.varied(params)
         return
-    try:
-        machine = base.varied(params)
-    except MachineError as error:  # every socket and domain keeps a core
-        said = str(error)
-        assert "cores" in said, said
+    if params.get("cores", base.n_cores) < base.n_domains * base.cores_per_tile:
+        # Every socket and domain keeps a core, which is the structure's to say.
+        with contextlib.suppress(MachineError):
+            base.varied(params)
         return
+    machine = base.varied(params)
     assert ss.machine(str(machine)) == machine
     assert machine.n_cores == params.get("cores", base.n_cores)
     assert machine.cores_per_tile == base.cores_per_tile or machine.n_cores < base.cores_per_tile
@@ -116,9 +117,8 @@ def test_variations_keep_the_structure_sensible_or_say_why_not(name, params):
     assert machine.hops(0)[far] == machine.hops(far)[0]
     assert machine.transfer_s(0)[0] == 0
     assert (machine.transfer_s(far) >= 0).all()
-    assert (np.diff(machine.reach_Bps) > -1e-3).all() or max(
-        machine.memory_throughput
-    ) != machine.memory_throughput[-1]
+    if list(machine.memory_throughput) == sorted(machine.memory_throughput):
+        assert (np.diff(machine.reach_Bps) > -1e-3).all()
 
 
 @pytest.mark.parametrize("name", registered("machines"))
@@ -152,8 +152,8 @@ def test_variations_by_place_are_in_the_unit_of_the_file():
         ("knl-7250[memory=hbm]", "expected one of mcdram, ddr, cache"),
         ("knl-7250[cluster=snc8]", "structure.cluster: .*snc4"),
         ("xeon-8160x2[cluster=snc4]", "has no cluster modes"),
-        ("knl-7250[bandwidth_Bps=0]", "above 0"),
-        ("knl-7250[bandwidth_Bps=-1]", "above 0"),
+        ("knl-7250[bandwidth_Bps=0]", "too small; the least is"),
+        ("knl-7250[bandwidth_Bps=-1]", "too small; the least is"),
         ("knl-7250[bandwidth_Bps=inf]", "finite"),
         ("knl-7250[bandwidth_Bps=fast]", "expected a number"),
         ("knl-7250[runtime.dispatch=-1]", "runtime.dispatch: -1 is too small"),
@@ -214,10 +214,10 @@ BROKEN = [
     ('unit = "GHz"', 'unit = "GB/s"', r"cores\.clock: unit 'GB/s' does not measure frequency; expected one of 'Hz'"),
     ('confidence = "high"', 'confidence = "sure"', "mistakes: .*confidence"),
     ("schema = 2", "schema = 1", "schema: Input should be 2"),
-    ("[memory]", "[memory]\nspeed = 3", r"memory\.speed: Extra inputs"),
-    ("[memory]", "[ldn]\nsize = 3\n[memory]", r"ldn: Extra inputs"),
+    ("[memory]", "[memory]\nspeed = 3", r"memory\.speed: unknown key"),
+    ("[memory]", "[ldn]\nsize = 3\n[memory]", r"ldn: unknown key"),
     ('kind = "flat"', 'kind = "torus"', r"structure\.kind: expected one of core_groups, flat, mesh.*got 'torus'"),
-    ('kind = "flat"', 'kind = "mesh"', r"structure\.layout: Field required.*structure\.cluster"),
+    ('kind = "flat"', 'kind = "mesh"', r"structure\.layout: missing.*structure\.cluster"),
     ('mode = "memory"', 'mode = "hbm"', "mode 'hbm' is none of memory"),
     ("[runtime]", "[effects]\nshare_tiles = 1\n[runtime]", r"effects\.share_tiles: .*boolean"),
     ("[runtime]", "[caches]\ntile_slowdown = { value = 0.5, unit = '', source = 'x', confidence = 'low' }\n[runtime]",
@@ -226,10 +226,10 @@ BROKEN = [
      "compute_throughput has 2 numbers; expected one for each of the 1 ways"),
     ("sustained ", "compute_throughput = { value = [0.5], unit = '', source = 'x', confidence = 'low' }\nsustained ",
      "the first is 0.5"),
-    ("[runtime]", "[runtimes]", r"2 mistakes: .*runtime: Field required.*runtimes: Extra"),
+    ("[runtime]", "[runtimes]", r"2 mistakes: .*runtime: missing.*runtimes: unknown"),
     ("value = 1,    unit = \"core/tile\"", "value = 3,    unit = \"core/tile\"", "16 cores are not whole tiles of 3"),
     ("schema = 2", "schema = ", "not a TOML file"),
-    ("value = 160.0", "value = 0", "too small; it must be above 0"),
+    ("value = 160.0", "value = 0", "too small; the least is"),
     ("sustained      = { value = 1.0", "sustained      = { value = 1.5", "too large; the most is 1"),
 ]  # fmt: skip
 
@@ -266,3 +266,74 @@ def test_demands_that_cannot_be_counted_are_refused():
     with pytest.raises(MachineError, match="can ask for more together than can be counted"):
         ss.machine("generic[cores=1024,bandwidth_Bps=1e16,share_bandwidth=true]")
     assert ss.machine("generic[cores=1024,bandwidth_Bps=1e14,share_bandwidth=true]").effects.share_bandwidth
+
+
+@pytest.mark.parametrize(
+    ("content", "variation", "says"),
+    [
+        ("title = 'x'", "memory=cache", "memory: missing"),
+        ("title = 'x'", "bandwidth_Bps=1", "memory: missing"),
+        ("title = 'x'", "cluster=a2a", "structure: expected a table"),
+        ("effects = 3", "contention=true", "effects: "),
+        ("structure = 3", "cluster=a2a", r"structure: expected a table \(got 3\)"),
+        ("structure.kind = []", "cores=4", r"structure.kind: expected one of .*\(got \[\]\)"),
+    ],
+)
+def test_variations_of_broken_files_tell_the_mistakes_of_the_file(tmp_path, content, variation, says):
+    path = tmp_path / "broken.toml"
+    path.write_text(content)
+    for source in (str(path), f"{path}[{variation}]"):
+        with pytest.raises(MachineError, match=says):
+            ss.machine(source)
+
+
+def test_all_mistakes_are_listed_at_once(tmp_path):
+    text = (Path(ss.__file__).parent / "hwmodels" / "knl-7250.toml").read_text()
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        text.replace("value = 68,", "value = 66,", 1)
+        .replace("[caches]", "[caches]\nl4 = 3")
+        .replace("value = 1.40", "value = 0")
+    )
+    with pytest.raises(MachineError, match=r"3 mistakes: ") as caught:
+        ss.machine(path)
+    for told in ("caches.l4: unknown key", "cores.clock: 0 is too small", "tile positions in use"):
+        assert told in str(caught.value)
+
+
+def test_what_is_varied_says_so():
+    knl = ss.machine("knl-7250[bandwidth_Bps=1e11,cores=72,runtime.dispatch=7]").describe().set_index("key")
+    for key, value in (("memory.modes.mcdram.bandwidth", 1e11), ("cores.count", 72), ("runtime.dispatch", 7)):
+        assert knl.loc[key, "value"] == value
+        assert knl.loc[key, "source"].startswith("varied: knl-7250[")
+        assert knl.loc[key, "confidence"] == "unverified"
+    assert knl.loc["runtime.pop", "source"] != ""
+
+
+def test_stated_bandwidths_are_taken_at_their_word():
+    """Not scaled with the domains, nor with the latency of another cluster mode; and no number is set twice."""
+    assert ss.machine("sw26010[cores=512,bandwidth_Bps=1e11]").bandwidth_Bps == 1e11
+    assert ss.machine("knl-7250[cluster=snc4,core_bandwidth_Bps=1e10]").core_bandwidth_Bps == 1e10
+    with pytest.raises(MachineError, match="sets the same number; give one of them"):
+        ss.machine("knl-7250[bandwidth_Bps=1e11,memory.modes.mcdram.bandwidth=100]")
+
+
+def test_a_later_contention_wins():
+    machine = (
+        ss.machine("knl-7250[contention=true]").varied({"share_tiles": True}).varied({"contention": False})
+    )
+    assert not machine.effects.any
+    assert ss.machine(str(machine)) == machine
+
+
+def test_a_team_reaches_what_its_domains_have():
+    """One socket of two: half of the bandwidth, however many of its cores; the other socket adds its half."""
+    xeon = ss.machine("xeon-8160x2")
+    assert xeon.reach_Bps[24] < xeon.bandwidth_Bps / 2 < xeon.reach_Bps[25]
+    assert xeon.reach_Bps[48] == pytest.approx(2 * xeon.reach_Bps[24])
+
+
+def test_larger_interconnects_are_built_for_their_cores():
+    assert ss.machine("knl-7250[cores=680]").interconnect_share == pytest.approx(0.1)
+    assert ss.machine("knl-7250[cores=34]").interconnect_share == 1
+    assert ss.machine("sw26010[cores=512]").interconnect_share == 1

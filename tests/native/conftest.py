@@ -39,6 +39,7 @@ def sharing() -> Arguments:
         "tile_of": [0, 0], "domain_of": [0, 1], "segment_of": [0, 1], "n_tiles": 1,
         "n_domains": 2, "n_segments": 2, "n_threads": 2,
         "compute": [1.0, 1.2], "waiting": [1.0, 1.5], "capacity_Bps": 4.0, "link_Bps": 2.0, "penalty": 1.5,
+        "interconnect_share": 1.0,
         "tile_slowdowns": [1.0, 1.25, 1.25],
     }  # fmt: skip
 
@@ -68,7 +69,7 @@ def corunning() -> Arguments:
     """Return arguments of `replay_corun`: 0 -> 1, each of 1 s on two cores or 2 s on one."""
     return GRAPH | ALONE | {
         "widths": np.array([2, 1, 2, 1], I32), "seconds": np.array([1.0, 2.0, 1.0, 2.0]), "noise": np.empty(0),
-        "candidates": 2, "most": 2, "cores": 2, "cores_per_tile": 1, "dispatch_s": 0.0, "resize_s": 0.0,
+        "candidates": 2, "most": 2, "cores": 2, "cores_per_tile": 1, "ways": 1, "dispatch_s": 0.0, "resize_s": 0.0,
         "resize_per_thread_s": 0.0,
     }  # fmt: skip
 

@@ -117,6 +117,7 @@ class Draw:
                 compute=self.array(throughput, F64, ways).tolist(),
                 waiting=self.array(throughput, F64, ways).tolist(),
                 capacity_Bps=self.one(value), link_Bps=self.one(value), penalty=self.one(value),
+                interconnect_share=self.one(value),
                 tile_slowdowns=self.array(value, F64, threads + 1).tolist(),
             ), threads  # fmt: skip
         except ValueError:
@@ -157,6 +158,7 @@ class Draw:
         rows = n * sizes["candidates"]
         return sizes | self.loads(rows if shared else 0) | {
             "cores": self.one(self.values(st.just(threads), anything)),
+            "ways": self.one(self.values(st.just(1), anything)),
             "cores_per_tile": self.one(self.values(st.sampled_from([1, threads]), anything)),
             "widths": self.array(self.values(st.integers(1, threads), small), I32, rows),
             "seconds": self.seconds(rows), "noise": self.seconds(self.one(st.sampled_from([0, n]))),

@@ -71,7 +71,7 @@ def test_teams_of_all_kinds(native: Core, given: Arguments, cores: object) -> No
 
 
 def test_what_it_asks_for_is_shared(native: Core, sharing: Arguments, asked: Arguments) -> None:
-    """Two tasks of 1 s on the cores of one domain that moves 4 B/s ask for 8: 1 - 0.5 + 0.5 x 2 = 1.5 s each."""
+    """Two tasks of 1 s on one domain that moves 4 B/s ask for 8: p = 1 + (2 - 1) / 0.5 = 3, 0.5 + 0.5 x 3 = 2 s."""
     alone = dict.fromkeys(("tiles", "cores", "interconnect", "remote"), False) | {
         "domain_of": [0, 0],
         "n_domains": 1,
@@ -81,7 +81,7 @@ def test_what_it_asks_for_is_shared(native: Core, sharing: Arguments, asked: Arg
     chooser = Answers(start(load=load), start(load=load, task=1, cores=[1]))
     shared = native.Sharing(**sharing | alone)
     result = native.replay_callback(**asked | graph | {"shared": shared}, chooser=chooser)
-    assert result[3].tolist() == [1.5, 1.5]
+    assert result[3].tolist() == [2, 2]
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ def sharing(n: int, given: dict[str, Any]) -> dict[str, Any]:
         bandwidth=True, tiles=True, cores=True, interconnect=True, remote=True, tile_of=[0, 0, 0], domain_of=[0, 0, 1],
         segment_of=[0, 0, 1], n_segments=2,
         n_tiles=1, n_domains=2, n_threads=3, compute=[1.0], waiting=[1.0], capacity_Bps=8.0, link_Bps=2.0, penalty=1.5,
+        interconnect_share=1.0,
         tile_slowdowns=[1.0, 1.25, 1.25, 1.25],
     )  # fmt: skip
     asks = {

@@ -68,6 +68,7 @@ def test_what_fits(
         {"capacity_Bps": None},
         {"link_Bps": [1.0]},
         {"penalty": 1j},
+        {"interconnect_share": "1"},
         {"tile_slowdowns": [10**400]},
         {"tile_slowdowns": 1.0},
     ],

@@ -17,11 +17,11 @@ from simsched.policy.placement import take_idle
     ],
 )
 def test_tiles_of_two(idle, width, team):
-    assert take_idle(idle, width, 2) == team
+    assert take_idle(idle, width, 2, 64) == team
 
 
 def test_without_tiles_the_lowest_numbers():
-    assert take_idle([1, 4, 5], 2, 1) == [1, 4]
+    assert take_idle([1, 4, 5], 2, 1, 64) == [1, 4]
 
 
 def test_a_dynamic_policy_on_tiles(engine):
@@ -34,3 +34,19 @@ def test_a_dynamic_policy_on_tiles(engine):
     graph = ss.TaskGraph.from_edges([1, 1, 1])
     schedule = ss.simulate(graph, "knl-7250[cores=4]", Mixed, runtime=ss.RuntimeProfile(), engine=engine)
     assert [schedule.cores(task).tolist() for task in range(3)] == [[0], [1], [2, 3]]
+
+
+def test_hardware_threads_way_by_way():
+    """Four cores in two tiles, two ways: core 3 is taken before any core runs a second thread."""
+    assert take_idle([3, 4, 5, 6, 7], 3, 2, 4) == [3, 4, 5]
+    assert take_idle([4, 5, 6, 7], 2, 2, 4) == [4, 5]
+
+
+def test_a_dynamic_policy_fills_cores_before_ways(engine):
+    class Three(ss.Policy):
+        def decide(self, view):
+            return [ss.Start(task, width=(3, 3, 2)[task]) for task in view.ready]
+
+    machine = "knl-7250[cores=4,smt=2,contention=false]"
+    schedule = ss.simulate(ss.TaskGraph.from_edges([1, 1, 1]), machine, Three, engine=engine)
+    assert [schedule.cores(task).tolist() for task in range(3)] == [[0, 1, 2], [3, 4, 5], [6, 7]]

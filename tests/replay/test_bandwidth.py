@@ -41,12 +41,20 @@ def test_rates_change_when_a_task_starts(engine):
 
 
 def test_only_the_memory_bound_share_is_stretched(engine):
-    """Each moves 5 GB in 1 s: half of its time at 10 GB/s. Three at once ask for 15 of 10 GB/s: p = 1.5.
+    """Each moves 5 GB in 1 s: half of its time at 10 GB/s. Three at once ask for 15 of 10 GB/s.
 
-    Each takes 0.5 + 0.5 x 1.5 = 1.25 s.
+    p = 1 + (1.5 - 1) / 0.5 = 2, so each takes 0.5 + 0.5 x 2 = 1.5 s, in which the memory moves its 15 GB.
     """
     machine = "generic[cores=3,bandwidth_Bps=1e10,share_bandwidth=true]"
-    assert share(engine, [1, 1, 1], [5e9] * 3, machine=machine).finish_s.tolist() == [1.25] * 3
+    assert share(engine, [1, 1, 1], [5e9] * 3, machine=machine).finish_s.tolist() == [1.5] * 3
+
+
+@given(st.lists(st.floats(0.01, 1.0), min_size=1, max_size=12), st.floats(0.1, 1.0))
+def test_a_memory_moves_no_more_than_it_can(seconds, share_of_core):
+    """Tasks of one memory share, all at once: no sooner than their bytes over the bandwidth."""
+    moved = [s * 10e9 * share_of_core for s in seconds]
+    machine = "generic[cores=12,bandwidth_Bps=1e10,share_bandwidth=true]"
+    assert share("simpy", seconds, moved, machine=machine).makespan_s >= sum(moved) / 1e10 * (1 - 1e-6)
 
 
 def test_tasks_within_the_bandwidth_do_not_disturb_each_other(engine):

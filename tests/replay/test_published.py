@@ -66,7 +66,7 @@ def test_small_ops_side_by_side_beat_one_op_on_all_cores(kind):
 
 
 def test_pinned_threads_gain_as_published():
-    """Of the two ops on 4 to 64 executors pinning gains up to about 1.45 (Graphi, Sec. 3.2), and never loses much."""
+    """Calibrated, not predicted (`runtime.misplaced`): up to about 1.45 on 4 to 64 executors (Graphi, Sec. 3.2)."""
     gains = [
         ss.simulate(small_ops(kind)[0], KNL, "critical-path[pinned=false]", layout).makespan_s
         / ss.simulate(small_ops(kind)[0], KNL, "critical-path", layout).makespan_s
