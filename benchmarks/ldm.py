@@ -43,7 +43,7 @@ def _vgg(channels: int, filters: int, size: int) -> LoopNest:
 
 
 def alexnet(batch: int = 1) -> dict[str, LoopNest]:
-    """Layers of AlexNet (Krizhevsky et al. 2012), without groups; swTVM does not state its shapes."""
+    """Layers of AlexNet (2012), without groups; swTVM does not state its shapes."""
     return {
         "conv1": convolution(channels=3, filters=96, size=227, kernel=11, stride=4, batch=batch),
         "conv2": convolution(channels=96, filters=256, size=27, kernel=5, padding=2, batch=batch),

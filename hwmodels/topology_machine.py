@@ -141,7 +141,7 @@ def _clock(topology: Topology) -> Table | None:
 
 def _scale_memory(content: Table, topology: Topology, preset: Preset, domains: int) -> None:
     """Give every socket the memory of one of the preset's, and each domain its share."""
-    memories = min(len(topology.packages), domains)
+    memories = len(topology.packages)
     factor, rating = memories / preset.n_sockets, _rating(topology)
     cluster = getattr(preset.machine.structure, "cluster", "any")
     size_B = sum(node.memory_B for node in topology.numa if node.kind == "DRAM")

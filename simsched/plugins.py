@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
@@ -43,7 +44,9 @@ def named(group: Group, name: str) -> Any:
     entries = registered(group).get(name, ())
     if not entries:
         there = ", ".join(registered(group))
-        raise SpecError(f"no {_SINGULAR[group]} is called {name!r}; there are: {there}")
+        near = get_close_matches(name.lower(), registered(group), 1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        raise SpecError(f"no {_SINGULAR[group]} is called {name!r}; there are: {there}{meant}")
     if len(entries) > 1:
         sources = " and ".join(_source(entry) for entry in entries)
         raise SpecError(f"{_SINGULAR[group]} {name!r} is registered by {sources}; uninstall one of them")

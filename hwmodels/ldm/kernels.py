@@ -26,6 +26,8 @@ def _out(size: int, window: int, stride: int, padding: int) -> int:
         raise NestError(
             f"size {size}, window {window}, stride {stride} must be at least 1, padding {padding} at least 0"
         )
+    if window > size + 2 * padding:
+        raise NestError(f"a window of {window} does not fit an input of {size} with a padding of {padding}")
     return (size + 2 * padding - window) // stride + 1
 
 

@@ -69,14 +69,25 @@ def machine(source: str | Path | Machine) -> Machine:
     endings = "|".join(re.escape(suffix) for suffix in (".toml", *readers))
     match = re.fullmatch(rf"(.*(?:{endings}))(\[[^\[\]]*\])?", text, re.DOTALL)
     if match is None:
-        spec = parse(text)
-        return _from(named("machines", spec.name)(), spec)
+        return _built_in(text, tuple(readers))
     path, variations = match.groups()
     params = dict(parse(f"x{variations or ''}").params)
     reader = next((r for suffix, r in readers.items() if path.endswith(suffix)), None)
     if reader is None:
         return _from(Path(path), Spec(path, params))
     return built(reader.read(Path(path), _like(params)), Spec(path, params), path)
+
+
+def _built_in(text: str, suffixes: tuple[str, ...]) -> Machine:
+    try:
+        spec = parse(text)
+    except SpecError as error:
+        if "/" not in text and "." not in text:
+            raise
+        raise MachineError(
+            f"{text!r} is no name of a machine, and no file whose name ends with .toml or {', '.join(suffixes)}"
+        ) from error
+    return _from(named("machines", spec.name)(), spec)
 
 
 def _readers() -> dict[str, MachineReader]:

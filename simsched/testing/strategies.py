@@ -64,7 +64,7 @@ def runtimes(draw: st.DrawFn) -> RuntimeProfile:
 
 
 #: Machines with tiles, memory domains and hardware threads of their own, and the cores of which they are made.
-STRUCTURED = {"knl-7250": 2, "knl-7250[cluster=snc4]": 8, "knc-7120p": 1, "xeon-8160x2": 2}
+STRUCTURED = {"knl-7250": 2, "knl-7250[cluster=snc4]": 8, "knc-7120p": 1, "xeon-8160x2": 2, "epyc-9654x2": 2}
 
 
 @st.composite
