@@ -34,9 +34,9 @@ class Sharing:
     bandwidth, tiles, cores, interconnect, remote: which of it counts. tile_of, domain_of, segment_of: of each core,
     below n_tiles, n_domains and n_segments; a segment is an interconnect that its cores load. n_threads: hardware
     threads in use, a multiple of the cores; thread i is one of core i % cores. compute, waiting: throughput of a core
-    with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what leaves it. penalty: of remote traffic. interconnect_share: of a
-    thread's traffic there that counts.
-    tile_slowdowns: of the memory-bound part of teams of 0, 1, ... threads that have no tile alone.
+    with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what leaves it. penalty: of remote traffic.
+    interconnect_share: of a thread's traffic there that counts. tile_slowdowns: of the memory-bound part of teams of
+    0, 1, ... threads that have no tile alone.
     """
 
     def __init__(
