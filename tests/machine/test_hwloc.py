@@ -80,10 +80,11 @@ def test_real_machines(name, counts):
 @pytest.mark.parametrize("name", [*OWN, *REAL])
 def test_counts_equal_those_of_an_installed_hwloc(name):
     path = SAMPLES / name if name in OWN else shared(name)
-    told = as_lstopo_counts(path)
-    if told is None:
-        pytest.skip("this version of hwloc refuses the file")
-    assert counted(read_topology(path)) == told
+    told, topology = as_lstopo_counts(path), read_topology(path)
+    if told is None:  # hwloc refuses files that are newer than itself
+        assert topology.dialect.startswith("hwloc 3.")
+    else:
+        assert counted(topology) == told
 
 
 def test_every_shared_sample_is_in_the_table():
