@@ -13,6 +13,8 @@ from simsched.graph import RecordedOn, TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 
+Mask = npt.NDArray[np.bool_]
+
 
 def one_core_of_recorded(graph: TaskGraph, terms: Terms) -> Seconds:
     """Return the one-core seconds whose curve passes through the recorded duration at the recorded width.
@@ -35,7 +37,9 @@ def one_core_of_recorded(graph: TaskGraph, terms: Terms) -> Seconds:
     return np.where(graph.widths > 1, np.maximum(recorded, root**2), recorded)
 
 
-def carried(graph: TaskGraph, machine: Machine, one_core: Seconds) -> tuple[Seconds, list[str]]:
+def carried(
+    graph: TaskGraph, machine: Machine, one_core: Seconds, measured: Mask | None = None
+) -> tuple[Seconds, list[str]]:
     """Return one-core seconds on `machine`, and what was done, in sentences.
 
     Parameters
@@ -44,15 +48,20 @@ def carried(graph: TaskGraph, machine: Machine, one_core: Seconds) -> tuple[Seco
     machine : Machine
     one_core : float64 array, shape (n,)
         One-core seconds where they were recorded; NaN where unknown.
+    measured : bool array, shape (n,), optional
+        Tasks whose one-core seconds were measured: they stay as they are.
 
     Raises
     ------
     CostError
         If a task has no duration, and no FLOPs or bytes to estimate one from.
     """
-    recorded = ~np.isnan(one_core)
-    if recorded.all() and not _is_known(graph.recorded_on):
-        return one_core, [f"{graph.n_tasks} recorded durations are taken as they are"]
+    measured = np.zeros(graph.n_tasks, np.bool_) if measured is None else measured
+    recorded = ~np.isnan(one_core) & ~measured
+    missing = ~recorded & ~measured
+    if not missing.any() and not _is_known(graph.recorded_on):
+        said = f"{recorded.sum()} recorded durations are taken as they are"
+        return one_core, [] if measured.any() and not recorded.any() else [said]
     here = one_core_roofline_s(graph, machine.core_flops, machine.core_bandwidth_Bps)
     ratio = _ratio(graph, here)
     scaled = recorded & ~np.isnan(ratio)
@@ -64,10 +73,10 @@ def carried(graph: TaskGraph, machine: Machine, one_core: Seconds) -> tuple[Seco
         )
     if (recorded & ~scaled).any():
         notes.append(f"{(recorded & ~scaled).sum()} recorded durations are taken as they are")
-    if not recorded.all():
-        _check_estimable(graph, recorded, here)
-        notes.append(f"{(~recorded).sum()} tasks without a duration take their roofline time on {machine}")
-    return np.where(recorded, np.where(scaled, one_core * ratio, one_core), here), notes
+    if missing.any():
+        _check_estimable(graph, missing, here)
+        notes.append(f"{missing.sum()} tasks without a duration take their roofline time on {machine}")
+    return np.where(missing, here, np.where(scaled, one_core * ratio, one_core)), notes
 
 
 def _is_known(origin: RecordedOn | None) -> bool:
@@ -85,8 +94,8 @@ def _ratio(graph: TaskGraph, here: Seconds) -> Seconds:
     return ratio
 
 
-def _check_estimable(graph: TaskGraph, recorded: npt.NDArray[np.bool_], roofline: Seconds) -> None:
-    unknown = np.flatnonzero(~recorded & np.isnan(roofline))
+def _check_estimable(graph: TaskGraph, missing: Mask, roofline: Seconds) -> None:
+    unknown = np.flatnonzero(missing & np.isnan(roofline))
     if len(unknown):
         task = int(unknown[0])
         raise CostError(

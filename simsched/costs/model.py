@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simsched.costs.carrying import carried, one_core_of_recorded
+from simsched.costs.carrying import Mask, carried, one_core_of_recorded
 from simsched.costs.curves import Curve, default_curves, normalised
 from simsched.costs.task_costs import TaskCosts, Terms
+from simsched.costs.width_table import MeasuredSeconds
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
@@ -30,11 +31,14 @@ class CostModel:
     noise : float
         Standard deviation of the logarithm of the seconds that really pass over those estimated; drawn per task
         from the replay's seed.
+    measured : MeasuredSeconds, optional
+        Seconds by width that were measured, in place of curves and recorded seconds; see docs/calibration.md.
     """
 
     curves: Mapping[str, Curve] = field(default_factory=dict)
     default: Curve | None = None
     noise: float = 0.0
+    measured: MeasuredSeconds | None = None
 
     def __post_init__(self) -> None:
         given = [*self.curves.values(), *([] if self.default is None else [self.default])]
@@ -42,6 +46,10 @@ class CostModel:
             raise CostError(f"{wrong[0]!r} is not a Curve; write Curve(serial_share=...)")
         if not 0 <= self.noise < float("inf"):
             raise CostError(f"noise is {self.noise}; it must be zero or more, and finite")
+        if self.measured is not None and not hasattr(self.measured, "on"):
+            raise CostError(
+                f"{self.measured!r} is not measured seconds; write Calibration.load(path).cost_model()"
+            )
 
     def curve(self, kind: str) -> Curve:
         """Return the curve of a kind."""
@@ -58,31 +66,38 @@ class CostModel:
         Raises
         ------
         CostError
-            If a task has no duration, and no FLOPs or bytes to estimate one from.
+            If a task has no duration, and no FLOPs or bytes to estimate one from; or if measured seconds are those of
+            another machine.
         """
         runtime = machine.runtime if runtime is None else runtime
         curves = [self.curve(kind) for kind in graph.kinds.labels]
         terms = _terms(curves, runtime)
         recorded = one_core_of_recorded(graph, terms)
-        one_core, notes = carried(graph, machine, recorded)
         pieces = terms.pieces(graph)
+        said: tuple[str, ...] = ()
+        threads, table = graph.widths, None
+        if self.measured is not None:
+            table, said = self.measured.on(graph, machine)
+            recorded, threads = table.one_core(recorded), np.where(table.covers, 1, threads)
+        covers = None if table is None else table.covers
+        one_core, notes = carried(graph, machine, recorded, covers)
         return TaskCosts(
             one_core_s=one_core,
             labels=graph.kinds.codes,
             terms=terms,
-            traffic_B=_traffic(graph, machine, one_core, pieces),
+            traffic_B=_traffic(graph, machine, one_core, np.minimum(threads, pieces)),
             pieces=pieces,
             reach_Bps=machine.reach_Bps,
-            notes=(*notes, _families(graph, curves)),
+            notes=(*said, *notes, *_families(graph, curves, covers)),
+            table=table,
         )
 
 
-def _traffic(graph: TaskGraph, machine: Machine, one_core: Seconds, pieces: Seconds) -> Seconds:
+def _traffic(graph: TaskGraph, machine: Machine, one_core: Seconds, used: Seconds) -> Seconds:
     """Return the bytes that each task moves to and from memory: its bytes, less what was found in caches when recorded.
 
-    No more can have come from memory than the threads that ran it reach there in its seconds.
+    No more can have come from memory than the threads used to run it reach there in its seconds.
     """
-    used = np.minimum(graph.widths, pieces)
     reach_Bps = machine.reach_Bps[np.minimum(np.ceil(used).astype(np.int64), machine.n_threads)]
     with np.errstate(over="ignore"):
         return np.nan_to_num(np.minimum(graph.bytes_B, reach_Bps * one_core / used))
@@ -100,11 +115,14 @@ def _terms(curves: Sequence[Curve], runtime: RuntimeProfile) -> Terms:
     )
 
 
-def _families(graph: TaskGraph, curves: Sequence[Curve]) -> str:
-    """Return how many tasks follow the curve of each family."""
+def _families(graph: TaskGraph, curves: Sequence[Curve], covers: Mask | None) -> tuple[str, ...]:
+    """Return, in a sentence, how many tasks follow the curve of each family; nothing where all were measured."""
+    codes = graph.kinds.codes if covers is None else graph.kinds.codes[~covers]
     counts: Counter[str] = Counter()
-    for curve, count in zip(
-        curves, np.bincount(graph.kinds.codes, minlength=len(curves)).tolist(), strict=True
-    ):
+    for curve, count in zip(curves, np.bincount(codes, minlength=len(curves)).tolist(), strict=True):
         counts[curve.family] += count
-    return "cost curves: " + ", ".join(f"{count} {family}" for family, count in counts.most_common() if count)
+    if covers is not None and covers.all():
+        return ()
+    return (
+        "cost curves: " + ", ".join(f"{count} {family}" for family, count in counts.most_common() if count),
+    )

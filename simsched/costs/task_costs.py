@@ -14,6 +14,7 @@ from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
 
 if TYPE_CHECKING:
+    from simsched.costs.width_table import WidthTable
     from simsched.graph import TaskGraph
 
 Width = int | npt.NDArray[np.integer]
@@ -77,6 +78,8 @@ class TaskCosts:
         Bytes a second that a team of each width reaches, up to the widest team of the machine.
     notes : tuple of str
         Where the seconds came from.
+    table : WidthTable or None
+        Seconds that stand in place of the formula, for some of the tasks; `one_core_s` are theirs, too.
     """
 
     one_core_s: Seconds
@@ -86,6 +89,7 @@ class TaskCosts:
     pieces: Seconds
     reach_Bps: Seconds
     notes: tuple[str, ...] = ()
+    table: WidthTable | None = None
 
     def __post_init__(self) -> None:
         self.one_core_s.setflags(write=False)
@@ -104,7 +108,8 @@ class TaskCosts:
         t1 = self.one_core_s
         if isinstance(width, int) and width == 1:
             return t1
-        return np.where(np.equal(width, 1), t1, np.minimum(t1, self._team(width)))
+        formula = np.where(np.equal(width, 1), t1, np.minimum(t1, self._team(width)))
+        return formula if self.table is None else self.table.over(formula, width)
 
     def _team(self, width: Width) -> Seconds:
         """Return the seconds of every task where all threads of its team that can do work."""
@@ -120,6 +125,8 @@ class TaskCosts:
         t1, label, terms = float(self.one_core_s[task]), int(self.labels[task]), self.terms
         if width == 1:
             return t1
+        if self.table is not None and (seconds := self.table.seconds_of(task, width)) is not None:
+            return seconds
         s, used = float(terms.serial_share[label]), min(float(width), float(self.pieces[task]))
         parallel = max(t1 / used, float(self.traffic_B[task] / self.reached_Bps(ceil(used))))
         team = s * t1 + (1 - s) * parallel
@@ -135,6 +142,7 @@ class TaskCosts:
             labels=self.labels[tasks],
             traffic_B=self.traffic_B[tasks],
             pieces=self.pieces[tasks],
+            table=None if self.table is None else self.table.part(tasks),
         )
 
     def fastest_widths(self) -> npt.NDArray[np.int64]:
@@ -147,7 +155,12 @@ class TaskCosts:
                 there = self.seconds(candidate)
                 faster = there < seconds
                 widths, seconds = np.where(faster, candidate, widths), np.where(faster, there, seconds)
-        return widths
+        # A measured curve may fall and rise more than once.
+        return widths if self.table is None else self.table.fastest(widths)
+
+    def least_core_seconds(self) -> Seconds:
+        """Return the least product of width and seconds of each task, shape (n,): by the formula, that on one core."""
+        return self.one_core_s if self.table is None else self.table.least_core_seconds(self.one_core_s)
 
     def _stretches(self) -> list[tuple[int, int]]:
         """Return the ranges of widths, from 2 up, in which each thread more adds no more bandwidth than the one before.
@@ -198,6 +211,8 @@ class TaskCosts:
     def overhead_of(self, task: int, width: int) -> float:
         """Return the overhead share of one task on `width` cores; the same bits as `overhead`."""
         t1, label = float(self.one_core_s[task]), int(self.labels[task])
+        if self.table is not None and (share := self.table.overhead_of(task, width)) is not None:
+            return share
         seconds = self.seconds_of(task, width)
         added = float(self.terms.thread_overhead[label]) * sqrt(REFERENCE_S * t1) * (width - 1)
         return added / seconds if seconds < t1 else 0.0
@@ -211,5 +226,5 @@ class TaskCosts:
         t1, seconds = self.one_core_s, self.seconds(width)
         added = self.terms.thread_overhead[self.labels] * np.sqrt(REFERENCE_S * t1) * (width - np.int64(1))
         share = np.zeros(len(seconds))
-        np.divide(added, seconds, out=share, where=seconds < t1)
-        return share
+        np.divide(added, seconds, out=share, where=(seconds > 0) & (seconds < t1))
+        return share if self.table is None else self.table.overhead(share, seconds, width)

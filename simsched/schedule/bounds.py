@@ -21,7 +21,7 @@ class Bounds:
     critical_path_s : float
         Seconds of the longest path, each task on its fastest width.
     area_s : float
-        Least core-seconds of all tasks (on one core each) over the hardware threads in use.
+        Least core-seconds of all tasks (by the formula: on one core each) over the hardware threads in use.
     """
 
     critical_path_s: float
@@ -65,5 +65,5 @@ def bounds(
     fastest = task_costs.seconds(task_costs.fastest_widths())
     return Bounds(
         critical_path_s=float(graph.levels(fastest).max(initial=0.0)),
-        area_s=float(task_costs.one_core_s.sum()) / target.n_threads,
+        area_s=float(task_costs.least_core_seconds().sum()) / target.n_threads,
     )

@@ -1,0 +1,147 @@
+"""Seconds by width that were measured, or learned from what was: they stand in place of the formula."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import CostError
+from simsched.graph.taskgraph import Seconds
+
+if TYPE_CHECKING:
+    from simsched.costs.task_costs import Width
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine
+
+
+@dataclass(frozen=True, eq=False)
+class WidthTable:
+    """Seconds of tasks by width, as a table of curves and the curve of each task.
+
+    Parameters
+    ----------
+    rows : int32 array, shape (n,)
+        Curve of each task; -1 for tasks that keep the formula.
+    seconds_s : float64 array, shape (curves, widest + 1)
+        Seconds of each curve on 0 to `widest` threads; column 0 is not used. Wider teams take what the widest takes.
+    overhead_s : float64 array, shape (curves,)
+        Seconds that each further thread adds, as far as known: the A of `simsched.costs.curves`.
+
+    Raises
+    ------
+    CostError
+        If a number is negative or not finite, or a task names a curve that is not there.
+    """
+
+    rows: npt.NDArray[np.int32]
+    seconds_s: Seconds
+    overhead_s: Seconds
+
+    def __post_init__(self) -> None:
+        if self.seconds_s.ndim != 2 or self.seconds_s.shape[1] < 2:
+            raise CostError(
+                f"a table of seconds has shape {self.seconds_s.shape}; expected (curves, widest + 1)"
+            )
+        if self.overhead_s.shape != self.seconds_s.shape[:1]:
+            raise CostError(f"{len(self.overhead_s)} overheads for {len(self.seconds_s)} curves")
+        used = (self.seconds_s[:, 1:], self.overhead_s)
+        if any((~np.isfinite(part) | (part < 0)).any() for part in used):
+            raise CostError("a table of seconds holds a number that is negative or not finite")
+        if len(self.rows) and not -1 <= self.rows.min() <= self.rows.max() < len(self.seconds_s):
+            raise CostError(f"a task names a curve beyond the {len(self.seconds_s)} of its table")
+        for column in (self.rows, self.seconds_s, self.overhead_s):
+            column.setflags(write=False)
+
+    @cached_property
+    def covers(self) -> npt.NDArray[np.bool_]:
+        """Whether each task has a curve here, shape (n,)."""
+        return self.rows >= 0
+
+    def over(self, formula: Seconds, width: Width) -> Seconds:
+        """Return the seconds of every task on a width: those of its curve, else those given; shape (n,)."""
+        at = np.minimum(width, self.seconds_s.shape[1] - 1)
+        return self._or(formula, lambda rows, covered: self.seconds_s[rows, _of(at, covered)])
+
+    def one_core(self, formula: Seconds) -> Seconds:
+        """Return the one-core seconds of every task, likewise."""
+        return self._or(formula, lambda rows, _: self.seconds_s[rows, 1])
+
+    def fastest(self, formula: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the narrowest fastest width of every task, likewise."""
+        best = self.seconds_s[:, 1:].argmin(axis=1) + 1
+        return np.asarray(self._or(formula, lambda rows, _: best[rows]), np.int64)
+
+    def least_core_seconds(self, formula: Seconds) -> Seconds:
+        """Return the least core-seconds of every task over all widths, likewise."""
+        area = (self.seconds_s[:, 1:] * np.arange(1, self.seconds_s.shape[1])).min(axis=1, initial=np.inf)
+        return self._or(formula, lambda rows, _: area[rows])
+
+    def overhead(self, formula: Seconds, seconds: Seconds, width: Width) -> Seconds:
+        """Return the share of every task's seconds that the overhead of its threads makes up, likewise."""
+        more = np.asarray(width - np.int64(1))
+
+        def share(rows: npt.NDArray[np.int32], covered: npt.NDArray[np.bool_]) -> Seconds:
+            here, one_core = seconds[covered], self.seconds_s[rows, 1]
+            found: Seconds = np.zeros(len(rows))
+            gains = (here > 0) & (here < one_core)
+            added = self.overhead_s[rows] * _of(more, covered)
+            with np.errstate(over="ignore"):
+                np.divide(added, here, out=found, where=gains)
+            return np.minimum(found, 1.0)
+
+        return self._or(formula, share)
+
+    def seconds_of(self, task: int, width: int) -> float | None:
+        """Return the seconds of one task; None for tasks that keep the formula. The same bits as `over`."""
+        row = int(self.rows[task])
+        return None if row < 0 else float(self.seconds_s[row, min(width, self.seconds_s.shape[1] - 1)])
+
+    def overhead_of(self, task: int, width: int) -> float | None:
+        """Return the overhead share of one task, likewise; the same bits as `overhead`."""
+        row, seconds = int(self.rows[task]), self.seconds_of(task, width)
+        if seconds is None:
+            return None
+        added = float(self.overhead_s[row]) * (width - 1)
+        return min(added / seconds, 1.0) if 0 < seconds < float(self.seconds_s[row, 1]) else 0.0
+
+    def part(self, tasks: slice) -> WidthTable:
+        """Return the table of some of the tasks."""
+        return WidthTable(self.rows[tasks], self.seconds_s, self.overhead_s)
+
+    def _or(self, formula: npt.NDArray[np.generic], found: _Found) -> npt.NDArray[np.float64]:
+        result = np.array(formula)
+        covered = self.covers
+        result[covered] = found(self.rows[covered], covered)
+        return result
+
+
+class _Found(Protocol):
+    def __call__(
+        self, rows: npt.NDArray[np.int32], covered: npt.NDArray[np.bool_], /
+    ) -> npt.NDArray[np.generic]: ...
+
+
+def _of(
+    value: npt.NDArray[np.integer] | np.integer, covered: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.integer]:
+    """Return the values of the covered tasks, where there is one a task, else the one for all."""
+    column = np.asarray(value)
+    return column[covered] if column.ndim else column
+
+
+class MeasuredSeconds(Protocol):
+    """Gives measured seconds to a `CostModel`; see `simsched.costs.fitting.MeasuredCurves`."""
+
+    def on(self, graph: TaskGraph, machine: Machine) -> tuple[WidthTable, tuple[str, ...]]:
+        """Return the table of a graph's tasks on a machine, and what was done, in sentences.
+
+        Raises
+        ------
+        CostError
+            If they were measured on another machine, and that was not allowed.
+        """
+        ...
