@@ -1,0 +1,124 @@
+"""Seconds of shapes never measured, from the FLOPs and bytes of measured shapes of the same kind.
+
+    c(w) = k0(w) + kF(w) FLOPs + kB(w) bytes,    all k >= 0
+
+by least squares of the relative residuals, for each width by itself. Of the sets of terms that the shapes can tell the
+one with the least error, leaving shapes out, is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import CostError
+
+Array = npt.NDArray[np.float64]
+
+#: Terms in the order of `_columns`, and the sets that are tried: the simpler one wins a tie.
+TERMS = ("constant", "FLOPs", "bytes")
+_SETS = sorted(
+    (c for n in (1, 2, 3) for c in combinations(range(3), n)), key=lambda c: (len(c), c != (1,), c != (2,))
+)
+
+
+@dataclass(frozen=True, eq=False)
+class WorkModel:
+    """Seconds of a kind from an op's work, by width.
+
+    Parameters
+    ----------
+    coefficients : float64 array, shape (widths, 3)
+        Seconds, seconds a FLOP, seconds a byte; zero where a term is left out.
+    terms : tuple of str
+        Those in use.
+    shapes : int
+        Shapes it was learned from.
+    error : float
+        Mean |predicted - measured| / measured over shapes and widths, each shape predicted from the others; NaN where
+        there are no others.
+    """
+
+    coefficients: Array
+    terms: tuple[str, ...]
+    shapes: int
+    error: float
+
+    def usable(self, flops: Array, bytes_B: Array) -> npt.NDArray[np.bool_]:
+        """Return whether what the terms need is known of each op, shape (n,)."""
+        known = ~np.isnan(_columns(flops, bytes_B))
+        return np.asarray(known[:, [TERMS.index(term) for term in self.terms]].all(axis=1))
+
+    def seconds(self, flops: Array, bytes_B: Array) -> Array:
+        """Return the seconds of ops by width, shape (n, widths); NaN where something needed is unknown."""
+        work = _columns(flops, bytes_B)
+        used = [TERMS.index(term) for term in self.terms]
+        return np.asarray(work[:, used] @ self.coefficients[:, used].T)
+
+
+def work_model(flops: Array, bytes_B: Array, seconds: Array) -> WorkModel | None:
+    """Learn the seconds of a kind from measured shapes.
+
+    Parameters
+    ----------
+    flops, bytes_B : float64 arrays, shape (shapes,)
+        Work; NaN where unknown.
+    seconds : float64 array, shape (shapes, widths)
+        Seconds of each shape by width, above zero.
+
+    Returns
+    -------
+    WorkModel or None
+        None where nothing is known of any shape's work.
+    """
+    if seconds.ndim != 2 or not (len(flops) == len(bytes_B) == len(seconds)):
+        raise CostError(
+            f"{len(flops)} FLOPs, {len(bytes_B)} bytes and seconds of shape {seconds.shape} do not match"
+        )
+    best: WorkModel | None = None
+    for used in _tellable(flops, bytes_B):
+        found = _learned(_columns(flops, bytes_B), seconds, used)
+        error = _error_left_out(_columns(flops, bytes_B), seconds, used)
+        model = WorkModel(found, tuple(TERMS[i] for i in used), len(seconds), error)
+        if best is None or error < best.error * (1 - 1e-9):
+            best = model
+    return best
+
+
+def _columns(flops: Array, bytes_B: Array) -> Array:
+    return np.stack([np.ones(len(flops)), flops, bytes_B], axis=1)
+
+
+def _tellable(flops: Array, bytes_B: Array) -> Sequence[tuple[int, ...]]:
+    """Return the sets of terms that are known of every shape, of no more than half as many terms as shapes, or one."""
+    known = [bool(np.isfinite(c).all() and (c > 0).all()) for c in (flops, bytes_B)]
+    usable = (len(flops) > 1, *known)
+    most = max(len(flops) // 2, 1)
+    return [used for used in _SETS if all(usable[i] for i in used) and len(used) <= most and used != (0,)]
+
+
+def _learned(work: Array, seconds: Array, used: Sequence[int]) -> Array:
+    from scipy.optimize import nnls
+
+    coefficients = np.zeros((seconds.shape[1], 3))
+    scale = work[:, used].mean(axis=0)
+    for w, column in enumerate(seconds.T):
+        found, _ = nnls(work[:, used] / scale / column[:, None], np.ones(len(column)))
+        coefficients[w, list(used)] = found / scale
+    return coefficients
+
+
+def _error_left_out(work: Array, seconds: Array, used: Sequence[int]) -> float:
+    n = len(seconds)
+    if n < 2:
+        return float("nan")
+    errors = []
+    for shape in range(n):
+        rest = np.arange(n) != shape
+        predicted = _learned(work[rest], seconds[rest], used) @ work[shape]
+        errors.append(np.abs(predicted / seconds[shape] - 1).mean())
+    return float(np.mean(errors))

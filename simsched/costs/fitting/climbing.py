@@ -1,0 +1,162 @@
+"""Hill climbing: an op's widths measured in steps until its time rises (concurrency control, Sec. III-C).
+
+Every op runs with 1 thread, then with x more a step, until its time rises or the cores run out; each count once with two
+threads of a tile sharing its L2 and once with one thread a tile. Counts not tried lie on the line through the two
+nearest tried ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from simsched.costs.fitting.interpolation import Method, WidthCurve
+from simsched.costs.fitting.points import MeasuredOp, Op, Point, Sharing
+from simsched.errors import CostError
+
+if TYPE_CHECKING:
+    from simsched.machine import Machine
+
+Thing = TypeVar("Thing")
+#: Returns measured seconds of an op on so many threads.
+Measure = Callable[[Thing, int, Sharing], float]
+
+
+def widest(machine: Machine) -> dict[Sharing, int]:
+    """Return the most threads of each sharing: all cores, and one of every tile where tiles have more."""
+    cores: dict[Sharing, int] = {"shared": machine.n_cores, "apart": machine.n_tiles}
+    return cores if machine.cores_per_tile > 1 else {"apart": machine.n_cores}
+
+
+@dataclass(frozen=True)
+class Climb:
+    """Widths of one op that were tried, and their seconds.
+
+    Parameters
+    ----------
+    tried : mapping of Sharing to (mapping of int to float)
+        Seconds by width, in the order tried. One thread shares nothing: its seconds stand under every sharing, measured
+        once.
+    steps : int
+        Measurements made.
+    """
+
+    tried: Mapping[Sharing, Mapping[int, float]]
+    steps: int
+
+    @property
+    def best(self) -> tuple[int, Sharing, float]:
+        """The fastest width tried, its sharing and seconds; the narrowest of equals, of the first sharing."""
+        seconds, width, _, sharing = min(
+            (seconds, width, place, sharing)
+            for place, (sharing, row) in enumerate(self.tried.items())
+            for width, seconds in row.items()
+        )
+        return width, sharing, seconds
+
+    def curve(self, sharing: Sharing, method: Method = "linear") -> WidthCurve:
+        """Return the curve that the paper draws through what was tried."""
+        row = self.tried[sharing]
+        return WidthCurve(sorted(row), [row[width] for width in sorted(row)], method)
+
+    def measured(self, op: Op) -> MeasuredOp:
+        """Return the points, for a calibration."""
+        rows = {(w, "apart" if w == 1 else s): Point(w, c, "apart" if w == 1 else s)
+                for s, row in self.tried.items() for w, c in row.items()}  # fmt: skip
+        return MeasuredOp(op, tuple(rows.values()))
+
+
+def hill_climb(
+    op: Thing, measure: Measure[Thing], most: Mapping[Sharing, int], step: int, tolerance: float = 0.0
+) -> Climb:
+    """Measure an op in steps of threads until its time rises, for each sharing by itself.
+
+    Parameters
+    ----------
+    op : object
+        Handed to `measure`.
+    measure : callable
+        Takes op, width and sharing, and returns seconds.
+    most : mapping of Sharing to int
+        Most threads of each sharing, as `widest` returns them.
+    step : int
+        The paper's x.
+    tolerance : float
+        Relative rise that does not count as one; the paper's is 0.
+
+    Raises
+    ------
+    CostError
+        If a step or a width is below 1, no sharing is asked for, or `measure` returns no seconds.
+
+    Examples
+    --------
+    >>> found = hill_climb("op", lambda op, width, sharing: 8 / width + width, {"apart": 8}, 2)
+    >>> found.tried["apart"], found.steps
+    ({1: 9.0, 3: 5.666666666666666, 5: 6.6}, 3)
+    """
+    if step < 1 or not most or min(most.values()) < 1 or not 0 <= tolerance < float("inf"):
+        raise CostError(f"hill climbing in steps of {step} up to {dict(most)} with tolerance {tolerance}")
+
+    def seconds(width: int, sharing: Sharing) -> float:
+        found = float(measure(op, width, sharing))
+        if not 0 < found < float("inf"):
+            raise CostError(
+                f"measuring {op} on {width} threads gave {found} seconds; expected above zero, finite"
+            )
+        return found
+
+    alone = seconds(1, "apart")
+    tried: dict[Sharing, dict[int, float]] = {}
+    for sharing, cores in most.items():
+        row = tried[sharing] = {1: alone}
+        last = alone
+        for width in range(1 + step, cores + 1, step):
+            row[width] = now = seconds(width, sharing)
+            if now > last * (1 + tolerance):
+                break
+            last = now
+    return Climb(tried, 1 + sum(len(row) - 1 for row in tried.values()))
+
+
+def most_steps(cores: int, step: int) -> float:
+    """Return the paper's limit of profiling steps: C / x * 2."""
+    return cores / step * 2
+
+
+def untried_errors(
+    climb: Climb,
+    measured: Mapping[Sharing, Sequence[float]],
+    method: Method = "linear",
+    *,
+    within: bool = False,
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return |predicted - measured| / measured of every count that was not tried, of all sharings.
+
+    Parameters
+    ----------
+    climb : Climb
+    measured : mapping of Sharing to sequence of float
+        Seconds on 1, 2, 3, ... threads.
+    method : {"linear", "pchip"}
+        How untried counts are filled; the paper's is "linear".
+    within : bool
+        Leave out the counts beyond the widest that was tried.
+    """
+    errors = [np.empty(0)]
+    for sharing, row in climb.tried.items():
+        truth = np.asarray(measured[sharing], np.float64)
+        widths = np.arange(1, len(truth) + 1)
+        untried = ~np.isin(widths, list(row)) & ((widths < max(row)) | (not within))
+        predicted = climb.curve(sharing, method)(widths)
+        errors.append(np.abs(predicted - truth)[untried] / truth[untried])
+    return np.concatenate(errors)
+
+
+def accuracy(errors: Iterable[np.ndarray[tuple[int], np.dtype[np.float64]]]) -> float:
+    """Return 1 - the mean over ops and untried counts of their relative errors; 1 where nothing was left untried."""
+    every = np.concatenate([np.empty(0), *errors])
+    return 1.0 - float(every.mean()) if len(every) else 1.0

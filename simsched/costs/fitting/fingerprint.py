@@ -1,0 +1,142 @@
+"""What a host is: enough to tell whether seconds were measured on it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from simsched.costs.fitting.points import STRICT
+
+#: Libraries whose versions are kept where they are installed.
+LIBRARIES = ("simsched", "numpy", "scipy", "scipy-openblas32", "onednn-cpu-gomp")
+_MOST_B = 1 << 20
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """A host as it was when it was measured.
+
+    Parameters
+    ----------
+    cpu : str
+        Model of the processor.
+    cores : int
+        Hardware threads that the process could use.
+    caches : tuple of str
+        Data caches of the first one, as `L2 1024K x1` (the number of hardware threads that share it).
+    governor : str
+        What sets its frequency; "" where the system does not tell.
+    max_frequency_Hz : float or None
+        The highest it may set; None where the system does not tell.
+    kernel : str
+        Operating system and release.
+    hypervisor : bool
+        Whether it is a virtual machine.
+    versions : mapping of str to str
+        Python and libraries.
+    """
+
+    __pydantic_config__ = STRICT
+
+    cpu: str
+    cores: int
+    caches: tuple[str, ...] = ()
+    governor: str = ""
+    max_frequency_Hz: float | None = None
+    kernel: str = ""
+    hypervisor: bool = False
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def here(cls, root: Path = Path("/"), libraries: Iterable[str] = LIBRARIES) -> Fingerprint:
+        """Return that of the running host; what it does not tell stays empty."""
+        info, cpu = _text(root / "proc/cpuinfo"), root / "sys/devices/system/cpu/cpu0"
+        limit = _text(cpu / "cpufreq/cpuinfo_max_freq")
+        return cls(
+            cpu=_cpu(info),
+            cores=_cores(),
+            caches=_caches(cpu / "cache"),
+            governor=_text(cpu / "cpufreq/scaling_governor"),
+            max_frequency_Hz=float(limit) * 1e3 if re.fullmatch("[0-9]{1,12}", limit) else None,
+            kernel=f"{platform.system()} {platform.release()}",
+            hypervisor=bool(re.search(r"^flags.*\bhypervisor\b", info, re.MULTILINE)),
+            versions={"python": platform.python_version(), **_versions(libraries)},
+        )
+
+    def differs(self, other: Fingerprint) -> tuple[str, ...]:
+        """Return what makes it another machine than `other`: processor, cores, caches; in words, () where nothing."""
+        return self._changes(other, ("cpu", "cores", "caches"))
+
+    def changed(self, other: Fingerprint) -> tuple[str, ...]:
+        """Return what else is not as in `other`: frequency, kernel, versions; in words."""
+        rest = [f.name for f in fields(self) if f.name not in ("cpu", "cores", "caches", "versions")]
+        names = sorted({*self.versions, *other.versions})
+        versions = [
+            (name, self.versions.get(name, "none"), other.versions.get(name, "none")) for name in names
+        ]
+        return (
+            *self._changes(other, rest),
+            *(f"{name} {then}, here {now}" for name, then, now in versions if then != now),
+        )
+
+    def _changes(self, other: Fingerprint, names: Iterable[str]) -> tuple[str, ...]:
+        pairs = [(name, getattr(self, name), getattr(other, name)) for name in names]
+        return tuple(f"{name} {_words(then)}, here {_words(now)}" for name, then, now in pairs if then != now)
+
+    def __str__(self) -> str:
+        return f"{self.cpu or 'unknown processor'}, {self.cores} cores"
+
+
+def _words(value: object) -> str:
+    text = ", ".join(value) if isinstance(value, tuple) else value
+    return f"{text!s}" if text not in (None, "") else "unknown"
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MOST_B).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def _cpu(info: str) -> str:
+    match = re.search(r"^(?:model name|Model|cpu model|cpu)\s*:\s*(.+)$", info, re.MULTILINE)
+    return " ".join(match[1].split())[:200] if match else platform.processor() or platform.machine()
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):  # not on every system
+        return os.cpu_count() or 1
+
+
+def _caches(folder: Path) -> tuple[str, ...]:
+    found = []
+    for index in sorted(folder.glob("index[0-9]")):
+        if _text(index / "type") in ("Data", "Unified"):
+            sharers = _text(index / "shared_cpu_list")
+            found.append(f"L{_text(index / 'level')} {_text(index / 'size')} x{_count(sharers)}")
+    return tuple(found)
+
+
+def _count(cpus: str) -> int:
+    """Return how many numbers `0-3,8` lists."""
+    parts = re.findall(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", cpus)
+    return sum(int(last or first) - int(first) + 1 for first, last in parts)
+
+
+def _versions(libraries: Iterable[str]) -> dict[str, str]:
+    found = {}
+    for name in libraries:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,105 @@
+"""Curves through measured widths: what lies between and beyond them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import CostError
+
+Array = npt.NDArray[np.float64]
+
+#: "linear": straight between the two nearest widths, as the paper does; "pchip": the monotone cubic of Fritsch and
+#: Carlson through log seconds over log widths.
+Method = Literal["linear", "pchip"]
+
+
+@dataclass(frozen=True, eq=False)
+class WidthCurve:
+    """Seconds by width, through measured points.
+
+    Parameters
+    ----------
+    widths : array_like of int, shape (k,)
+        Measured widths, ascending.
+    seconds : array_like of float, shape (k,)
+        Seconds on each.
+    method : {"pchip", "linear"}
+        How widths between two measured ones are filled. Neither leaves the range of its two neighbours, so both keep
+        what rises rising and what falls falling; a gain of 1 / w is met exactly by "pchip".
+
+    Notes
+    -----
+    Beyond the widest width the last line goes on where it rises, for a convex curve a lower bound; where it falls,
+    nothing is gained that was not measured. Below the narrowest the first two points' power of the width goes on, no
+    steeper than 1 / w and never rising. A single point says the same for all widths.
+
+    Raises
+    ------
+    CostError
+        If widths are not ascending whole numbers from 1, or seconds not above zero and finite.
+    """
+
+    widths: npt.ArrayLike
+    seconds: npt.ArrayLike
+    method: Method = "pchip"
+
+    def __post_init__(self) -> None:
+        widths, seconds = np.asarray(self.widths, np.float64), np.asarray(self.seconds, np.float64)
+        if self.method not in get_args(Method):
+            raise CostError(f"method {self.method!r} is none of {', '.join(get_args(Method))}")
+        if widths.ndim != 1 or widths.shape != seconds.shape or not len(widths):
+            raise CostError(
+                f"{widths.shape} widths and {seconds.shape} seconds; expected as many, at least one"
+            )
+        if widths[0] < 1 or (np.diff(widths) <= 0).any() or (widths % 1 != 0).any():
+            raise CostError(f"widths {widths.tolist()} are not ascending whole numbers from 1")
+        if not (np.isfinite(seconds) & (seconds > 0)).all():
+            raise CostError(f"seconds {seconds.tolist()} are not above zero and finite")
+        for name, column in (("widths", widths), ("seconds", seconds)):
+            column.setflags(write=False)
+            object.__setattr__(self, name, column)
+
+    def __call__(self, widths: npt.ArrayLike) -> Array:
+        """Return the seconds on each width, shape of `widths`."""
+        at, known, seconds = np.asarray(widths, np.float64), np.asarray(self.widths), np.asarray(self.seconds)
+        found = self._between(np.clip(at, known[0], known[-1]), known, seconds)
+        # What was measured is kept to the bit.
+        place = np.minimum(np.searchsorted(known, at), len(known) - 1)
+        found = np.where(known[place] == at, seconds[place], found)
+        if len(known) == 1:
+            return found
+        rise = max((seconds[-1] - seconds[-2]) / (known[-1] - known[-2]), 0.0)
+        gain = np.clip(np.log(seconds[0] / seconds[1]) / np.log(known[1] / known[0]), 0.0, 1.0)
+        found = np.where(at > known[-1], seconds[-1] + rise * (at - known[-1]), found)
+        return np.where(at < known[0], seconds[0] * (known[0] / np.maximum(at, 1.0)) ** gain, found)
+
+    def _between(self, at: Array, known: Array, seconds: Array) -> Array:
+        if self.method == "linear" or len(known) == 1:
+            return np.interp(at, known, seconds)
+        from scipy.interpolate import PchipInterpolator
+
+        return np.asarray(np.exp(PchipInterpolator(np.log(known), np.log(seconds))(np.log(at))))
+
+
+def dents(widths: Sequence[int], seconds: Sequence[float]) -> dict[int, float]:
+    """Return where a curve is not convex: width, and the share by which its point lies above its neighbours' line.
+
+    Curves are convex in threads (concurrency control, Sec. III-C): what is returned is noise, or a step of the op's
+    pieces.
+
+    Examples
+    --------
+    >>> dents([1, 2, 3, 4], [8.0, 4.0, 3.6, 2.0])
+    {3: 0.2}
+    """
+    w, c = np.asarray(widths, np.float64), np.asarray(seconds, np.float64)
+    if len(w) < 3:
+        return {}
+    line = c[:-2] + (c[2:] - c[:-2]) * (w[1:-1] - w[:-2]) / (w[2:] - w[:-2])
+    above = c[1:-1] / line - 1
+    return {int(w[i + 1]): round(float(above[i]), 12) for i in np.flatnonzero(above > 1e-9)}

@@ -1,0 +1,191 @@
+"""`MeasuredCurves`: seconds from measured curves, and of other shapes of the same kinds from their work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.costs.curves import REFERENCE_S
+from simsched.costs.fitting.by_work import WorkModel, work_model
+from simsched.costs.fitting.interpolation import Method, WidthCurve
+from simsched.costs.fitting.points import MeasuredOp, Sharing
+from simsched.costs.width_table import WidthTable
+from simsched.errors import CostError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredCurves:
+    """Measured seconds for a `CostModel`: `CostModel(measured=MeasuredCurves(ops))`.
+
+    A task whose kind and shape were measured takes the seconds of its curve. One whose kind was measured in other
+    shapes takes what `simsched.costs.fitting.by_work` says of its FLOPs and bytes. Every other task keeps its recorded
+    seconds, or its roofline, and its kind's cost curve.
+
+    Parameters
+    ----------
+    ops : sequence of MeasuredOp
+        At most one a kind and shape.
+    machine : str, optional
+        Name of the only machine they may be used on, without variations; any when not given.
+    method : {"pchip", "linear"}
+        How widths between measured ones are filled.
+    sharing : {"shared", "apart"}, optional
+        Which curve an op takes that has both. When not given, that of threads apart on machines whose tiles slow
+        crowded teams down (`share_tiles`: the replay adds what sharing costs), else that of threads that share tiles.
+    unmeasured_shapes : bool
+        Whether shapes never measured are predicted from their work.
+    notes : tuple of str
+        Said with every use.
+    """
+
+    ops: Sequence[MeasuredOp]
+    machine: str | None = None
+    method: Method = "pchip"
+    sharing: Sharing | None = None
+    unmeasured_shapes: bool = True
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self._places) < len(self.ops):
+            names = [(one.op.kind, one.op.shape) for one in self.ops]
+            twice = next(one.op for i, one in enumerate(self.ops) if names.index(names[i]) < i)
+            raise CostError(f"{twice} was measured twice; merge its points")
+
+    def on(self, graph: TaskGraph, machine: Machine) -> tuple[WidthTable, tuple[str, ...]]:
+        """Return the table of a graph's tasks on a machine, and what was done, in sentences.
+
+        Raises
+        ------
+        CostError
+            If the curves are those of another machine.
+        """
+        name = machine.spec.partition("[")[0]
+        if self.machine is not None and name != self.machine:
+            raise CostError(
+                f"seconds measured on {self.machine} are asked for on {machine}; "
+                f"to use them there nevertheless, write cost_model(machine={name!r})"
+            )
+        sharing, widest = self.sharing or self._default(machine), machine.n_threads
+        rows = self._rows(graph)
+        by_work, learned = self._by_work(graph, rows, sharing, widest)
+        rows = np.where(learned >= 0, len(self.ops) + learned, rows)
+        used, compact = np.unique(rows, return_inverse=True)
+        skip = int(len(used) > 0 and used[0] < 0)
+        seconds = np.concatenate([self._seconds(sharing, widest), by_work])[used[skip:]]
+        overhead = np.concatenate([self._overheads(sharing), np.zeros(len(by_work))])[used[skip:]]
+        table = WidthTable((compact - skip).astype(np.int32), np.insert(seconds, 0, 0.0, axis=1), overhead)
+        return table, (*self.notes, *self._said(graph, table, np.flatnonzero(learned >= 0)))
+
+    def curve(self, op: MeasuredOp, sharing: Sharing = "apart") -> WidthCurve:
+        """Return the curve through an op's points of one sharing, or of the other where it was not measured."""
+        points = op.of(sharing if sharing in op.sharings else op.sharings[0])
+        return WidthCurve([p.width for p in points], [p.seconds for p in points], self.method)
+
+    def kinds(self, sharing: Sharing = "apart", widest: int = 1) -> pd.DataFrame:
+        """Return one row a kind: kind, shapes, terms, error (leaving shapes out; see `WorkModel`)."""
+        import pandas as pd
+
+        models = self._models(sharing, widest)
+        rows = [(kind, m.shapes, " + ".join(m.terms), m.error) for kind, m in models.items()]
+        return pd.DataFrame(rows, columns=["kind", "shapes", "terms", "error"])
+
+    @cached_property
+    def _places(self) -> Mapping[tuple[str, str], int]:
+        return {(one.op.kind, one.op.shape): place for place, one in enumerate(self.ops)}
+
+    @staticmethod
+    def _default(machine: Machine) -> Sharing:
+        return "apart" if machine.effects.share_tiles and machine.cores_per_tile > 1 else "shared"
+
+    def _seconds(self, sharing: Sharing, widest: int) -> Array:
+        """Return the seconds of every op on 1 to `widest` threads, shape (ops, widest)."""
+        key = f"_seconds {sharing} {widest}"
+        if key not in vars(self):
+            every = np.arange(1, widest + 1)
+            rows = [self.curve(one, sharing)(every) for one in self.ops]
+            vars(self)[key] = np.array(rows).reshape(len(self.ops), widest)
+        found: Array = vars(self)[key]
+        return found
+
+    def _overheads(self, sharing: Sharing) -> Array:
+        """Return the seconds that a further thread adds to each op, by its fit; 0 where it has none."""
+        found = np.zeros(len(self.ops))
+        for place, one in enumerate(self.ops):
+            for fit in one.fits:
+                if fit.sharing == sharing or len(one.fits) == 1:
+                    found[place] = fit.thread_overhead.value * np.sqrt(REFERENCE_S * fit.one_core_s.value)
+        return found
+
+    def _rows(self, graph: TaskGraph) -> npt.NDArray[np.int64]:
+        """Return the op of each task, -1 where its kind and shape were not measured."""
+        n_shapes = max(len(graph.shapes.labels), 1)
+        pairs = graph.kinds.codes.astype(np.int64) * n_shapes + graph.shapes.codes
+        distinct, where = np.unique(pairs, return_inverse=True)
+        keys = [
+            (graph.kinds.labels[p // n_shapes], graph.shapes.labels[p % n_shapes]) for p in distinct.tolist()
+        ]
+        return (
+            np.array([self._places.get(key, -1) for key in keys], np.int64)[where]
+            if keys
+            else np.empty(0, np.int64)
+        )
+
+    def _models(self, sharing: Sharing, widest: int) -> Mapping[str, WorkModel]:
+        """Return the model of each kind of which the work of some shapes is known."""
+        seconds, models = self._seconds(sharing, widest), {}
+        for kind in dict.fromkeys(one.op.kind for one in self.ops):
+            mine = [place for place, one in enumerate(self.ops) if one.op.kind == kind]
+            work = [
+                np.array(
+                    [np.nan if v is None else v for v in (getattr(self.ops[i].op, name) for i in mine)], float
+                )
+                for name in ("flops", "bytes_B")
+            ]
+            if (model := work_model(work[0], work[1], seconds[mine])) is not None:
+                models[kind] = model
+        return models
+
+    def _by_work(
+        self, graph: TaskGraph, rows: npt.NDArray[np.int64], sharing: Sharing, widest: int
+    ) -> tuple[Array, npt.NDArray[np.int64]]:
+        """Return curves of works, shape (works, widest), and which of them each task of another shape takes, or -1."""
+        curves, learned, n_curves = [np.empty((0, widest))], np.full(graph.n_tasks, -1, np.int64), 0
+        wanted = set(np.unique(graph.kinds.codes[rows < 0]).tolist()) if self.unmeasured_shapes else set()
+        models = self._models(sharing, widest) if wanted else {}
+        for code in sorted(wanted):
+            if (model := models.get(graph.kinds.labels[code])) is None:
+                continue
+            mine = np.flatnonzero((graph.kinds.codes == code) & (rows < 0))
+            mine = mine[model.usable(graph.flops[mine], graph.bytes_B[mine])]
+            work = np.nan_to_num(np.stack([graph.flops[mine], graph.bytes_B[mine]], axis=1))
+            distinct, where = np.unique(work, axis=0, return_inverse=True)
+            predicted = model.seconds(*distinct.T)
+            sure = ((predicted > 0) & np.isfinite(predicted)).all(axis=1)
+            place = np.where(sure, n_curves + np.cumsum(sure) - 1, -1)
+            learned[mine] = place[where.ravel()]
+            curves.append(predicted[sure])
+            n_curves += int(sure.sum())
+        return np.concatenate(curves), learned
+
+    def _said(self, graph: TaskGraph, table: WidthTable, by_work: npt.NDArray[np.int64]) -> list[str]:
+        covered = int(table.covers.sum())
+        notes = [f"{covered - len(by_work)} of {graph.n_tasks} tasks take measured seconds"]
+        if len(by_work):
+            kinds = ", ".join(sorted({graph.kinds[int(task)] for task in by_work}))
+            notes.append(
+                f"{len(by_work)} tasks of shapes not measured take seconds predicted from their work: {kinds}"
+            )
+        return notes

@@ -1,0 +1,226 @@
+"""What was measured: an op, and its seconds by width and by how its team shares tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Literal, get_args
+
+from simsched.errors import CostError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: "shared": two threads of a tile share its L2, and tiles are filled one after the other; "apart": one thread a tile.
+Sharing = Literal["shared", "apart"]
+#: How intervals were found.
+How = Literal["covariance", "bootstrap", "none"]
+SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
+
+#: What files may hold: unknown keys and values of other types are errors. Read by `calibration_file`.
+STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+
+
+@dataclass(frozen=True)
+class Op:
+    """What a cost curve belongs to: tasks of one kind and shape.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of the tasks, as the graph spells it.
+    shape : str
+        Shapes of their inputs as text (`64x512;512x512`); "" where unknown.
+    flops, bytes_B : float or None
+        Operations, and bytes read and written; None where unknown.
+    """
+
+    __pydantic_config__ = STRICT
+
+    kind: str
+    shape: str = ""
+    flops: float | None = None
+    bytes_B: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("flops", "bytes_B"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < inf:
+                raise CostError(f"{name} of {self} is {value}; it must be zero or more, finite, or None")
+
+    def __str__(self) -> str:
+        return f"{self.kind or 'op'}({self.shape})"
+
+
+@dataclass(frozen=True)
+class Point:
+    """Seconds of an op on teams of one width.
+
+    Parameters
+    ----------
+    width : int
+        Threads of the team.
+    seconds : float
+        Median over the runs; above zero.
+    sharing : {"shared", "apart"}
+        How the team shares tiles; "apart" on one thread, and on machines without tiles.
+    spread : float or None
+        Half the interquartile range of the runs over their median; None where unknown.
+    runs : int
+        Runs that counted.
+    dropped : int
+        Runs that did not, as other programs took more than a hundredth of their time.
+    """
+
+    __pydantic_config__ = STRICT
+
+    width: int
+    seconds: float
+    sharing: Sharing = "apart"
+    spread: float | None = None
+    runs: int = 1
+    dropped: int = 0
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise CostError(f"a point has width {self.width}; the least is 1")
+        if not 0 < self.seconds < inf:
+            raise CostError(
+                f"a point on {self.width} threads has {self.seconds} seconds; expected above zero, finite"
+            )
+        if self.sharing not in SHARINGS:
+            raise CostError(f"sharing {self.sharing!r} is none of {', '.join(SHARINGS)}")
+        if self.spread is not None and not (self.spread >= 0 and isfinite(self.spread)):
+            raise CostError(f"spread is {self.spread}; it must be zero or more, finite, or None")
+        if self.runs < 1 or self.dropped < 0:
+            raise CostError(f"{self.runs} runs, {self.dropped} dropped; the least are 1 and 0")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and the interval that holds the truth with some confidence.
+
+    Parameters
+    ----------
+    value : float
+    low, high : float or None
+        Ends of the interval; None where too few points tell.
+    """
+
+    __pydantic_config__ = STRICT
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.low is None) != (self.high is None):
+            raise CostError(
+                f"interval of {self.value} has one end, {self.low} to {self.high}; give both or none"
+            )
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A cost curve fitted to the points of one op; see `simsched.costs.fitting.parametric`.
+
+    Parameters
+    ----------
+    sharing : {"shared", "apart"}
+        Whose points were fitted.
+    one_core_s, serial_share, thread_overhead : Interval
+        t1, s and a of docs/costs.md.
+    confidence : float
+        Of the intervals, as 0.95.
+    intervals : {"covariance", "bootstrap", "none"}
+        How they were found.
+    r2_log : float or None
+        Share of the variance of the log seconds that the curve explains; None where they have none.
+    max_residual : float
+        Largest |predicted - measured| / measured.
+    points : int
+        Points fitted.
+    """
+
+    __pydantic_config__ = STRICT
+
+    sharing: Sharing
+    one_core_s: Interval
+    serial_share: Interval
+    thread_overhead: Interval
+    confidence: float
+    intervals: How
+    r2_log: float | None
+    max_residual: float
+    points: int
+
+
+@dataclass(frozen=True)
+class MeasuredOp:
+    """An op and what was measured of it.
+
+    Parameters
+    ----------
+    op : Op
+    points : tuple of Point
+        At most one a width and sharing.
+    fits : tuple of Fit
+        Curves fitted to them; at most one a sharing.
+    """
+
+    __pydantic_config__ = STRICT
+
+    op: Op
+    points: tuple[Point, ...]
+    fits: tuple[Fit, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if not self.points:
+            raise CostError(f"{self.op} has no points")
+        _once([(point.width, point.sharing) for point in self.points], f"{self.op} has two points of")
+        _once([fit.sharing for fit in self.fits], f"{self.op} has two fits of")
+
+    @property
+    def sharings(self) -> tuple[Sharing, ...]:
+        """How its teams shared tiles on more than one thread; those of one thread where there are no wider ones."""
+        wide = {point.sharing for point in self.points if point.width > 1}
+        return tuple(s for s in SHARINGS if s in (wide or {point.sharing for point in self.points}))
+
+    def of(self, sharing: Sharing) -> tuple[Point, ...]:
+        """Return the points of one sharing by width, and that of one thread, which shares nothing with itself."""
+        alone = {point.width: point for point in self.points if point.width == 1}
+        chosen = alone | {point.width: point for point in self.points if point.sharing == sharing}
+        return tuple(chosen[width] for width in sorted(chosen))
+
+
+def measured_ops(rows: Iterable[tuple[Op, Point]]) -> tuple[MeasuredOp, ...]:
+    """Return the ops of a table of points, each with its own, in order of first appearance."""
+    found: dict[tuple[str, str], tuple[Op, list[Point]]] = {}
+    for op, point in rows:
+        found.setdefault((op.kind, op.shape), (op, []))[1].append(point)
+    return tuple(MeasuredOp(op, tuple(points)) for op, points in found.values())
+
+
+def points_frame(ops: Sequence[MeasuredOp]) -> pd.DataFrame:
+    """Return one row a point: kind, shape, flops, bytes_B, width, sharing, seconds, spread, runs, dropped."""
+    import pandas as pd
+
+    names = ("width", "sharing", "seconds", "spread", "runs", "dropped")
+    rows: list[Mapping[str, object]] = [
+        {
+            **{name: getattr(one.op, name) for name in ("kind", "shape", "flops", "bytes_B")},
+            **{name: getattr(point, name) for name in names},
+        }
+        for one in ops
+        for point in one.points
+    ]
+    return pd.DataFrame(rows, columns=["kind", "shape", "flops", "bytes_B", *names])
+
+
+def _once(keys: Sequence[object], said: str) -> None:
+    seen: set[object] = set()
+    for key in keys:
+        if key in seen:
+            raise CostError(f"{said} {key}; merge them first")
+        seen.add(key)
