@@ -119,6 +119,6 @@ def _error_left_out(work: Array, seconds: Array, used: Sequence[int]) -> float:
     errors = []
     for shape in range(n):
         rest = np.arange(n) != shape
-        predicted = _learned(work[rest], seconds[rest], used) @ work[shape]
+        predicted = _learned(work[rest], seconds[rest], used)[:, list(used)] @ work[shape, list(used)]
         errors.append(np.abs(predicted / seconds[shape] - 1).mean())
     return float(np.mean(errors))

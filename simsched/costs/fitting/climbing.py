@@ -1,17 +1,18 @@
 """Hill climbing: an op's widths measured in steps until its time rises (concurrency control, Sec. III-C).
 
-Every op runs with 1 thread, then with x more a step, until its time rises or the cores run out; each count once with two
-threads of a tile sharing its L2 and once with one thread a tile. Counts not tried lie on the line through the two
+Every op runs with 1 thread, then with x more a step, until its time rises or the cores run out; each count once with
+two threads of a tile sharing its L2 and once with one thread a tile. Counts not tried lie on the line through the two
 nearest tried ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.costs.fitting.interpolation import Method, WidthCurve
 from simsched.costs.fitting.points import MeasuredOp, Op, Point, Sharing
@@ -129,17 +130,17 @@ def most_steps(cores: int, step: int) -> float:
 
 def untried_errors(
     climb: Climb,
-    measured: Mapping[Sharing, Sequence[float]],
+    measured: Mapping[Sharing, npt.NDArray[np.float64]],
     method: Method = "linear",
     *,
     within: bool = False,
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+) -> npt.NDArray[np.float64]:
     """Return |predicted - measured| / measured of every count that was not tried, of all sharings.
 
     Parameters
     ----------
     climb : Climb
-    measured : mapping of Sharing to sequence of float
+    measured : mapping of Sharing to float64 array
         Seconds on 1, 2, 3, ... threads.
     method : {"linear", "pchip"}
         How untried counts are filled; the paper's is "linear".
@@ -156,7 +157,7 @@ def untried_errors(
     return np.concatenate(errors)
 
 
-def accuracy(errors: Iterable[np.ndarray[tuple[int], np.dtype[np.float64]]]) -> float:
+def accuracy(errors: Iterable[npt.NDArray[np.float64]]) -> float:
     """Return 1 - the mean over ops and untried counts of their relative errors; 1 where nothing was left untried."""
     every = np.concatenate([np.empty(0), *errors])
     return 1.0 - float(every.mean()) if len(every) else 1.0

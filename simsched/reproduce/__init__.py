@@ -1,0 +1,1 @@
+"""Published systems: what their papers say beside what is simulated."""

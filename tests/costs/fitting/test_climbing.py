@@ -1,0 +1,97 @@
+"""Hill climbing over curves of which every point is known."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.costs.fitting import Calibration, Op, accuracy, hill_climb, untried_errors
+from simsched.costs.fitting.climbing import most_steps, widest
+from simsched.errors import CostError
+
+
+def table(rows):
+    return lambda op, width, sharing: rows[sharing][width - 1]
+
+
+def test_by_hand():
+    """1, 3, 5 threads take 9, 5, 6 s: it stops at 5; apart 1 and 3 are all there are. One thread is measured once."""
+    calls = []
+
+    def measure(op, width, sharing):
+        calls.append((width, sharing))
+        return {"shared": [9, 0, 5, 0, 6, 0, 1], "apart": [9, 0, 4]}[sharing][width - 1]
+
+    found = hill_climb("op", measure, {"shared": 7, "apart": 3}, 2)
+    assert found.tried == {"shared": {1: 9, 3: 5, 5: 6}, "apart": {1: 9, 3: 4}}
+    assert found.best == (3, "apart", 4)
+    assert found.steps == len(calls) == 4
+
+
+def test_untried_counts_by_hand():
+    """8 at 1, 4 at 5, 5 at 9; between lies a line: 7, 6, 5 where 7, 5, 5 are: 0, 1/5, 0; beyond: 5.25 where 7 is: 1/4."""
+    climb = hill_climb("op", lambda o, w, s: {1: 8, 5: 4, 9: 5}[w], {"apart": 10}, 4)
+    truth = {"apart": np.array([8, 7, 5, 5, 4, 4.25, 4.5, 4.75, 5, 7])}
+    assert untried_errors(climb, truth).tolist() == pytest.approx([0, 0.2, 0, 0, 0, 0, 0.25])
+    assert untried_errors(climb, truth, within=True).tolist() == pytest.approx([0, 0.2, 0, 0, 0, 0])
+    assert accuracy([untried_errors(climb, truth)]) == pytest.approx(1 - 0.45 / 7)
+    assert accuracy([]) == 1
+
+
+def test_small_rises_can_be_ignored():
+    measure = table({"apart": [4.0, 4.01, 3.0, 3.5]})
+    assert hill_climb("op", measure, {"apart": 4}, 1).best[0] == 1
+    assert hill_climb("op", measure, {"apart": 4}, 1, tolerance=0.01).best[0] == 3
+
+
+def test_widest_of_machines():
+    assert widest(ss.machine("knl-7250")) == {"shared": 68, "apart": 34}
+    assert widest(ss.machine("generic[cores=3]")) == {"apart": 3}
+
+
+@given(st.integers(1, 34).map(lambda tiles: 2 * tiles), st.sampled_from([1, 2, 4, 8, 16]), st.data())
+def test_no_more_steps_than_the_paper_says(cores, step, data):
+    """C / x x 2 wherever that is four or more; and the best of what was tried is found."""
+    rows = {
+        sharing: data.draw(st.lists(st.floats(0.1, 10), min_size=n, max_size=n))
+        for sharing, n in (("shared", cores), ("apart", cores // 2))
+    }
+    rows["shared"][0] = rows["apart"][0]
+    found = hill_climb("op", table(rows), {s: len(row) for s, row in rows.items()}, step)
+    if cores >= 2 * step:
+        assert found.steps <= most_steps(cores, step)
+    assert found.best[2] == min(c for row in found.tried.values() for c in row.values())
+    for sharing, row in found.tried.items():
+        assert found.curve(sharing)(list(row)).tolist() == list(row.values())
+
+
+@given(st.floats(0.01, 10), st.floats(0, 0.05), st.integers(2, 68))
+def test_step_one_finds_the_optimum_of_convex_curves(work, slope, cores):
+    seconds = [work / w + slope * w for w in range(1, cores + 1)]
+    found = hill_climb("op", table({"apart": seconds}), {"apart": cores}, 1)
+    assert found.best[2] == min(seconds)
+    assert len(untried_errors(found, {"apart": np.array(seconds)}, within=True)) == 0
+
+
+def test_what_was_climbed_is_a_calibration():
+    climb = hill_climb("op", lambda o, w, s: 8 / w + w, {"shared": 8, "apart": 4}, 2)
+    one = climb.measured(Op("mm", "8x8"))
+    assert [p.width for p in one.of("shared")] == [1, 3, 5]
+    assert [p.width for p in one.of("apart")] == [1, 3]
+    assert len(Calibration.of([one], "hill climbing").fits()) == 2
+
+
+@pytest.mark.parametrize(
+    ("measure", "most", "step", "message"),
+    [
+        (lambda *_: 1.0, {"apart": 4}, 0, "steps of 0"),
+        (lambda *_: 1.0, {}, 1, "up to {}"),
+        (lambda *_: 1.0, {"apart": 0}, 1, "hill climbing"),
+        (lambda *_: float("nan"), {"apart": 4}, 1, "gave nan seconds"),
+        (lambda *_: 0.0, {"apart": 4}, 1, "gave 0.0 seconds"),
+    ],
+)
+def test_what_cannot_be_climbed(measure, most, step, message):
+    with pytest.raises(CostError, match=message):
+        hill_climb("op", measure, most, step)
