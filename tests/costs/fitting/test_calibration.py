@@ -266,7 +266,9 @@ def test_damaged_files_load_or_say_why(tmp_path_factory, data):
     start = data.draw(st.integers(0, len(raw)))
     end = data.draw(st.integers(start, min(start + 40, len(raw))))
     path.write_bytes(raw[:start] + data.draw(st.binary(max_size=6) | st.just(b"1e999")) + raw[end:])
+    said = ""
     try:
-        assert isinstance(Calibration.load(path), Calibration)
+        Calibration.load(path)
     except FormatError as error:
-        assert "\n" not in str(error)
+        said = str(error)
+    assert "\n" not in said

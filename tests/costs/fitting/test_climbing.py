@@ -30,7 +30,7 @@ def test_by_hand():
 
 
 def test_untried_counts_by_hand():
-    """8 at 1, 4 at 5, 5 at 9; between lies a line: 7, 6, 5 where 7, 5, 5 are: 0, 1/5, 0; beyond: 5.25 where 7 is: 1/4."""
+    """8 at 1, 4 at 5, 5 at 9, lines between: 7, 6, 5 where 7, 5, 5 are: 0, 1/5, 0; beyond: 5.25 where 7 is: 1/4."""
     climb = hill_climb("op", lambda o, w, s: {1: 8, 5: 4, 9: 5}[w], {"apart": 10}, 4)
     truth = {"apart": np.array([8, 7, 5, 5, 4, 4.25, 4.5, 4.75, 5, 7])}
     assert untried_errors(climb, truth).tolist() == pytest.approx([0, 0.2, 0, 0, 0, 0, 0.25])

@@ -37,7 +37,7 @@ ONE, TWO = recording([4, 2, 1, 0]), recording([2, 1.2, 1, 0], (1, 0, 2, 3))
 
 
 def test_by_hand():
-    """Mm takes 4 and 2 s on one thread and 2 and 1.2 s on two: medians 3 and 1.6, half interquartile ranges 0.5 and 0.2."""
+    """Of mm 4 and 2 s on one thread, 2 and 1.2 s on two: medians 3 and 1.6, half interquartile ranges 0.5 and 0.2."""
     found = curves_from_traces([ONE, TWO], [1, 2])
     assert found.task_seconds.tolist() == [[4, 2], [2, 1.2], [1, 1], [0, 0]]
     mm, add = found.ops
