@@ -31,7 +31,7 @@ def test_published_instances_are_in_the_mix():
 
 
 def test_published_curves_are_met():
-    """Inputs: Table II. One curve is 1.9 instead of 2.3 % slower on all threads, as no serial share is below nothing."""
+    """Inputs: Table II. One is 1.9 instead of 2.3 % slower on all threads, as no serial share is below nothing."""
     mix = [one for one in op_mix("inception_v3", KNL) if one.curve is not None]
     for curve, (best, best_s, slower) in zip(op_curves(mix, KNL), PUBLISHED.values(), strict=True):
         row = curve.seconds["shared"]
@@ -41,16 +41,16 @@ def test_published_curves_are_met():
 
 
 def test_table_v():
-    """Predicted, never fitted. Steps within the paper's limit, the optimum at x = 4 within 2 %, fewer tries know less."""
+    """Predicted, never fitted: steps within the paper's limit, optimum at x = 4 within 2 %, fewer tries know less."""
     table = hill_climbing(["resnet50", "dcgan"], noise=0.01)
     assert len(table) == len(PAPER)
     assert (table["steps"] <= table["steps_limit"]).all()
     assert (table[table["x"] == 4]["optimum"] < 0.02).all()
     assert table["paper"].tolist() == [PAPER[name, x] for name in ("resnet50", "dcgan") for x in STEPS]
     for _, rows in table.groupby("network"):
-        by_step = dict(zip(rows["x"], rows["accuracy"], strict=True))
-        assert by_step[4] > 0.9 > by_step[8] > by_step[16]
-        assert by_step[16] < 0.5
+        within, everywhere = (dict(zip(rows["x"], rows[c], strict=True)) for c in ("within", "accuracy"))
+        assert within[2] > within[4] > 0.9 > within[8] > within[16]
+        assert everywhere[4] > everywhere[8] > 0.7 > 0.5 > everywhere[16]
     again = hill_climbing(["resnet50"], noise=0.01)
     assert again.equals(table[table["network"] == "resnet50"].reset_index(drop=True))
 
