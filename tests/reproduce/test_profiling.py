@@ -50,7 +50,8 @@ def test_table_v():
     for _, rows in table.groupby("network"):
         within, everywhere = (dict(zip(rows["x"], rows[c], strict=True)) for c in ("within", "accuracy"))
         assert within[2] > within[4] > 0.9 > within[8] > within[16]
-        assert everywhere[4] > everywhere[8] > 0.7 > 0.5 > everywhere[16]
+        assert everywhere[4] > everywhere[8] > 0.7
+        assert everywhere[16] < 0.5
     again = hill_climbing(["resnet50"], noise=0.01)
     assert again.equals(table[table["network"] == "resnet50"].reset_index(drop=True))
 
