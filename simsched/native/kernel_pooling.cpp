@@ -1,0 +1,63 @@
+#include "kernels.hpp"
+
+#include <limits>
+
+namespace simsched {
+
+namespace {
+
+// Sizes: planes, height, width, window height and width, vertical and horizontal stride, vertical and horizontal
+// padding. Averages count what lies beyond the borders, as zeros.
+class Pooling final : public Kernel {
+  public:
+    Pooling(Sizes &sizes, bool largest)
+        : planes_(sizes.next("planes")), height_(sizes.next("height")), width_(sizes.next("width")),
+          window_y_(sizes.next("window height")), window_x_(sizes.next("window width")),
+          stride_y_(sizes.next("vertical stride")), stride_x_(sizes.next("horizontal stride")),
+          pad_y_(sizes.next("vertical padding", 0)), pad_x_(sizes.next("horizontal padding", 0)),
+          largest_(largest) {
+        if (window_y_ > height_ + 2 * pad_y_ || window_x_ > width_ + 2 * pad_x_ || pad_y_ >= window_y_ ||
+            pad_x_ >= window_x_)
+            throw std::invalid_argument("a window does not fit into its image, or has more padding than size");
+        out_height_ = (height_ + 2 * pad_y_ - window_y_) / stride_y_ + 1;
+        out_width_ = (width_ + 2 * pad_x_ - window_x_) / stride_x_ + 1;
+        inputs = {elements({planes_, height_, width_})};
+        output = elements({planes_, out_height_, out_width_});
+    }
+
+    void run(const Operands &o, Part part) const override {
+        const auto mine = part.of(planes_ * out_height_);
+        for (auto row = mine.begin; row < mine.end; ++row)
+            pool(o.inputs[0] + row / out_height_ * height_ * width_, row % out_height_,
+                 o.output + row * out_width_);
+    }
+
+  private:
+    void pool(const float *plane, std::size_t y, float *out) const {
+        const auto ys = inside(y * stride_y_, pad_y_, window_y_, height_);
+        for (std::size_t x = 0; x < out_width_; ++x) {
+            const auto xs = inside(x * stride_x_, pad_x_, window_x_, width_);
+            float found = largest_ ? -std::numeric_limits<float>::infinity() : 0.0f;
+            for (auto in_y = ys.begin; in_y < ys.end; ++in_y)
+                for (auto in_x = xs.begin; in_x < xs.end; ++in_x) {
+                    const float value = plane[in_y * width_ + in_x];
+                    found = largest_ ? (value > found ? value : found) : found + value;
+                }
+            out[x] = largest_ ? found : found / static_cast<float>(window_y_ * window_x_);
+        }
+    }
+    static Part::Range inside(std::size_t first, std::size_t pad, std::size_t window, std::size_t size) {
+        const auto end = first + window;
+        return {first > pad ? first - pad : 0, std::min(end > pad ? end - pad : 0, size)};
+    }
+
+    std::size_t planes_, height_, width_, window_y_, window_x_, stride_y_, stride_x_, pad_y_, pad_x_;
+    bool largest_;
+    std::size_t out_height_ = 0, out_width_ = 0;
+};
+
+} // namespace
+
+Made make_pooling(Sizes &sizes, bool largest) { return std::make_unique<Pooling>(sizes, largest); }
+
+} // namespace simsched
