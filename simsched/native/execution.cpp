@@ -85,17 +85,13 @@ void Execution::work(std::size_t worker) {
 }
 
 void Execution::abort() {
+    const auto now = clock_ns();
+    story_.done = done();
+    for (const auto &slot : slots_)
+        story_.running.push_back({slot.running.load(std::memory_order_relaxed),
+                                  static_cast<double>(now - slot.since_ns.load(std::memory_order_relaxed)) * 1e-9});
     aborted_.store(true, std::memory_order_release);
     stop_.store(true, std::memory_order_release);
-}
-
-std::vector<Execution::Running> Execution::running() const {
-    std::vector<Running> found;
-    const auto now = clock_ns();
-    for (const auto &slot : slots_)
-        found.push_back({slot.running.load(std::memory_order_relaxed),
-                         static_cast<double>(now - slot.since_ns.load(std::memory_order_relaxed)) * 1e-9});
-    return found;
 }
 
 void Execution::meet(std::atomic<std::size_t> &met) {
@@ -232,7 +228,7 @@ void Execution::complete(std::int32_t task, std::int64_t finish_ns, std::int64_t
     n_done_.store(done, std::memory_order_relaxed);
     if (done == waiting_.size())
         stop_.store(true, std::memory_order_release);
-    else if (n_running_ == 0)
+    else if (n_running_ == 0 && !aborted_.load(std::memory_order_relaxed))
         fail("nothing runs although tasks are left");
 }
 
@@ -246,7 +242,7 @@ void Execution::release(double now) {
 }
 
 void Execution::decide(double now) {
-    while (chooser_.next(now, decision_))
+    while (!aborted_.load(std::memory_order_relaxed) && chooser_.next(now, decision_))
         assign(decision_);
 }
 

@@ -69,9 +69,15 @@ class Execution final : public Job {
     void abort() override;
     std::size_t threads() const { return settings_.workers + settings_.scheduler_thread; }
 
-    // After the run, or to tell what a run that does not end is at.
+    // At any time.
     std::size_t done() const { return n_done_.load(std::memory_order_relaxed); }
-    std::vector<Running> running() const;
+    // What a run was at when it was aborted: tasks done, and what each worker ran.
+    struct Story {
+        std::size_t done = 0;
+        std::vector<Running> running;
+    };
+    const Story &story() const { return story_; }
+    // After the run.
     const std::vector<Usage> &usage() const { return usage_; }
     double latency_s() const { return latency_s_; }
     const std::string &failure() const { return failure_; }
@@ -130,6 +136,7 @@ class Execution final : public Job {
     alignas(128) std::atomic<std::uint32_t> ball_{0};
     alignas(128) std::atomic<bool> stop_{false};
     std::atomic<bool> aborted_{false};
+    Story story_;
 
     // Guarded by the lock, or the scheduler thread's own:
     alignas(128) SpinLock lock_;

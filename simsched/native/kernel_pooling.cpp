@@ -1,7 +1,5 @@
 #include "kernels.hpp"
 
-#include <limits>
-
 namespace simsched {
 
 namespace {
@@ -23,27 +21,37 @@ class Pooling final : public Kernel {
         out_width_ = (width_ + 2 * pad_x_ - window_x_) / stride_x_ + 1;
         inputs = {elements({planes_, height_, width_})};
         output = elements({planes_, out_height_, out_width_});
+        scratch = width_;
     }
 
     void run(const Operands &o, Part part) const override {
         const auto mine = part.of(planes_ * out_height_);
         for (auto row = mine.begin; row < mine.end; ++row)
-            pool(o.inputs[0] + row / out_height_ * height_ * width_, row % out_height_,
+            pool(o.inputs[0] + row / out_height_ * height_ * width_, row % out_height_, o.scratch,
                  o.output + row * out_width_);
     }
 
   private:
-    void pool(const float *plane, std::size_t y, float *out) const {
+    // The rows of a window become one, and its columns then; the former is most of the work and goes by vectors.
+    void pool(const float *plane, std::size_t y, float *row, float *out) const {
         const auto ys = inside(y * stride_y_, pad_y_, window_y_, height_);
+        std::copy_n(plane + ys.begin * width_, width_, row);
+        for (auto in_y = ys.begin + 1; in_y < ys.end; ++in_y) {
+            const float *next = plane + in_y * width_;
+            if (largest_)
+                for (std::size_t x = 0; x < width_; ++x)
+                    row[x] = next[x] > row[x] ? next[x] : row[x];
+            else
+                for (std::size_t x = 0; x < width_; ++x)
+                    row[x] += next[x];
+        }
+        const float share = 1.0f / static_cast<float>(window_y_ * window_x_);
         for (std::size_t x = 0; x < out_width_; ++x) {
             const auto xs = inside(x * stride_x_, pad_x_, window_x_, width_);
-            float found = largest_ ? -std::numeric_limits<float>::infinity() : 0.0f;
-            for (auto in_y = ys.begin; in_y < ys.end; ++in_y)
-                for (auto in_x = xs.begin; in_x < xs.end; ++in_x) {
-                    const float value = plane[in_y * width_ + in_x];
-                    found = largest_ ? (value > found ? value : found) : found + value;
-                }
-            out[x] = largest_ ? found : found / static_cast<float>(window_y_ * window_x_);
+            float found = row[xs.begin];
+            for (auto in_x = xs.begin + 1; in_x < xs.end; ++in_x)
+                found = largest_ ? (row[in_x] > found ? row[in_x] : found) : found + row[in_x];
+            out[x] = largest_ ? found : found * share;
         }
     }
     static Part::Range inside(std::size_t first, std::size_t pad, std::size_t window, std::size_t size) {
