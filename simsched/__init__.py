@@ -72,7 +72,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'simsched' has no attribute {name!r}")
     home = import_module(_HOMES[name])
-    # Importing the rooms `execute`, `machine` and `policy` puts them here, and they are callable; everything else is put here now.
+    # Importing the rooms `execute`, `machine` and `policy` puts them here, and they are callable; all else is put here.
     return globals().setdefault(name, getattr(home, name))
 
 

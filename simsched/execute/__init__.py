@@ -7,9 +7,10 @@ from types import ModuleType
 from typing import Any
 
 from simsched.execute.execution import Execution
+from simsched.execute.prepared import Settings
 from simsched.execute.run import Case, execute, interleaved
 
-__all__ = ["Case", "Execution", "execute", "interleaved"]
+__all__ = ["Case", "Execution", "Settings", "execute", "interleaved"]
 
 
 class _Room(ModuleType):

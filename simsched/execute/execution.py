@@ -117,7 +117,9 @@ class Execution(Sequence[Schedule]):
     @property
     def latency_s(self) -> float:
         """Median latency between the first two workers over the runs that count; see `Run`."""
-        return float(np.median([run.latency_s for run, kept in zip(self.runs, self.kept, strict=True) if kept]))
+        return float(
+            np.median([run.latency_s for run, kept in zip(self.runs, self.kept, strict=True) if kept])
+        )
 
     @property
     def schedule(self) -> Schedule:

@@ -1,4 +1,4 @@
-"""Where the operands of tasks lie: outputs each on its own, inputs where predecessors have put them, weights by shape."""
+"""Where the operands of tasks lie: outputs each on its own, inputs where predecessors put them, weights by shape."""
 
 from __future__ import annotations
 

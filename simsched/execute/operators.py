@@ -79,7 +79,9 @@ def check_options(options: Options) -> None:
             raise EngineError(f"options: no kernel runs tasks of kind {kind!r}")
         for key, value in own.items():
             if key not in defaults or not isinstance(value, int):
-                raise EngineError(f"options: {kind}: {key}={value!r}; there are whole numbers {', '.join(defaults)}")
+                raise EngineError(
+                    f"options: {kind}: {key}={value!r}; there are whole numbers {', '.join(defaults)}"
+                )
 
 
 def _possible(found: list[int]) -> bool:

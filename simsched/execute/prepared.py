@@ -10,7 +10,7 @@ import numpy as np
 
 from simsched.costs import CostModel
 from simsched.errors import EngineError, LayoutError, SimschedError
-from simsched.execute.execution import Run
+from simsched.execute.execution import MOST_STOLEN, Run
 from simsched.execute.host import cpus_of
 from simsched.execute.memory import Operands, arena
 from simsched.execute.module import module
@@ -33,6 +33,57 @@ Asked = tuple[TaskGraph, "str | Policy | type[Policy]", "str | Layout | tuple[in
 #: Seconds that workers have to leave a run that was stopped.
 GRACE_S = 2.0
 NO_TASKS = Csr(np.zeros(1, np.int64), np.empty(0, np.int32))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How graphs run, whatever the graph and the policy.
+
+    Parameters
+    ----------
+    warmup : int
+        Runs of each case before those that count.
+    machine : str or Machine
+        `host`, or a variation of it.
+    costs : CostModel, optional
+        Estimates that policies decide by; the default model when not given. Tasks that spin take as long as it says.
+    scheduler : {"worker", "thread"}
+        Who decides: the worker that finishes a task, or a thread of its own as Graphi has, which needs a core.
+    unknown : {"spin", "memory"}
+        What tasks of unknown kind do: spin for their estimated seconds, or copy their bytes.
+    options : mapping of str to mapping of str to int, optional
+        By kind, what shapes do not tell: stride, padding, pool_window and so on; see `execute/operators.toml`.
+    instruction_set : {"auto", "base", "avx2", "avx512"}
+        Of element-wise loops; the BLAS chooses for itself.
+    memory_B : float, optional
+        Most bytes of all operands of a graph; half of the machine's memory when not given.
+    timeout_s : float, optional
+        Seconds after which a run is stopped; when not given, 30 and twenty times those of all tasks in turn.
+    most_stolen : float
+        Runs of which other processes took a larger share are dropped from the figures.
+    seed : int
+        Seed of what a policy draws.
+    """
+
+    warmup: int = 2
+    machine: str | Machine = "host"
+    costs: CostModel | None = None
+    scheduler: Scheduler = "worker"
+    unknown: Unknown = "spin"
+    options: Options | None = None
+    instruction_set: str = "auto"
+    memory_B: float | None = None
+    timeout_s: float | None = None
+    most_stolen: float = MOST_STOLEN
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.warmup, int) or isinstance(self.warmup, bool) or self.warmup < 0:
+            raise EngineError(f"warmup is {self.warmup!r}; expected a whole number of 0 or more")
+        if self.scheduler not in get_args(Scheduler):
+            raise EngineError(
+                f"scheduler={self.scheduler!r}; expected one of {', '.join(get_args(Scheduler))}"
+            )
 
 
 @dataclass(frozen=True)
@@ -165,38 +216,26 @@ def _stolen(told: Any) -> float:
     return max(0.0, *shares) if shares else 0.0
 
 
-def prepared(
-    cases: Iterable[Asked],
-    *,
-    machine: str | Machine,
-    costs: CostModel | None,
-    scheduler: Scheduler,
-    unknown: Unknown,
-    options: Options | None,
-    instruction_set: str,
-    memory_B: float | None,
-    timeout_s: float | None,
-    seed: int,
-) -> list[Prepared]:
+def prepared(cases: Iterable[Asked], settings: Settings) -> list[Prepared]:
     """Return cases ready to run; those of one graph share its program."""
     module()  # says what is missing before anything is worked out
-    host = machine_of(machine)
+    host = machine_of(settings.machine)
     cpus = cpus_of(host)
-    if scheduler not in get_args(Scheduler):
-        raise EngineError(f"scheduler={scheduler!r}; expected one of {', '.join(get_args(Scheduler))}")
     programs: dict[int, tuple[Any, tuple[str, ...]]] = {}
     found = []
     for graph, policy, layout in cases:
-        plan = _plan(graph, host, policy_of(policy), layout, costs or CostModel(), seed)
+        plan = _plan(graph, host, policy_of(policy), layout, settings)
         if id(graph) not in programs:
-            programs[id(graph)] = _program(graph, Work.of(graph, unknown, instruction_set, options), memory_B)
+            programs[id(graph)] = _program(graph, settings)
         program, notes = programs[id(graph)]
-        limit = 30 + 20 * float(plan.problem.costs.one_core_s.sum()) if timeout_s is None else timeout_s
-        found.append(Prepared(plan, program, _threads(plan, cpus, scheduler), limit, notes))
+        limit = settings.timeout_s
+        if limit is None:
+            limit = 30 + 20 * float(plan.problem.costs.one_core_s.sum())
+        found.append(Prepared(plan, program, _threads(plan, cpus, settings.scheduler), limit, notes))
     return found
 
 
-def _plan(graph: Any, host: Machine, chosen: Policy, layout: Any, costs: CostModel, seed: int) -> Plan:
+def _plan(graph: Any, host: Machine, chosen: Policy, layout: Any, settings: Settings) -> Plan:
     if not isinstance(graph, TaskGraph):
         raise SimschedError(f"graph is {graph!r}; expected a TaskGraph")
     wanted = None if layout is None else Layout.parse(layout)
@@ -204,7 +243,8 @@ def _plan(graph: Any, host: Machine, chosen: Policy, layout: Any, costs: CostMod
         raise LayoutError(f"policy {chosen} chooses its own widths and cores; give it no layout")
     if isinstance(chosen, RankPolicy):
         wanted = chosen.checked_layout(host, wanted)
-    problem = Problem(graph, host, costs.on(graph, host), wanted, seed)
+    costs = (settings.costs or CostModel()).on(graph, host)
+    problem = Problem(graph, host, costs, wanted, settings.seed)
     # What software costs passes by itself: no profile says it here.
     if isinstance(chosen, RankPolicy):
         return StaticPlan.of(problem, chosen, RuntimeProfile(), None)
@@ -222,9 +262,10 @@ def _rule(plan: Plan) -> CandidateRule:
     return plan.policy
 
 
-def _program(graph: TaskGraph, work: Work, memory_B: float | None) -> tuple[Any, tuple[str, ...]]:
+def _program(graph: TaskGraph, settings: Settings) -> tuple[Any, tuple[str, ...]]:
+    work = Work.of(graph, settings.unknown, settings.instruction_set, settings.options)
     operands = Operands.of(graph, work)
-    memory = arena(operands, memory_B)
+    memory = arena(operands, settings.memory_B)
     module().fill(memory)
     size = f"operands: {operands.size_B / 1e6:.4g} MB"
     return module().Program(work.kernels, work.kernel_of, operands.starts, memory), (*work.notes, size)
@@ -250,4 +291,3 @@ def _threads(plan: Plan, cpus: list[int], scheduler: Scheduler) -> Threads:
         masks.append((spare[0],) if spare and pinned else every)
     alone = pinned and not may_share
     return Threads(tuple(masks), scheduler == "thread", may_share, alone and len(workers) > 1)
-

@@ -1,7 +1,7 @@
 """Sizes of kernels from the shapes of a task's inputs; see `operators.toml`.
 
-A rule returns the sizes that its kernel takes (those are listed in the C++ file of the kernel's family), or None where the
-shapes are not what it expects; the task then counts as one of unknown kind.
+A rule returns the sizes that its kernel takes (those are listed in the C++ file of the kernel's family), or None where
+the shapes are not what it expects; the task then counts as one of unknown kind.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Rule = Callable[[Seen], Sizes | None]
 
 
 def product(seen: Seen) -> Sizes | None:
-    """a of (..., m, k) times b of (..., k, n) or (..., n, k), and perhaps a bias."""
+    """Factors: a of (..., m, k) times b of (..., k, n) or (..., n, k), and perhaps a bias."""
     if len(seen.shape) < 2:
         return None
     bias = seen.shape[2] if len(seen.shape) > 2 else None
@@ -88,6 +88,7 @@ class Window:
 
     @property
     def fits(self) -> bool:
+        """Whether every place of it touches the axis."""
         return self.padding < self.size
 
 
@@ -127,7 +128,9 @@ def data_gradient(seen: Seen) -> Sizes | None:
     if filters != f:
         return None
     windows = _windows(seen, kh, kw)
-    h, w = ((out - 1) * v.stride + v.size - 2 * v.padding for out, v in zip((out_h, out_w), windows, strict=True))
+    h, w = (
+        (out - 1) * v.stride + v.size - 2 * v.padding for out, v in zip((out_h, out_w), windows, strict=True)
+    )
     return _checked([n, c, h, w, f, kh, kw], windows, h, w, [1, 0]) if min(h, w) > 0 else None
 
 
@@ -212,7 +215,9 @@ def pooling(seen: Seen) -> Sizes | None:
         return None
     *planes, h, w = seen.shape[0]
     side, stride, padding = (seen.given[f"pool_{key}"] for key in ("window", "stride", "padding"))
-    down, across = (Window(min(side, extent), stride, min(padding, (min(side, extent)) // 2)) for extent in (h, w))
+    down, across = (
+        Window(min(side, extent), stride, min(padding, (min(side, extent)) // 2)) for extent in (h, w)
+    )
     return _pooling(math.prod(planes), h, w, (down, across))
 
 
@@ -232,7 +237,7 @@ def _pooling(planes: int, h: int, w: int, windows: Windows) -> Sizes | None:
 
 
 def batch_norm(seen: Seen) -> Sizes | None:
-    """x of (n, c, ...), and what else there is."""
+    """Images: x of (n, c, ...), and what else there is."""
     if not seen.shape or len(seen.shape[0]) < 2:
         return None
     n, c, *rest = seen.shape[0]
@@ -245,7 +250,7 @@ def batch_norm_gradient(seen: Seen) -> Sizes | None:
 
 
 def layer_norm(seen: Seen) -> Sizes | None:
-    """x and perhaps the scale, whose elements are a row."""
+    """Input: x and perhaps the scale, whose elements are a row."""
     if not seen.shape or not seen.shape[0]:
         return None
     total = math.prod(seen.shape[0])
@@ -254,14 +259,14 @@ def layer_norm(seen: Seen) -> Sizes | None:
 
 
 def rows(seen: Seen) -> Sizes | None:
-    """x, by its last axis."""
+    """Input: x, by its last axis."""
     if not seen.shape or not seen.shape[0]:
         return None
     return [math.prod(seen.shape[0][:-1]), seen.shape[0][-1]]
 
 
 def reduction(seen: Seen) -> Sizes | None:
-    """x, over all axes but the last; a vector into one number."""
+    """Input: x, over all axes but the last; a vector into one number."""
     if not seen.shape or not seen.shape[0]:
         return None
     *front, last = seen.shape[0]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import EngineError
 from simsched.execute.module import module
@@ -41,7 +42,11 @@ class Work:
 
     @classmethod
     def of(
-        cls, graph: TaskGraph, unknown: Unknown = "spin", instruction_set: str = "auto", options: Options | None = None
+        cls,
+        graph: TaskGraph,
+        unknown: Unknown = "spin",
+        instruction_set: str = "auto",
+        options: Options | None = None,
     ) -> Work:
         """Find the kernels of a graph's tasks.
 
@@ -88,7 +93,7 @@ class _Finder:
         kernel_of.setflags(write=False)
         return Work(self._kernels, kernel_of, self._notes())
 
-    def _assign(self, tasks: Index, kernel_of: Index) -> None:
+    def _assign(self, tasks: npt.NDArray[np.intp], kernel_of: Index) -> None:
         graph, first = self._graph, int(tasks[0])
         kind = graph.kinds[first]
         if plain(kind) in SPIN_KINDS:
@@ -106,7 +111,7 @@ class _Finder:
         else:
             self._ran["spin"] += len(tasks)
 
-    def _copies(self, tasks: Index, kernel_of: Index) -> None:
+    def _copies(self, tasks: npt.NDArray[np.intp], kernel_of: Index) -> None:
         """Half of a task's bytes are read, half are written."""
         for task in tasks.tolist():
             moved = self._graph.bytes_B[task]
@@ -137,6 +142,7 @@ class _Finder:
             notes.append(
                 f"{sum(self._strangers.values())} tasks have no kernel of their kind and shapes, and "
                 + ("spin for their estimated seconds" if self._unknown == "spin" else "copy their bytes")
-                + f": {kinds}" + (f" and {more} more kinds" if more > 0 else "")
+                + f": {kinds}"
+                + (f" and {more} more kinds" if more > 0 else "")
             )
         return tuple(notes)

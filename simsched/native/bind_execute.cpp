@@ -46,8 +46,8 @@ void apply(const Kernel &kernel, const std::vector<Array<float>> &inputs, Floats
 struct Bound {
     Bound(std::vector<std::shared_ptr<Kernel>> kernels, const Array<std::int32_t> &kernel_of,
           const Array<std::int64_t> &operands, Floats memory)
-        : arena(std::move(memory)),
-          program({kernels.begin(), kernels.end()}, view(kernel_of), view(operands), {arena.data(), arena.shape(0)}) {}
+        : arena(std::move(memory)), program({kernels.begin(), kernels.end()}, view(kernel_of), view(operands),
+                                            {arena.data(), arena.shape(0)}) {}
     Bound(const Bound &) = delete;
     Floats arena;
     Program program;
@@ -124,7 +124,8 @@ nb::tuple go(Crew &crew, Bound &bound, const std::shared_ptr<Held> &held, const 
     bound.program.reserve(settings.workers);
     auto &run = held->execution.emplace(after, bound.program, *held->chooser, held->results(), settings);
     if (run.threads() > crew.size())
-        throw std::invalid_argument("a run of " + std::to_string(run.threads()) + " threads needs as many workers");
+        throw std::invalid_argument("a run of " + std::to_string(run.threads()) +
+                                    " threads needs as many workers");
     const std::shared_ptr<Job> job(held, &run);
     struct Busy {
         explicit Busy(bool &flag) : flag_(flag) { flag_ = true; }
@@ -155,8 +156,9 @@ nb::tuple go(Crew &crew, Bound &bound, const std::shared_ptr<Held> &held, const 
 nb::tuple execute_list(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Array<std::int32_t> indices,
                        Array<double> seconds, const std::string &discipline, Array<std::int32_t> position,
                        Array<std::int64_t> executors_indptr, Array<std::int32_t> executors_indices,
-                       Array<std::int64_t> before_indptr, Array<std::int32_t> before_indices, bool scheduler_thread,
-                       bool shares_cpus, bool measures_latency, double timeout_s, double grace_s, nb::object tick) {
+                       Array<std::int64_t> before_indptr, Array<std::int32_t> before_indices,
+                       bool scheduler_thread, bool shares_cpus, bool measures_latency, double timeout_s,
+                       double grace_s, nb::object tick) {
     const Csr graph{view(indptr), view(indices)};
     check(graph);
     const auto n = graph.n();
@@ -168,11 +170,12 @@ nb::tuple execute_list(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Arr
         if (executors.indptr[e] != static_cast<std::int64_t>(e * width))
             throw std::invalid_argument("executors are of one width");
     const auto held = std::make_shared<Held>(n, false);
-    held->arguments = {nb::cast(indptr), nb::cast(indices), nb::cast(seconds), nb::cast(position),
-                       nb::cast(executors_indptr), nb::cast(executors_indices), nb::cast(before_indptr),
-                       nb::cast(before_indices)};
-    const ListPlan plan{view(seconds), {}, executors, {}, {view(before_indptr), view(before_indices)}, {0, 0},
-                        held->executor.span()};
+    held->arguments = {nb::cast(indptr),        nb::cast(indices),          nb::cast(seconds),
+                       nb::cast(position),      nb::cast(executors_indptr), nb::cast(executors_indices),
+                       nb::cast(before_indptr), nb::cast(before_indices)};
+    const ListPlan plan{
+        view(seconds),        {}, executors, {}, {view(before_indptr), view(before_indices)}, {0, 0},
+        held->executor.span()};
     check(plan.predecessors);
     if (plan.seconds.size() != n || (plan.prefers_producer() && plan.predecessors.n() != n))
         throw std::invalid_argument("seconds and predecessors need one entry a task");
@@ -197,9 +200,10 @@ nb::tuple execute_list(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Arr
 }
 
 nb::tuple execute_corun(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Array<std::int32_t> indices,
-                        Array<std::int32_t> widths, Array<double> seconds, std::size_t candidates, std::size_t most,
-                        std::size_t cores, std::size_t cores_per_tile, bool scheduler_thread, bool shares_cpus,
-                        bool measures_latency, double timeout_s, double grace_s, nb::object tick) {
+                        Array<std::int32_t> widths, Array<double> seconds, std::size_t candidates,
+                        std::size_t most, std::size_t cores, std::size_t cores_per_tile,
+                        bool scheduler_thread, bool shares_cpus, bool measures_latency, double timeout_s,
+                        double grace_s, nb::object tick) {
     const Csr graph{view(indptr), view(indices)};
     check(graph);
     const auto held = std::make_shared<Held>(graph.n(), true);
@@ -208,8 +212,9 @@ nb::tuple execute_corun(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Ar
         CorunInput{view(widths), view(seconds), {}, {}, candidates, most, cores, cores_per_tile, 0, 0, 0},
         graph.n());
     held->chooser = std::make_unique<Chosen<Corun>>(corun);
-    const auto found = go(crew, bound, held, graph, {cores, 0, scheduler_thread, shares_cpus, measures_latency},
-                          {timeout_s, grace_s}, tick);
+    const auto found =
+        go(crew, bound, held, graph, {cores, 0, scheduler_thread, shares_cpus, measures_latency},
+           {timeout_s, grace_s}, tick);
     if (nb::len(found) == 1)
         return nb::make_tuple(found, 0, 0);
     const auto teams = corun.teams();
@@ -231,52 +236,63 @@ NB_MODULE(_execute, m) {
              "Run the parts of a team of `width` one after another, for tests.");
     m.def(
         "kernel",
-        [](const std::string &name, const std::vector<std::int64_t> &sizes, const std::string &instruction_set) {
+        [](const std::string &name, const std::vector<std::int64_t> &sizes,
+           const std::string &instruction_set) {
             return std::shared_ptr<Kernel>(make_kernel(name, sizes, loops(instruction_set)));
         },
         "name"_a, "sizes"_a, "instruction_set"_a = "auto",
         "Return the kernel of a name and its sizes; those are documented in the C++ file of its family.");
     m.def("kernel_names", &kernel_names, "Return the names of all kernels.");
-    m.def("instruction_sets", &instruction_sets, "Return the instruction sets that this machine has, the best last.");
-    m.def("blas_version", &blas_version, "Return the version of the BLAS, and the cores that it takes these for.");
+    m.def("instruction_sets", &instruction_sets,
+          "Return the instruction sets that this machine has, the best last.");
+    m.def("blas_version", &blas_version,
+          "Return the version of the BLAS, and the cores that it takes these for.");
     m.def(
         "fill", [](Floats arena) { fill({arena.data(), arena.shape(0)}); }, "arena"_a.noconvert(),
         "Fill an array with numbers in [-1, 1).");
     m.def("allowed_cpus", &allowed_cpus, "Return the CPUs that the calling thread may run on.");
-    m.def("expected_sum", &expected_sum, "n"_a, "Return the `sum` of a run in which each of n tasks ran once.");
+    m.def("expected_sum", &expected_sum, "n"_a,
+          "Return the `sum` of a run in which each of n tasks ran once.");
     nb::class_<Crew>(m, "Crew", "Threads, pinned from birth, asleep between runs.")
         .def(nb::init<const std::vector<std::vector<int>> &>(), "cpus"_a, "The CPUs of each worker.")
         .def_prop_ro("size", &Crew::size, "Number of workers.")
         .def_prop_ro("broken", &Crew::broken, "Whether workers are stuck for ever.");
     nb::class_<Bound>(m, "Program", "What the tasks of a graph do, and in which memory.")
-        .def(nb::init<std::vector<std::shared_ptr<Kernel>>, const Array<std::int32_t> &, const Array<std::int64_t> &,
-                      Floats>(),
+        .def(nb::init<std::vector<std::shared_ptr<Kernel>>, const Array<std::int32_t> &,
+                      const Array<std::int64_t> &, Floats>(),
              "kernels"_a, "kernel_of"_a.noconvert(), "operands"_a.noconvert(), "arena"_a.noconvert(),
-             "kernel_of: int32 (n,), -1 for tasks that spin. operands: int64, of each task with a kernel where output\n"
+             "Bind kernels to operands.\n\nkernel_of: int32 (n,), -1 for tasks that spin. operands: int64, of each task with a kernel "
+             "where output\n"
              "and inputs begin in the arena (float32).");
     nb::class_<Told>(m, "Told", "What came of a run, beside its columns.")
         .def_ro("in_time", &Told::in_time, "Whether it ended before its time was up.")
         .def_ro("done", &Told::done, "Tasks that finished.")
         .def_ro("failure", &Told::failure, "Why it stopped early, if it did.")
-        .def_ro("latency_s", &Told::latency_s, "Seconds that a message from worker 0 to worker 1 takes; 0 if unknown.")
+        .def_ro("latency_s", &Told::latency_s,
+                "Seconds that a message from worker 0 to worker 1 takes; 0 if unknown.")
         .def_ro("wall_s", &Told::wall_s, "Seconds that each thread took part.")
         .def_ro("cpu_s", &Told::cpu_s, "Seconds that each of them had a CPU.")
         .def_ro("preemptions", &Told::preemptions, "Times that each of them lost its CPU.")
         .def_ro("cpus", &Told::cpus, "CPU of each of them at the end.")
         .def_ro("tasks", &Told::tasks, "Tasks that ran.")
         .def_ro("sum", &Told::sum, "Their sum; see `expected_sum`.")
-        .def_ro("running", &Told::running, "Of each worker the task that it runs, or -1, and the seconds since.")
+        .def_ro("running", &Told::running,
+                "Of each worker the task that it runs, or -1, and the seconds since.")
         .def_ro("abandoned", &Told::abandoned, "Whether workers were left behind.");
-    m.def("execute_list", &execute_list, "crew"_a, "program"_a, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-          "seconds"_a.noconvert(), "discipline"_a, "position"_a.noconvert(), "executors_indptr"_a.noconvert(),
-          "executors_indices"_a.noconvert(), "before_indptr"_a.noconvert(), "before_indices"_a.noconvert(),
-          "scheduler_thread"_a, "shares_cpus"_a, "measures_latency"_a, "timeout_s"_a, "grace_s"_a, "tick"_a.none(),
-          "Run a static policy for real; arguments as in `_core.replay_list`. Seconds are those of tasks that spin.\n\n"
-          "Returns (what came of it,) where it was stopped, else also ready_s, start_s, finish_s, team (empty),\n"
+    m.def("execute_list", &execute_list, "crew"_a, "program"_a, "indptr"_a.noconvert(),
+          "indices"_a.noconvert(), "seconds"_a.noconvert(), "discipline"_a, "position"_a.noconvert(),
+          "executors_indptr"_a.noconvert(), "executors_indices"_a.noconvert(), "before_indptr"_a.noconvert(),
+          "before_indices"_a.noconvert(), "scheduler_thread"_a, "shares_cpus"_a, "measures_latency"_a,
+          "timeout_s"_a, "grace_s"_a, "tick"_a.none(),
+          "Run a static policy for real; arguments as in `_core.replay_list`. Seconds are those of tasks "
+          "that spin.\n\n"
+          "Returns (what came of it,) where it was stopped, else also ready_s, start_s, finish_s, team "
+          "(empty),\n"
           "executor and start order.");
-    m.def("execute_corun", &execute_corun, "crew"_a, "program"_a, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-          "widths"_a.noconvert(), "seconds"_a.noconvert(), "candidates"_a, "most"_a, "cores"_a, "cores_per_tile"_a,
-          "scheduler_thread"_a, "shares_cpus"_a, "measures_latency"_a, "timeout_s"_a, "grace_s"_a, "tick"_a.none(),
+    m.def("execute_corun", &execute_corun, "crew"_a, "program"_a, "indptr"_a.noconvert(),
+          "indices"_a.noconvert(), "widths"_a.noconvert(), "seconds"_a.noconvert(), "candidates"_a, "most"_a,
+          "cores"_a, "cores_per_tile"_a, "scheduler_thread"_a, "shares_cpus"_a, "measures_latency"_a,
+          "timeout_s"_a, "grace_s"_a, "tick"_a.none(),
           "Run co-running by candidates for real; arguments as in `_core.replay_corun`.\n\n"
           "Returns (as `execute_list`, teams' indptr, teams' indices).");
 }

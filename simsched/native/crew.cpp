@@ -32,7 +32,7 @@ void pin(const std::vector<int> &cpus) {
         most = std::max(most, cpu + 1);
     const auto size = CPU_ALLOC_SIZE(most);
     const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t *)> set(new_set(most),
-                                                                 [](cpu_set_t *s) { CPU_FREE(s); });
+                                                                [](cpu_set_t *s) { CPU_FREE(s); });
     for (const auto cpu : cpus)
         CPU_SET_S(static_cast<std::size_t>(cpu), size, set.get());
     if (sched_setaffinity(0, size, set.get()) || allowed_cpus() != cpus) {
@@ -65,7 +65,7 @@ std::vector<int> allowed_cpus() {
     for (int most = 1024;; most *= 2) {
         const auto size = CPU_ALLOC_SIZE(most);
         const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t *)> set(new_set(most),
-                                                                     [](cpu_set_t *s) { CPU_FREE(s); });
+                                                                    [](cpu_set_t *s) { CPU_FREE(s); });
         if (sched_getaffinity(0, size, set.get())) {
             if (most >= 1 << 20)
                 throw std::runtime_error("the system does not tell which CPUs a thread may run on");
@@ -167,7 +167,8 @@ bool Crew::run(const std::shared_ptr<Job> &job, std::size_t workers, double time
     std::unique_lock locked(shared_->mutex);
     const auto all_left = [&] { return shared_->n_working == 0; };
     while (!all_left()) {
-        if (shared_->left.wait_until(locked, std::min<Clock::time_point>(deadline, Clock::now() + 100ms), all_left))
+        if (shared_->left.wait_until(locked, std::min<Clock::time_point>(deadline, Clock::now() + 100ms),
+                                     all_left))
             break;
         locked.unlock();
         try {

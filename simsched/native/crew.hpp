@@ -22,7 +22,8 @@ class Job {
 
 class Crew {
   public:
-    // One worker for each list of CPUs that it may run on. Throws std::runtime_error where the system refuses.
+    // One worker for each list of CPUs that it may run on. Throws std::runtime_error where the system
+    // refuses.
     explicit Crew(const std::vector<std::vector<int>> &cpus);
     ~Crew();
     Crew(const Crew &) = delete;
@@ -30,10 +31,10 @@ class Crew {
 
     std::size_t size() const { return threads_.size(); }
 
-    // Lets the first `workers` of the crew work on a job and sleeps until all have left. `tick` is called ten times
-    // a second and may throw; then, and after `timeout_s`, the job is aborted. Returns whether it ended by
-    // itself. Workers that do not leave within `grace_s` after that are abandoned with their job, and the crew is
-    // of no use any more.
+    // Lets the first `workers` of the crew work on a job and sleeps until all have left. `tick` is called ten
+    // times a second and may throw; then, and after `timeout_s`, the job is aborted. Returns whether it ended
+    // by itself. Workers that do not leave within `grace_s` after that are abandoned with their job, and the
+    // crew is of no use any more.
     bool run(const std::shared_ptr<Job> &job, std::size_t workers, double timeout_s, double grace_s,
              const std::function<void()> &tick);
     bool broken() const { return broken_; }

@@ -13,8 +13,8 @@ namespace simsched {
 
 namespace {
 
-// Numbers too small to be normal count as zero while a worker works: they would take a hundred times as long, and a graph
-// that is run again and again comes upon them.
+// Numbers too small to be normal count as zero while a worker works: they would take a hundred times as long,
+// and a graph that is run again and again comes upon them.
 class FlushToZero {
   public:
 #if defined(__SSE__)
@@ -88,8 +88,9 @@ void Execution::abort() {
     const auto now = clock_ns();
     story_.done = done();
     for (const auto &slot : slots_)
-        story_.running.push_back({slot.running.load(std::memory_order_relaxed),
-                                  static_cast<double>(now - slot.since_ns.load(std::memory_order_relaxed)) * 1e-9});
+        story_.running.push_back(
+            {slot.running.load(std::memory_order_relaxed),
+             static_cast<double>(now - slot.since_ns.load(std::memory_order_relaxed)) * 1e-9});
     aborted_.store(true, std::memory_order_release);
     stop_.store(true, std::memory_order_release);
 }

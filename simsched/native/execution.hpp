@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-// One real run of a task graph: the twin of replay.hpp, where time passes by itself. Choosers are those of the replay.
+// One real run of a task graph: the twin of replay.hpp, where time passes by itself. Choosers are those of
+// the replay.
 
 namespace simsched {
 
@@ -52,9 +53,9 @@ struct ExecutionSettings {
 class Execution final : public Job {
   public:
     struct Usage {
-        double wall_s = 0, cpu_s = 0;    // of the thread while the run lasted; it spins, so that both are equal
-        std::int64_t preemptions = 0;    // times that the system took its CPU away
-        std::int32_t cpu = -1;           // where it was at the end
+        double wall_s = 0, cpu_s = 0; // of the thread while the run lasted; it spins, so that both are equal
+        std::int64_t preemptions = 0; // times that the system took its CPU away
+        std::int32_t cpu = -1;        // where it was at the end
         std::uint64_t tasks = 0, sum = 0; // run as the first of a team; sum of `mixed`
     };
     struct Running {

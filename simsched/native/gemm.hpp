@@ -11,7 +11,8 @@ struct Matrix {
 };
 
 // c = a b + (adds ? c : 0) for a of m x k, b of k x n, on the calling thread alone.
-void gemm(std::size_t m, std::size_t n, std::size_t k, Matrix a, Matrix b, bool adds, float *c, std::size_t stride);
+void gemm(std::size_t m, std::size_t n, std::size_t k, Matrix a, Matrix b, bool adds, float *c,
+          std::size_t stride);
 
 // The BLAS: its version, and which cores it takes itself to run on.
 const char *blas_version();

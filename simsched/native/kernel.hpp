@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-// Kernels of tasks: FP32, row-major, images as NCHW. A kernel divides into parts that need nothing of each other, one a
-// thread of the team: no barriers.
+// Kernels of tasks: FP32, row-major, images as NCHW. A kernel divides into parts that need nothing of each
+// other, one a thread of the team: no barriers.
 
 namespace simsched {
 

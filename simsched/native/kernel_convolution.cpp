@@ -1,8 +1,8 @@
 #include "gemm.hpp"
 #include "kernels.hpp"
 
-// Convolutions as matrix products on images laid out as columns: forward, gradient of the data, gradient of the
-// weights. Blocks of columns are made as they are needed, small enough to stay in the cache.
+// Convolutions as matrix products on images laid out as columns: forward, gradient of the data, gradient of
+// the weights. Blocks of columns are made as they are needed, small enough to stay in the cache.
 
 namespace simsched {
 
@@ -10,15 +10,16 @@ namespace {
 
 constexpr std::size_t scratch_floats = 1 << 17; // half of an L2 of 1 MiB
 
-// Sizes: batch, channels, height, width, filters, filter height and width, vertical and horizontal stride, vertical and
-// horizontal padding, groups, whether there is a bias (of the filters; only forward).
+// Sizes: batch, channels, height, width, filters, filter height and width, vertical and horizontal stride,
+// vertical and horizontal padding, groups, whether there is a bias (of the filters; only forward).
 struct Shape {
     explicit Shape(Sizes &sizes)
         : batch(sizes.next("batch")), channels(sizes.next("channels")), height(sizes.next("height")),
-          width(sizes.next("width")), filters(sizes.next("filters")), filter_height(sizes.next("filter height")),
-          filter_width(sizes.next("filter width")), stride_y(sizes.next("vertical stride")),
-          stride_x(sizes.next("horizontal stride")), pad_y(sizes.next("vertical padding", 0)),
-          pad_x(sizes.next("horizontal padding", 0)), groups(sizes.next("groups")), bias(sizes.next("bias", 0)) {
+          width(sizes.next("width")), filters(sizes.next("filters")),
+          filter_height(sizes.next("filter height")), filter_width(sizes.next("filter width")),
+          stride_y(sizes.next("vertical stride")), stride_x(sizes.next("horizontal stride")),
+          pad_y(sizes.next("vertical padding", 0)), pad_x(sizes.next("horizontal padding", 0)),
+          groups(sizes.next("groups")), bias(sizes.next("bias", 0)) {
         if (filter_height > height + 2 * pad_y || filter_width > width + 2 * pad_x)
             throw std::invalid_argument("a filter does not fit into its image");
         if (channels % groups || filters % groups)
@@ -43,7 +44,8 @@ struct Shape {
         return plain ? 0 : std::max(scratch_floats, elements({of_rows, 16}));
     }
 
-    // Visits the pixels [begin, end) of output row after output row as runs: visit(first pixel, y, x, length).
+    // Visits the pixels [begin, end) of output row after output row as runs: visit(first pixel, y, x,
+    // length).
     template <class Visit> void each_run(Part::Range pixels_, Visit &&visit) const {
         for (auto p = pixels_.begin; p < pixels_.end;) {
             const auto x = p % out_width, length = std::min(out_width - x, pixels_.end - p);
@@ -51,7 +53,8 @@ struct Shape {
             p += length;
         }
     }
-    // Calls visit(pixel, place in the plane) for the pixels of a run that a tap reaches, and miss(pixel) for others.
+    // Calls visit(pixel, place in the plane) for the pixels of a run that a tap reaches, and miss(pixel) for
+    // others.
     template <class Visit, class Miss>
     void each_tap(std::size_t tap, std::size_t y, std::size_t x, std::size_t length, Visit &&visit,
                   Miss &&miss) const {
@@ -90,12 +93,14 @@ struct Shape {
             return;
         }
         // One stretch of the image, with what lies beyond its borders as zeros.
-        const auto first = static_cast<std::ptrdiff_t>(x + tap % filter_width) - static_cast<std::ptrdiff_t>(pad_x);
+        const auto first =
+            static_cast<std::ptrdiff_t>(x + tap % filter_width) - static_cast<std::ptrdiff_t>(pad_x);
         const auto n = static_cast<std::ptrdiff_t>(length), wide = static_cast<std::ptrdiff_t>(width);
         const auto from = std::clamp<std::ptrdiff_t>(-first, 0, n);
         const auto to = std::clamp<std::ptrdiff_t>(wide - first, from, n);
         std::fill_n(out, from, 0.0f);
-        std::copy_n(channel + static_cast<std::ptrdiff_t>(in_y * width) + first + from, to - from, out + from);
+        std::copy_n(channel + static_cast<std::ptrdiff_t>(in_y * width) + first + from, to - from,
+                    out + from);
         std::fill_n(out + to, n - to, 0.0f);
     }
     // The reverse: adds rows x pixels onto the image.
@@ -112,8 +117,8 @@ struct Shape {
         }
     }
 
-    std::size_t batch, channels, height, width, filters, filter_height, filter_width, stride_y, stride_x, pad_y,
-        pad_x, groups, bias;
+    std::size_t batch, channels, height, width, filters, filter_height, filter_width, stride_y, stride_x,
+        pad_y, pad_x, groups, bias;
     std::size_t out_width, taps, pixels, plane, group_filters, rows, input, output, weights;
     bool plain; // the image is its own columns
 };
@@ -135,7 +140,8 @@ void forward(const Shape &s, const float *x, const float *w, const float *bias, 
             if (bias)
                 for (std::size_t f = 0; f < s.group_filters; ++f)
                     std::fill_n(out + f * s.pixels, pixels.size(), bias[filter + f]);
-            const Matrix columns = s.plain ? Matrix{in + pixels.begin, s.plane} : Matrix{scratch, pixels.size()};
+            const Matrix columns =
+                s.plain ? Matrix{in + pixels.begin, s.plane} : Matrix{scratch, pixels.size()};
             gemm(s.group_filters, pixels.size(), s.rows, {w + filter * s.rows, s.rows}, columns, bias, out,
                  s.pixels);
         }

@@ -24,8 +24,8 @@ class Elementwise final : public Kernel {
     Unary function_;
 };
 
-// out[i] = f(a[i], b[i / inner % period]). Sizes: elements, inner, period; b of one element has period 1, b like a has
-// inner 1 and period n, a bias of rows inner 1, a bias of channels the pixels as inner.
+// out[i] = f(a[i], b[i / inner % period]). Sizes: elements, inner, period; b of one element has period 1, b
+// like a has inner 1 and period n, a bias of rows inner 1, a bias of channels the pixels as inner.
 class Broadcast final : public Kernel {
   public:
     Broadcast(Sizes &sizes, const Loops::NamedBinary &function)

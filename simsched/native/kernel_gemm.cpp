@@ -8,8 +8,8 @@ namespace {
 // Columns and rows are cut at whole cache lines of the output and at whole register blocks.
 constexpr std::size_t column_grain = 16, row_grain = 8;
 
-// out = a b + bias, `batch` times. Sizes: batch, m, n, k, whether a lies as k x m, whether b lies as n x k, bias: 0
-// for none, 1 for a row of n, 2 for a matrix of m x n.
+// out = a b + bias, `batch` times. Sizes: batch, m, n, k, whether a lies as k x m, whether b lies as n x k,
+// bias: 0 for none, 1 for a row of n, 2 for a matrix of m x n.
 class Gemm final : public Kernel {
   public:
     explicit Gemm(Sizes &sizes)

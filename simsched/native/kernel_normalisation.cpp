@@ -8,8 +8,8 @@ namespace {
 
 constexpr float epsilon = 1e-5f;
 
-// x of batch x channels x pixels; a channel has its own mean and variance, over all images. Sizes: batch, channels,
-// pixels. Inputs: x, scale, shift.
+// x of batch x channels x pixels; a channel has its own mean and variance, over all images. Sizes: batch,
+// channels, pixels. Inputs: x, scale, shift.
 class BatchNorm final : public Kernel {
   public:
     BatchNorm(Sizes &sizes, const Loops &loops)
@@ -30,13 +30,15 @@ class BatchNorm final : public Kernel {
                 squares += loops_.squares(o.inputs[0] + at(i, c), mean, pixels_);
             const float scale = o.inputs[1][c] / std::sqrt(squares / n + epsilon);
             for (std::size_t i = 0; i < batch_; ++i)
-                loops_.affine(o.inputs[0] + at(i, c), scale, o.inputs[2][c] - mean * scale, o.output + at(i, c),
-                              pixels_);
+                loops_.affine(o.inputs[0] + at(i, c), scale, o.inputs[2][c] - mean * scale,
+                              o.output + at(i, c), pixels_);
         }
     }
 
   private:
-    std::size_t at(std::size_t image, std::size_t channel) const { return (image * channels_ + channel) * pixels_; }
+    std::size_t at(std::size_t image, std::size_t channel) const {
+        return (image * channels_ + channel) * pixels_;
+    }
     std::size_t batch_, channels_, pixels_;
     const Loops &loops_;
 };
@@ -77,7 +79,9 @@ class BatchNormGradient final : public Kernel {
     }
 
   private:
-    std::size_t at(std::size_t image, std::size_t channel) const { return (image * channels_ + channel) * pixels_; }
+    std::size_t at(std::size_t image, std::size_t channel) const {
+        return (image * channels_ + channel) * pixels_;
+    }
     std::size_t batch_, channels_, pixels_;
     const Loops &loops_;
 };

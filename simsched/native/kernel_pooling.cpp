@@ -4,8 +4,8 @@ namespace simsched {
 
 namespace {
 
-// Sizes: planes, height, width, window height and width, vertical and horizontal stride, vertical and horizontal
-// padding. Averages count what lies beyond the borders, as zeros.
+// Sizes: planes, height, width, window height and width, vertical and horizontal stride, vertical and
+// horizontal padding. Averages count what lies beyond the borders, as zeros.
 class Pooling final : public Kernel {
   public:
     Pooling(Sizes &sizes, bool largest)
@@ -16,7 +16,8 @@ class Pooling final : public Kernel {
           largest_(largest) {
         if (window_y_ > height_ + 2 * pad_y_ || window_x_ > width_ + 2 * pad_x_ || pad_y_ >= window_y_ ||
             pad_x_ >= window_x_)
-            throw std::invalid_argument("a window does not fit into its image, or has more padding than size");
+            throw std::invalid_argument(
+                "a window does not fit into its image, or has more padding than size");
         out_height_ = (height_ + 2 * pad_y_ - window_y_) / stride_y_ + 1;
         out_width_ = (width_ + 2 * pad_x_ - window_x_) / stride_x_ + 1;
         inputs = {elements({planes_, height_, width_})};
@@ -32,7 +33,8 @@ class Pooling final : public Kernel {
     }
 
   private:
-    // The rows of a window become one, and its columns then; the former is most of the work and goes by vectors.
+    // The rows of a window become one, and its columns then; the former is most of the work and goes by
+    // vectors.
     void pool(const float *plane, std::size_t y, float *row, float *out) const {
         const auto ys = inside(y * stride_y_, pad_y_, window_y_, height_);
         std::copy_n(plane + ys.begin * width_, width_, row);

@@ -23,7 +23,8 @@ inline std::size_t elements(std::initializer_list<std::size_t> sizes) {
 // Sizes one after another, each checked.
 class Sizes {
   public:
-    Sizes(std::string kernel, std::span<const std::int64_t> sizes) : kernel_(std::move(kernel)), left_(sizes) {}
+    Sizes(std::string kernel, std::span<const std::int64_t> sizes)
+        : kernel_(std::move(kernel)), left_(sizes) {}
 
     std::size_t next(const char *what, std::int64_t least = 1) {
         if (left_.empty())

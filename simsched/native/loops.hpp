@@ -42,7 +42,8 @@ struct Loops {
     const NamedBinary &find_binary(const std::string &what) const;
 };
 
-// The instruction sets that this machine has, the best last; "auto" is that one. Throws std::invalid_argument on others.
+// The instruction sets that this machine has, the best last; "auto" is that one. Throws std::invalid_argument
+// on others.
 const Loops &loops(const std::string &instruction_set);
 std::vector<std::string> instruction_sets();
 

@@ -56,12 +56,24 @@ def once(graph: ss.TaskGraph, policy: str, layout: str | None = None, **options:
 @pytest.mark.parametrize("n", [1_000_000])
 def test_a_million_tasks_each_run_once(n: int) -> None:
     # The executor itself adds up what ran and refuses a run in which a task was lost or doubled.
-    graph = ss.TaskGraph.from_edges(np.zeros(n), np.stack([np.arange(n - 8), np.arange(8, n)], axis=1), kinds="spin")
+    graph = ss.TaskGraph.from_edges(
+        np.zeros(n), np.stack([np.arange(n - 8), np.arange(8, n)], axis=1), kinds="spin"
+    )
     layout, policy = ("2x1", "fifo") if CORES > 1 else ("1x1", "fifo")
     check(once(graph, policy, layout))
 
 
-@pytest.mark.parametrize("policy", ["critical-path", "fifo", "fifo[order=lifo]", "fifo[order=random]", "wavefront", "critical-path[prefer=producer]"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "critical-path",
+        "fifo",
+        "fifo[order=lifo]",
+        "fifo[order=random]",
+        "wavefront",
+        "critical-path[prefer=producer]",
+    ],
+)
 def test_static_policies(policy: str) -> None:
     for layout in ("1x1", "2x1") if CORES > 1 else ("1x1",):
         schedule = once(layered(3000, 12), policy, layout)
@@ -85,7 +97,9 @@ def test_wide_teams_and_corun() -> None:
     schedule = once(graph, "corun")
     check(schedule)
     check_cores(schedule)
-    products = ss.TaskGraph.from_edges([1e-3] * 8, [(0, 7)], kinds="MatMul", shapes="64x128;128x256", flops=[4.2e8] * 8)
+    products = ss.TaskGraph.from_edges(
+        [1e-3] * 8, [(0, 7)], kinds="MatMul", shapes="64x128;128x256", flops=[4.2e8] * 8
+    )
     widths = once(products, "corun").widths
     assert set(widths.tolist()) <= {1, 2}
 
@@ -144,8 +158,12 @@ def test_empty_and_single() -> None:
 
 
 def test_a_run_that_does_not_end_is_stopped_with_its_story() -> None:
-    graph = ss.TaskGraph.from_edges([0.0, 1e6, 0.0], [(0, 1), (1, 2)], kinds="spin", names=["a", "stuck", "b"])
-    with pytest.raises(EngineError, match=r"did not end within 200 ms.*1 of 3 tasks.*worker 0 runs task 1 \('stuck', spin\)"):
+    graph = ss.TaskGraph.from_edges(
+        [0.0, 1e6, 0.0], [(0, 1), (1, 2)], kinds="spin", names=["a", "stuck", "b"]
+    )
+    with pytest.raises(
+        EngineError, match=r"did not end within 200 ms.*1 of 3 tasks.*worker 0 runs task 1 \('stuck', spin\)"
+    ):
         once(graph, "fifo", "1x1", timeout_s=0.2)
     check(once(layered(50, 5), "fifo", "1x1"))
 
@@ -153,7 +171,7 @@ def test_a_run_that_does_not_end_is_stopped_with_its_story() -> None:
 def test_a_kernel_that_does_not_end_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepared, "GRACE_S", 0.02)
     graph = ss.TaskGraph.from_edges([1.0], kinds="MatMul", shapes="2048x4096;4096x4096")
-    with pytest.raises(EngineError, match="could not be stopped; its threads were left behind.*runs task 0"):
+    with pytest.raises(EngineError, match=r"could not be stopped; its threads were left behind.*runs task 0"):
         once(graph, "fifo", "1x1", timeout_s=0.05)
     check(once(layered(50, 5), "fifo", "1x1"))
 
@@ -169,7 +187,9 @@ def test_ctrl_c_stops_a_run() -> None:
         except KeyboardInterrupt:
             print("stopped")
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stdout == "stopped\n"
 
 
@@ -187,7 +207,9 @@ def test_one_core() -> None:
         except ss.SimschedError as error:
             print(error)
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=True
+    )
     *ran, refused = done.stdout.splitlines()
     assert ran == ["2"] * 6
     assert "2x1 needs 2 cores" in refused
@@ -209,7 +231,11 @@ def test_figures_of_an_execution() -> None:
     measured = ss.execute(graph, "fifo", "1x1", repeats=5)
     assert isinstance(measured, Execution)
     assert list(measured.table.columns) == ["makespan_s", "stolen", "preemptions", "latency_s", "kept"]
-    assert measured.makespans_s[measured.kept].min() <= measured.median_s <= measured.makespans_s[measured.kept].max()
+    assert (
+        measured.makespans_s[measured.kept].min()
+        <= measured.median_s
+        <= measured.makespans_s[measured.kept].max()
+    )
     assert measured.median_s >= 2e-4
     assert measured.spread_s >= 0
     assert measured.schedule in list(measured)
@@ -242,7 +268,9 @@ def test_policies_that_decide_in_python_are_refused() -> None:
         ss.execute(layered(3, 1), Mine)
 
 
-def results(graph: ss.TaskGraph, layout: str, native: Any) -> tuple[list[npt.NDArray[np.float32]], list[Any], Work, Operands]:
+def results(
+    graph: ss.TaskGraph, layout: str, native: Any
+) -> tuple[list[npt.NDArray[np.float32]], list[Any], Work, Operands]:
     """Run a graph by the compiled module itself, and return what each task wrote."""
     work = Work.of(graph)
     operands = Operands.of(graph, work)
@@ -253,10 +281,23 @@ def results(graph: ss.TaskGraph, layout: str, native: Any) -> tuple[list[npt.NDA
     crew = native.Crew([[min(os.sched_getaffinity(0))]] * (k * w))
     empty = np.zeros(1, np.int64), np.empty(0, np.int32)
     native.execute_list(
-        crew, program, graph.successors.indptr, graph.successors.indices, np.zeros(graph.n_tasks), "fifo", np.empty(0, np.int32),
-        np.arange(k + 1, dtype=np.int64) * w, np.zeros(k * w, np.int32), *empty, scheduler_thread=False, shares_cpus=True,
-        measures_latency=False, timeout_s=30.0, grace_s=1.0, tick=None,
-    )  # fmt: skip
+        crew,
+        program,
+        graph.successors.indptr,
+        graph.successors.indices,
+        np.zeros(graph.n_tasks),
+        "fifo",
+        np.empty(0, np.int32),
+        np.arange(k + 1, dtype=np.int64) * w,
+        np.zeros(k * w, np.int32),
+        *empty,
+        scheduler_thread=False,
+        shares_cpus=True,
+        measures_latency=False,
+        timeout_s=30.0,
+        grace_s=1.0,
+        tick=None,
+    )
     starts, place, inputs = iter(operands.starts.tolist()), [], []
     for task in range(graph.n_tasks):
         kernel = work.kernels[work.kernel_of[task]]
@@ -281,11 +322,18 @@ def test_results_go_from_task_to_task(native: Any, layout: str) -> None:
     first, second = (x.reshape(31, 20).astype(float) @ y.reshape(20, 65) for x, y in ((a, b), (c, d)))
     y = np.tanh(first + second)
     np.testing.assert_allclose(outputs[3].reshape(31, 65), y, atol=1e-4)
-    np.testing.assert_allclose(outputs[4].reshape(31, 65), np.exp(y) / np.exp(y).sum(axis=1, keepdims=True), atol=1e-4)
+    np.testing.assert_allclose(
+        outputs[4].reshape(31, 65), np.exp(y) / np.exp(y).sum(axis=1, keepdims=True), atol=1e-4
+    )
 
 
 def test_unknown_kinds_spin_or_copy_and_are_counted() -> None:
-    graph = ss.TaskGraph.from_edges([1e-5] * 4, kinds=["mystery", "mystery", "add", "memory"], shapes=["", "3", "4;4", ""], bytes_B=[800.0, np.nan, 48.0, 1600.0])
+    graph = ss.TaskGraph.from_edges(
+        [1e-5] * 4,
+        kinds=["mystery", "mystery", "add", "memory"],
+        shapes=["", "3", "4;4", ""],
+        bytes_B=[800.0, np.nan, 48.0, 1600.0],
+    )
     assert once(graph, "fifo", "1x1").notes[:2] == (
         "kernels: 2 spin, 1 add, 1 memory",
         "2 tasks have no kernel of their kind and shapes, and spin for their estimated seconds: mystery (2)",

@@ -15,7 +15,9 @@ Reference = Callable[..., npt.NDArray[Any]]
 TEAMS = (1, 2, 3, 4)
 
 
-def run(native: Any, name: str, sizes: list[int], inputs: list[Floats], width: int, isa: str = "auto") -> Floats:
+def run(
+    native: Any, name: str, sizes: list[int], inputs: list[Floats], width: int, isa: str = "auto"
+) -> Floats:
     kernel = native.kernel(name, sizes, isa)
     assert kernel.inputs == [x.size for x in inputs]
     # What a part does not write, or writes beyond its end, shows.
@@ -36,10 +38,13 @@ def close(found: Floats, expected: npt.NDArray[Any], tolerance: float = 2e-5) ->
 
 @pytest.mark.parametrize("width", TEAMS)
 @pytest.mark.parametrize(
-    ("batch", "m", "n", "k"), [(1, 1, 1, 1), (1, 64, 512, 33), (1, 7, 129, 5), (1, 130, 3, 17), (5, 6, 31, 8), (3, 40, 1, 9)]
+    ("batch", "m", "n", "k"),
+    [(1, 1, 1, 1), (1, 64, 512, 33), (1, 7, 129, 5), (1, 130, 3, 17), (5, 6, 31, 8), (3, 40, 1, 9)],
 )
 @pytest.mark.parametrize(("ta", "tb", "bias"), [(0, 0, 0), (1, 0, 1), (0, 1, 2), (1, 1, 0)])
-def test_gemm(native: Any, batch: int, m: int, n: int, k: int, ta: int, tb: int, bias: int, width: int) -> None:
+def test_gemm(
+    native: Any, batch: int, m: int, n: int, k: int, ta: int, tb: int, bias: int, width: int
+) -> None:
     a, b = floats(batch, m, k), floats(batch, k, n, seed=1)
     added = [floats(n, seed=2), floats(batch, m, n, seed=2)][bias - 1 : bias] if bias else []
     stored = [np.swapaxes(x, 1, 2) if t else x for x, t in ((a, ta), (b, tb))]
@@ -47,7 +52,9 @@ def test_gemm(native: Any, batch: int, m: int, n: int, k: int, ta: int, tb: int,
     close(found, a.astype(float) @ b + (added[0] if bias else 0), 1e-4)
 
 
-def patches(x: Floats, kh: int, kw: int, sy: int, sx: int, py: int, px: int, fill: float = 0.0) -> npt.NDArray[Any]:
+def patches(
+    x: Floats, kh: int, kw: int, sy: int, sx: int, py: int, px: int, fill: float = 0.0
+) -> npt.NDArray[Any]:
     """Return windows of shape (n, c, rows, columns, kh, kw), as a view where there is no padding."""
     padded = np.pad(x.astype(float), ((0, 0), (0, 0), (py, py), (px, px)), constant_values=fill)
     return np.lib.stride_tricks.sliding_window_view(padded, (kh, kw), axis=(2, 3))[:, :, ::sy, ::sx]
@@ -68,17 +75,20 @@ CONVOLUTIONS = [
 
 
 def by_group(s: tuple[int, ...], x: Floats, w: Floats) -> list[tuple[Any, Any, slice, slice]]:
-    n, c, h, wide, f, kh, kw, sy, sx, py, px, groups = s
+    _, c, _, _, f, kh, kw, sy, sx, py, px, groups = s
     found = []
     for g in range(groups):
         channels, filters = (slice(g * k // groups, (g + 1) * k // groups) for k in (c, f))
-        found.append((patches(x[:, channels], kh, kw, sy, sx, py, px), w[filters].astype(float), channels, filters))
+        found.append(
+            (patches(x[:, channels], kh, kw, sy, sx, py, px), w[filters].astype(float), channels, filters)
+        )
     return found
 
 
 def convolved(s: tuple[int, ...], x: Floats, w: Floats) -> npt.NDArray[Any]:
     return np.concatenate(
-        [np.einsum("ncyxij,fcij->nfyx", p, weights, optimize=True) for p, weights, _, _ in by_group(s, x, w)], axis=1
+        [np.einsum("ncyxij,fcij->nfyx", p, weights, optimize=True) for p, weights, _, _ in by_group(s, x, w)],
+        axis=1,
     )
 
 
@@ -91,7 +101,10 @@ def convolution(s: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
 
 def gradient_of_weights(s: tuple[int, ...], dy: Floats, x: Floats, w: Floats) -> npt.NDArray[Any]:
     return np.concatenate(
-        [np.einsum("ncyxij,nfyx->fcij", p, dy[:, filters].astype(float), optimize=True) for p, _, _, filters in by_group(s, x, w)]
+        [
+            np.einsum("ncyxij,nfyx->fcij", p, dy[:, filters].astype(float), optimize=True)
+            for p, _, _, filters in by_group(s, x, w)
+        ]
     )
 
 
@@ -102,7 +115,9 @@ def gradient_of_data(s: tuple[int, ...], dy: Floats, x: Floats, w: Floats) -> np
     for g in range(groups):
         channels, filters = (slice(g * k // groups, (g + 1) * k // groups) for k in (c, f))
         for i, j in product(range(kh), range(kw)):
-            part = np.einsum("nfyx,fc->ncyx", dy[:, filters].astype(float), w[filters, :, i, j], optimize=True)
+            part = np.einsum(
+                "nfyx,fc->ncyx", dy[:, filters].astype(float), w[filters, :, i, j], optimize=True
+            )
             padded[:, channels, i : i + rows * sy : sy, j : j + columns * sx : sx] += part
     return padded[:, :, py : py + h, px : px + wide]
 
@@ -113,7 +128,11 @@ def test_convolution_forward(native: Any, s: tuple[int, ...], width: int) -> Non
     x, w, _ = convolution(s)
     close(run(native, "convolution", [*s, 0], [x, w], width), convolved(s, x, w), 1e-4)
     bias = floats(s[4], seed=3)
-    close(run(native, "convolution", [*s, 1], [x, w, bias], width), convolved(s, x, w) + bias[:, None, None], 1e-4)
+    close(
+        run(native, "convolution", [*s, 1], [x, w, bias], width),
+        convolved(s, x, w) + bias[:, None, None],
+        1e-4,
+    )
 
 
 @pytest.mark.parametrize("width", TEAMS)
@@ -127,7 +146,13 @@ def test_convolution_gradients(native: Any, s: tuple[int, ...], width: int) -> N
     close(both, np.concatenate([data.ravel(), weights.ravel()]), 2e-4)
 
 
-POOLS = [(1, 1, 1, 1, 1, 1, 1, 0, 0), (3, 9, 7, 3, 3, 2, 2, 1, 1), (5, 8, 8, 2, 2, 2, 2, 0, 0), (2, 7, 5, 7, 5, 1, 1, 0, 0), (4, 6, 9, 3, 2, 1, 3, 0, 1)]
+POOLS = [
+    (1, 1, 1, 1, 1, 1, 1, 0, 0),
+    (3, 9, 7, 3, 3, 2, 2, 1, 1),
+    (5, 8, 8, 2, 2, 2, 2, 0, 0),
+    (2, 7, 5, 7, 5, 1, 1, 0, 0),
+    (4, 6, 9, 3, 2, 1, 3, 0, 1),
+]
 
 
 @pytest.mark.parametrize("width", TEAMS)
@@ -196,7 +221,12 @@ def test_exponentials_far_out_stay_numbers(native: Any, isa: str) -> None:
 def test_binary(native: Any, name: str, isa: str) -> None:
     for shape, other, width in product([(6, 5, 77), (3, 4, 600)], range(4), TEAMS):
         a = floats(*shape)
-        b = [floats(*shape, seed=1), floats(shape[2], seed=1), floats(shape[1], 1, seed=1), floats(1, seed=1)][other]
+        b = [
+            floats(*shape, seed=1),
+            floats(shape[2], seed=1),
+            floats(shape[1], 1, seed=1),
+            floats(1, seed=1),
+        ][other]
         b = np.where(np.abs(b) < 0.1, np.float32(0.5), b)
         inner = shape[2] if other == 2 else 1
         found = run(native, name, [a.size, inner, b.size], [a, b], width, isa)
@@ -233,12 +263,18 @@ def test_rows(native: Any, rows: int, columns: int, width: int, isa: str) -> Non
     close(run(native, "softmax_gradient", [rows, columns], [dy, y.astype(np.float32)], width, isa), expected)
     scale, shift = floats(columns, seed=2), floats(columns, seed=3)
     normal = (exact - exact.mean(axis=1, keepdims=True)) / np.sqrt(exact.var(axis=1, keepdims=True) + 1e-5)
-    close(run(native, "layer_norm", [rows, columns], [x, scale, shift], width, isa), normal * scale + shift, 1e-4)
+    close(
+        run(native, "layer_norm", [rows, columns], [x, scale, shift], width, isa),
+        normal * scale + shift,
+        1e-4,
+    )
 
 
 @pytest.mark.parametrize("isa", sets())
 @pytest.mark.parametrize("width", TEAMS)
-@pytest.mark.parametrize(("outer", "reduced", "inner"), [(1, 1, 1), (1, 1000, 1), (7, 33, 1), (3, 9, 50), (1, 5, 3000)])
+@pytest.mark.parametrize(
+    ("outer", "reduced", "inner"), [(1, 1, 1), (1, 1000, 1), (7, 33, 1), (3, 9, 50), (1, 5, 3000)]
+)
 def test_reductions(native: Any, outer: int, reduced: int, inner: int, width: int, isa: str) -> None:
     x = floats(outer, reduced, inner)
     for name, of in (("reduce_sum", np.sum), ("reduce_mean", np.mean), ("reduce_max", np.max)):
@@ -246,7 +282,9 @@ def test_reductions(native: Any, outer: int, reduced: int, inner: int, width: in
 
 
 @pytest.mark.parametrize("width", TEAMS)
-@pytest.mark.parametrize(("outer", "lengths"), [(1, (1,)), (3, (5, 1, 40)), (1, (1000, 333)), (50, (7, 7, 7))])
+@pytest.mark.parametrize(
+    ("outer", "lengths"), [(1, (1,)), (3, (5, 1, 40)), (1, (1000, 333)), (50, (7, 7, 7))]
+)
 def test_concatenation(native: Any, outer: int, lengths: tuple[int, ...], width: int) -> None:
     parts = [floats(outer, length, seed=i) for i, length in enumerate(lengths)]
     close(run(native, "concatenation", [outer, *lengths], parts, width), np.concatenate(parts, axis=1))
@@ -261,25 +299,46 @@ def test_embedding(native: Any, width: int) -> None:
 
 def test_all_kernels_are_tested(native: Any) -> None:
     others = {
-        "gemm", "convolution", "convolution_data", "convolution_weights", "convolution_both", "pool_max", "pool_average",
-        "batch_norm", "batch_norm_gradient", "layer_norm", "softmax", "softmax_gradient", "reduce_sum", "reduce_mean",
-        "reduce_max", "concatenation", "embedding",
-    }  # fmt: skip
+        "gemm",
+        "convolution",
+        "convolution_data",
+        "convolution_weights",
+        "convolution_both",
+        "pool_max",
+        "pool_average",
+        "batch_norm",
+        "batch_norm_gradient",
+        "layer_norm",
+        "softmax",
+        "softmax_gradient",
+        "reduce_sum",
+        "reduce_mean",
+        "reduce_max",
+        "concatenation",
+        "embedding",
+    }
     assert set(native.kernel_names()) == {*UNARY, *BINARY, *others}
 
 
 @pytest.mark.parametrize(
     ("name", "sizes", "why"),
     [
-        ("gemm", [1, 2, 3], "more sizes"), ("gemm", [1, 2, 3, 0, 0, 0, 0], "k is 0"), ("gemm", [1] * 8, "more sizes than"),
-        ("gemm", [1, 2**31, 1, 1, 0, 0, 0], "m is"), ("gemm", [2**20, 2**20, 2**20, 1, 0, 0, 0], "2\\^40"),
-        ("gemm", [1, 1, 1, 1, 0, 0, 3], "bias"), ("add", [10, 1, 3], "divide"), ("nothing", [1], "no kernel"),
+        ("gemm", [1, 2, 3], "more sizes"),
+        ("gemm", [1, 2, 3, 0, 0, 0, 0], "k is 0"),
+        ("gemm", [1] * 8, "more sizes than"),
+        ("gemm", [1, 2**31, 1, 1, 0, 0, 0], "m is"),
+        ("gemm", [2**20, 2**20, 2**20, 1, 0, 0, 0], "2\\^40"),
+        ("gemm", [1, 1, 1, 1, 0, 0, 3], "bias"),
+        ("add", [10, 1, 3], "divide"),
+        ("nothing", [1], "no kernel"),
         ("convolution", [1, 1, 2, 2, 1, 3, 3, 1, 1, 0, 0, 1, 0], "does not fit"),
         ("convolution", [1, 3, 4, 4, 4, 1, 1, 1, 1, 0, 0, 2, 0], "groups"),
         ("convolution_data", [1, 1, 4, 4, 1, 1, 1, 1, 1, 0, 0, 1, 1], "bias"),
-        ("pool_max", [1, 4, 4, 2, 2, 1, 1, 2, 0], "window"), ("concatenation", [3], "length"), ("relu", [-1], "elements is -1"),
+        ("pool_max", [1, 4, 4, 2, 2, 1, 1, 2, 0], "window"),
+        ("concatenation", [3], "length"),
+        ("relu", [-1], "elements is -1"),
     ],
-)  # fmt: skip
+)
 def test_impossible_sizes_are_refused(native: Any, name: str, sizes: list[int], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         native.kernel(name, sizes)
