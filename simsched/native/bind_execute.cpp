@@ -261,7 +261,8 @@ NB_MODULE(_execute, m) {
         .def(nb::init<std::vector<std::shared_ptr<Kernel>>, const Array<std::int32_t> &,
                       const Array<std::int64_t> &, Floats>(),
              "kernels"_a, "kernel_of"_a.noconvert(), "operands"_a.noconvert(), "arena"_a.noconvert(),
-             "Bind kernels to operands.\n\nkernel_of: int32 (n,), -1 for tasks that spin. operands: int64, of each task with a kernel "
+             "Bind kernels to operands.\n\nkernel_of: int32 (n,), -1 for tasks that spin. operands: int64, "
+             "of each task with a kernel "
              "where output\n"
              "and inputs begin in the arena (float32).");
     nb::class_<Told>(m, "Told", "What came of a run, beside its columns.")

@@ -14,7 +14,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import EngineError, LayoutError, SimschedError
-from simsched.execute import Case, Execution, interleaved, prepared
+from simsched.execute import Case, Execution, Settings, interleaved, prepared
 from simsched.execute.memory import Operands
 from simsched.execute.work import Work
 from simsched.testing.invariants import check_bounds, check_cores
@@ -219,7 +219,7 @@ def test_interleaved_cases_share_their_graph() -> None:
     graph, other = layered(200, 5), layered(100, 4, seed=1)
     turns: list[object] = []
     cases = [Case(graph, "fifo", "1x1"), Case(graph, "critical-path", "1x1"), Case(other, "wavefront", "1x1")]
-    found = interleaved(cases, repeats=3, warmup=1, progress=turns.append)
+    found = interleaved(cases, 3, Settings(warmup=1), turns.append)
     assert len(turns) == 12
     assert [len(each) for each in found] == [3, 3, 3]
     assert [each[0].policy for each in found] == ["fifo", "critical-path", "wavefront"]
