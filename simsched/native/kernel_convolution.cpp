@@ -8,7 +8,8 @@ namespace simsched {
 
 namespace {
 
-constexpr std::size_t scratch_floats = 1 << 17; // half of an L2 of 1 MiB
+// Blocks fill half of an L2 of 1 MiB, but are not so narrow that a matrix product spends its time on packing.
+constexpr std::size_t scratch_floats = 1 << 17, least_pixels = 128;
 
 // Sizes: batch, channels, height, width, filters, filter height and width, vertical and horizontal stride,
 // vertical and horizontal padding, groups, whether there is a bias (of the filters; only forward).
@@ -38,10 +39,10 @@ struct Shape {
 
     // Pixels of a block of so many rows.
     std::size_t block(std::size_t of_rows) const {
-        return std::min(pixels, std::max(scratch_floats / of_rows, std::size_t{16}));
+        return std::min(pixels, std::max(scratch_floats / of_rows, least_pixels));
     }
     std::size_t most_scratch(std::size_t of_rows) const {
-        return plain ? 0 : std::max(scratch_floats, elements({of_rows, 16}));
+        return plain ? 0 : std::max(scratch_floats, elements({of_rows, least_pixels}));
     }
 
     // Visits the pixels [begin, end) of output row after output row as runs: visit(first pixel, y, x,

@@ -1,5 +1,7 @@
 #include "kernels.hpp"
 
+#include <limits>
+
 namespace simsched {
 
 namespace {
@@ -22,7 +24,7 @@ class Pooling final : public Kernel {
         out_width_ = (width_ + 2 * pad_x_ - window_x_) / stride_x_ + 1;
         inputs = {elements({planes_, height_, width_})};
         output = elements({planes_, out_height_, out_width_});
-        scratch = width_;
+        scratch = width_ + 2 * pad_x_;
     }
 
     void run(const Operands &o, Part part) const override {
@@ -33,28 +35,38 @@ class Pooling final : public Kernel {
     }
 
   private:
-    // The rows of a window become one, and its columns then; the former is most of the work and goes by
-    // vectors.
+    // The rows of a window become one, with what lies beyond the borders at its ends, and its columns then:
+    // loops that go by vectors.
     void pool(const float *plane, std::size_t y, float *row, float *out) const {
         const auto ys = inside(y * stride_y_, pad_y_, window_y_, height_);
-        std::copy_n(plane + ys.begin * width_, width_, row);
-        for (auto in_y = ys.begin + 1; in_y < ys.end; ++in_y) {
-            const float *next = plane + in_y * width_;
-            if (largest_)
-                for (std::size_t x = 0; x < width_; ++x)
-                    row[x] = next[x] > row[x] ? next[x] : row[x];
-            else
-                for (std::size_t x = 0; x < width_; ++x)
-                    row[x] += next[x];
-        }
-        const float share = 1.0f / static_cast<float>(window_y_ * window_x_);
-        for (std::size_t x = 0; x < out_width_; ++x) {
-            const auto xs = inside(x * stride_x_, pad_x_, window_x_, width_);
-            float found = row[xs.begin];
-            for (auto in_x = xs.begin + 1; in_x < xs.end; ++in_x)
-                found = largest_ ? (row[in_x] > found ? row[in_x] : found) : found + row[in_x];
-            out[x] = largest_ ? found : found * share;
-        }
+        const float beyond = largest_ ? -std::numeric_limits<float>::infinity() : 0.0f;
+        std::fill_n(row, pad_x_, beyond);
+        float *middle = std::copy_n(plane + ys.begin * width_, width_, row + pad_x_) - width_;
+        std::fill_n(middle + width_, pad_x_, beyond);
+        for (auto in_y = ys.begin + 1; in_y < ys.end; ++in_y)
+            combine(middle, plane + in_y * width_, 1, width_);
+        for (std::size_t x = 0; x < out_width_; ++x)
+            out[x] = row[x * stride_x_];
+        for (std::size_t in_x = 1; in_x < window_x_; ++in_x)
+            combine(out, row + in_x, stride_x_, out_width_);
+        if (!largest_)
+            for (std::size_t x = 0; x < out_width_; ++x)
+                out[x] /= static_cast<float>(window_y_ * window_x_);
+    }
+    void combine(float *__restrict into, const float *__restrict from, std::size_t stride,
+                 std::size_t n) const {
+        if (largest_ && stride == 1)
+            for (std::size_t i = 0; i < n; ++i)
+                into[i] = from[i] > into[i] ? from[i] : into[i];
+        else if (largest_)
+            for (std::size_t i = 0; i < n; ++i)
+                into[i] = std::max(into[i], from[i * stride]);
+        else if (stride == 1)
+            for (std::size_t i = 0; i < n; ++i)
+                into[i] += from[i];
+        else
+            for (std::size_t i = 0; i < n; ++i)
+                into[i] += from[i * stride];
     }
     static Part::Range inside(std::size_t first, std::size_t pad, std::size_t window, std::size_t size) {
         const auto end = first + window;
