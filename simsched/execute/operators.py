@@ -65,6 +65,11 @@ def sizes(kind: str, shape: str, flops: float, options: Options) -> tuple[str, t
     return None if found is None or not _possible(found) else (operator.kernel, tuple(found))
 
 
+def kinds() -> list[str]:
+    """Return all kinds that kernels run, as the table spells them."""
+    return sorted(_table()[0])
+
+
 def check_options(options: Options) -> None:
     """Refuse options that nothing reads.
 
@@ -78,7 +83,8 @@ def check_options(options: Options) -> None:
         if plain(kind) not in operators:
             raise EngineError(f"options: no kernel runs tasks of kind {kind!r}")
         for key, value in own.items():
-            if key not in defaults or not isinstance(value, int):
+            least = {"padding": -1, "pool_padding": 0}.get(key, 1)
+            if key not in defaults or not isinstance(value, int) or value < least:
                 raise EngineError(
                     f"options: {kind}: {key}={value!r}; there are whole numbers {', '.join(defaults)}"
                 )

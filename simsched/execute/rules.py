@@ -304,6 +304,8 @@ def binary(seen: Seen) -> Sizes | None:
     if not operands or not operands[0]:
         return [1, 1, 1] if operands else None
     large, n = operands[0], math.prod(operands[0])
+    if not n:
+        return None
     small = operands[1] if len(operands) > 1 else ()
     period = math.prod(small)
     if period in (1, n):
@@ -316,4 +318,4 @@ def binary(seen: Seen) -> Sizes | None:
         kept.pop()
     if len(small) == 1 and len(large) > 2 and small[0] == large[1] != large[-1]:
         inner = math.prod(large[2:])
-    return [n, inner, period] if n % (inner * period) == 0 else None
+    return [n, inner, period] if inner * period and n % (inner * period) == 0 else None
