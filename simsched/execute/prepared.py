@@ -184,8 +184,9 @@ class Prepared:
             rule.estimates_s.ravel(),
             rule.widths.shape[1],
             rule.most,
-            problem.machine.n_threads,
+            problem.machine.n_cores,
             problem.machine.cores_per_tile,
+            problem.machine.smt,
             **self._how(),
         )
         self._check(told)

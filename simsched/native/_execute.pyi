@@ -201,6 +201,7 @@ def execute_corun(
     most: int,
     cores: int,
     cores_per_tile: int,
+    ways: int,
     scheduler_thread: bool,
     shares_cpus: bool,
     measures_latency: bool,

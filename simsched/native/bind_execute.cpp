@@ -201,7 +201,7 @@ nb::tuple execute_list(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Arr
 
 nb::tuple execute_corun(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Array<std::int32_t> indices,
                         Array<std::int32_t> widths, Array<double> seconds, std::size_t candidates,
-                        std::size_t most, std::size_t cores, std::size_t cores_per_tile,
+                        std::size_t most, std::size_t cores, std::size_t cores_per_tile, std::size_t ways,
                         bool scheduler_thread, bool shares_cpus, bool measures_latency, double timeout_s,
                         double grace_s, nb::object tick) {
     const Csr graph{view(indptr), view(indices)};
@@ -209,11 +209,12 @@ nb::tuple execute_corun(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Ar
     const auto held = std::make_shared<Held>(graph.n(), true);
     held->arguments = {nb::cast(indptr), nb::cast(indices), nb::cast(widths), nb::cast(seconds)};
     auto &corun = held->corun.emplace(
-        CorunInput{view(widths), view(seconds), {}, {}, candidates, most, cores, cores_per_tile, 0, 0, 0},
+        CorunInput{
+            view(widths), view(seconds), {}, {}, candidates, most, cores, cores_per_tile, ways, 0, 0, 0},
         graph.n());
     held->chooser = std::make_unique<Chosen<Corun>>(corun);
     const auto found =
-        go(crew, bound, held, graph, {cores, 0, scheduler_thread, shares_cpus, measures_latency},
+        go(crew, bound, held, graph, {cores * ways, 0, scheduler_thread, shares_cpus, measures_latency},
            {timeout_s, grace_s}, tick);
     if (nb::len(found) == 1)
         return nb::make_tuple(found, 0, 0);
@@ -292,8 +293,8 @@ NB_MODULE(_execute, m) {
           "executor and start order.");
     m.def("execute_corun", &execute_corun, "crew"_a, "program"_a, "indptr"_a.noconvert(),
           "indices"_a.noconvert(), "widths"_a.noconvert(), "seconds"_a.noconvert(), "candidates"_a, "most"_a,
-          "cores"_a, "cores_per_tile"_a, "scheduler_thread"_a, "shares_cpus"_a, "measures_latency"_a,
-          "timeout_s"_a, "grace_s"_a, "tick"_a.none(),
+          "cores"_a, "cores_per_tile"_a, "ways"_a, "scheduler_thread"_a, "shares_cpus"_a,
+          "measures_latency"_a, "timeout_s"_a, "grace_s"_a, "tick"_a.none(),
           "Run co-running by candidates for real; arguments as in `_core.replay_corun`.\n\n"
           "Returns (as `execute_list`, teams' indptr, teams' indices).");
 }

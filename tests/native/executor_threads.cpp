@@ -13,7 +13,8 @@ using namespace simsched;
 
 namespace {
 
-// Reads what its predecessors have written and writes what its followers read, without atomics: a missing order shows.
+// Reads what its predecessors have written and writes what its followers read, without atomics: a missing
+// order shows.
 class Relay final : public Kernel {
   public:
     explicit Relay(std::size_t n_inputs) {
@@ -87,7 +88,9 @@ void check(const Graph &graph, const Columns &c, const Execution &run, const cha
     for (std::size_t t = 0; t < graph.n; ++t) {
         expected += Execution::mixed(static_cast<std::int32_t>(t));
         for (auto e = graph.indptr[t]; e < graph.indptr[t + 1]; ++e)
-            require(c.finish[t] <= c.start[static_cast<std::size_t>(graph.indices[static_cast<std::size_t>(e)])], what);
+            require(c.finish[t] <=
+                        c.start[static_cast<std::size_t>(graph.indices[static_cast<std::size_t>(e)])],
+                    what);
     }
     require(tasks == graph.n && sum == expected && run.failure().empty(), what);
     std::printf("%-40s %zu tasks\n", what, graph.n);
@@ -97,8 +100,9 @@ template <class Chooser>
 void run(Crew &crew, const Graph &graph, const Program &program, Chooser &chooser, Columns &columns,
          std::size_t workers, std::size_t width, bool thread, const char *what) {
     Chosen<Chooser> any(chooser);
-    const auto execution = std::make_shared<Execution>(graph.after(), program, any, columns.results(),
-                                                       ExecutionSettings{workers, width, thread, true, workers > 1});
+    const auto execution =
+        std::make_shared<Execution>(graph.after(), program, any, columns.results(),
+                                    ExecutionSettings{workers, width, thread, true, workers > 1});
     require(crew.run(execution, execution->threads(), 300, 1, [] {}), what);
     check(graph, columns, *execution, what);
 }
@@ -115,8 +119,13 @@ void run_list(Crew &crew, const Graph &graph, const Program &program, Queue queu
     for (std::size_t core = 0; core < executors * width; ++core)
         cores.push_back(static_cast<std::int32_t>(core));
     const std::vector<std::int64_t> none{0};
-    Lister<Queue> lister(std::move(queue), {seconds, {}, {indptr, cores}, {}, producer ? graph.predecessors() : Csr{none, {}},
-                                            {0, 0}, columns.executor});
+    Lister<Queue> lister(std::move(queue), {seconds,
+                                            {},
+                                            {indptr, cores},
+                                            {},
+                                            producer ? graph.predecessors() : Csr{none, {}},
+                                            {0, 0},
+                                            columns.executor});
     run(crew, graph, program, lister, columns, executors * width, width, thread, what);
 }
 
@@ -145,7 +154,8 @@ int main(int argc, char **argv) {
         operands.push_back(place[t]);
         std::size_t inputs = 0;
         for (auto e = graph.before_indptr[t]; e < graph.before_indptr[t + 1]; ++e)
-            if (const auto from = place[static_cast<std::size_t>(graph.before[static_cast<std::size_t>(e)])]; from >= 0) {
+            if (const auto from = place[static_cast<std::size_t>(graph.before[static_cast<std::size_t>(e)])];
+                from >= 0) {
                 operands.push_back(from);
                 ++inputs;
             }
@@ -176,7 +186,7 @@ int main(int argc, char **argv) {
     }
     for (const bool thread : {false, true}) {
         Columns columns(n);
-        Corun corun({widths, seconds, {}, {}, 2, 3, 3, 1, 0, 0, 0}, n);
+        Corun corun({widths, seconds, {}, {}, 2, 3, 3, 1, 1, 0, 0, 0}, n);
         run(crew, graph, program, corun, columns, 3, 0, thread, thread ? "corun, scheduler thread" : "corun");
     }
 
@@ -189,10 +199,12 @@ int main(int argc, char **argv) {
     const std::vector<std::int64_t> indptr{0, 1}, none{0};
     const std::vector<std::int32_t> core{0}, spins{Program::spins};
     const Program spin({}, spins, {}, {});
-    Lister<FifoQueue> lister(FifoQueue(1), {for_ever, {}, {indptr, core}, {}, {none, {}}, {0, 0}, columns.executor});
+    Lister<FifoQueue> lister(FifoQueue(1),
+                             {for_ever, {}, {indptr, core}, {}, {none, {}}, {0, 0}, columns.executor});
     Chosen<Lister<FifoQueue>> any(lister);
     const auto stuck = std::make_shared<Execution>(one.after(), spin, any, columns.results(),
                                                    ExecutionSettings{1, 1, false, true, false});
-    require(!crew.run(stuck, 1, 0.2, 10, [] {}) && !crew.broken() && stuck->story().running[0].task == 0, "watchdog");
+    require(!crew.run(stuck, 1, 0.2, 10, [] {}) && !crew.broken() && stuck->story().running[0].task == 0,
+            "watchdog");
     std::printf("%-40s stopped\n", "watchdog");
 }
