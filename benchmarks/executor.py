@@ -21,7 +21,7 @@ from simsched.execute import Case, Execution, Settings, interleaved
 from simsched.execute.module import module
 
 MOST_S = 3e-6
-RELAYS = 100_000
+MANY = 1_000_000
 
 
 def independent(n: int) -> ss.TaskGraph:
@@ -58,8 +58,8 @@ def line(case: str, measured: Execution) -> str:
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tasks", type=int, default=1_000_000)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--tasks", type=int, default=3000, help="of a graph; short runs are seldom disturbed")
+    parser.add_argument("--repeats", type=int, default=60)
     parser.add_argument("--bars", action="store_true")
     chosen = parser.parse_args()
     cores = len(module().allowed_cpus())
@@ -68,7 +68,10 @@ def main() -> int:
     layouts = ["1x1", "2x1"] if cores > 1 else ["1x1"]
     cases = [Case(g, p, layout) for g in graphs for p in ("fifo", "critical-path") for layout in layouts]
     if cores > 1:
-        cases += [Case(strands(RELAYS, 1), "sequential", "1x2"), Case(strands(RELAYS, 8), "corun")]
+        cases += [
+            Case(strands(chosen.tasks, 1), "sequential", "1x2"),
+            Case(strands(chosen.tasks, 8), "corun"),
+        ]
     worst, unclear = 0.0, 0
     for case, measured in zip(cases, interleaved(cases, chosen.repeats, Settings(warmup=1)), strict=True):
         print(line(f"{case.graph.name}, {measured[0].policy} {measured[0].layout}", measured))
@@ -77,9 +80,11 @@ def main() -> int:
             unclear += not measured.undisturbed.any()
     if cores > 1:
         alone = ss.execute(
-            strands(RELAYS, 8), "critical-path", f"{cores - 1}x1", chosen.repeats, scheduler="thread"
+            strands(chosen.tasks, 8), "critical-path", f"{cores - 1}x1", chosen.repeats, scheduler="thread"
         )
         print(line(f"8 chains, a scheduler thread and {cores - 1} worker(s)", alone))
+    many = ss.execute(strands(MANY, 8), "fifo", layouts[-1], repeats=1, warmup=0)
+    print(line(f"{MANY:,} tasks, each ran once, fifo {layouts[-1]}", many))
     if not chosen.bars:
         return 0
     figure = f"an empty task costs two workers {worst * 1e6:.2f} us; goal {MOST_S * 1e6:g}"

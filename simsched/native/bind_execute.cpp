@@ -102,7 +102,11 @@ struct Held {
     }
     Column<double> ready_s, start_s, finish_s;
     Column<std::int32_t> team, executor, order;
-    std::vector<nb::object> arguments;
+    template <class... Arrays> void keep(const Arrays &...arrays) {
+        (arguments.push_back(std::make_shared<Arrays>(arrays)), ...);
+    }
+    std::vector<std::shared_ptr<void>> arguments;
+    nb::object program;
     std::optional<Lister<RankQueue>> ranked;
     std::optional<Lister<FifoQueue>> first;
     std::optional<Lister<LifoQueue>> last;
@@ -120,7 +124,7 @@ nb::tuple go(Crew &crew, Bound &bound, const std::shared_ptr<Held> &held, const 
              const ExecutionSettings &settings, Limits limits, const nb::object &tick) {
     if (bound.busy)
         throw std::runtime_error("this program is running");
-    held->arguments.push_back(nb::find(bound));
+    held->program = nb::find(bound);
     bound.program.reserve(settings.workers);
     auto &run = held->execution.emplace(after, bound.program, *held->chooser, held->results(), settings);
     if (run.threads() > crew.size())
@@ -170,9 +174,8 @@ nb::tuple execute_list(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Arr
         if (executors.indptr[e] != static_cast<std::int64_t>(e * width))
             throw std::invalid_argument("executors are of one width");
     const auto held = std::make_shared<Held>(n, false);
-    held->arguments = {nb::cast(indptr),        nb::cast(indices),          nb::cast(seconds),
-                       nb::cast(position),      nb::cast(executors_indptr), nb::cast(executors_indices),
-                       nb::cast(before_indptr), nb::cast(before_indices)};
+    held->keep(indptr, indices, seconds, position, executors_indptr, executors_indices, before_indptr,
+               before_indices);
     const ListPlan plan{
         view(seconds),        {}, executors, {}, {view(before_indptr), view(before_indices)}, {0, 0},
         held->executor.span()};
@@ -207,7 +210,7 @@ nb::tuple execute_corun(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Ar
     const Csr graph{view(indptr), view(indices)};
     check(graph);
     const auto held = std::make_shared<Held>(graph.n(), true);
-    held->arguments = {nb::cast(indptr), nb::cast(indices), nb::cast(widths), nb::cast(seconds)};
+    held->keep(indptr, indices, widths, seconds);
     auto &corun = held->corun.emplace(
         CorunInput{
             view(widths), view(seconds), {}, {}, candidates, most, cores, cores_per_tile, ways, 0, 0, 0},
