@@ -36,12 +36,16 @@ class Run:
         Times that the system took a CPU away from one of its threads.
     latency_s : float
         Seconds that a message from the first worker to the second took before the run; NaN where there is one worker.
+    wall_s, cpu_s : tuple of float
+        Seconds that each thread took part, and had a CPU; that of a scheduler last.
     """
 
     schedule: Schedule
     stolen: float
     preemptions: int
     latency_s: float
+    wall_s: tuple[float, ...]
+    cpu_s: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)

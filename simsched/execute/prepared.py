@@ -148,6 +148,8 @@ class Prepared:
             stolen=float("nan") if self.threads.share else _stolen(told),
             preemptions=sum(told.preemptions),
             latency_s=told.latency_s if self.threads.measure_latency else float("nan"),
+            wall_s=tuple(told.wall_s),
+            cpu_s=tuple(told.cpu_s),
         )
 
     def _static(self, crew: Any) -> tuple[Any, Times, Csr]:
@@ -268,8 +270,9 @@ def _program(graph: TaskGraph, settings: Settings) -> tuple[Any, tuple[str, ...]
     operands = Operands.of(graph, work)
     memory = arena(operands, settings.memory_B)
     module().fill(memory)
-    size = f"operands: {operands.size_B / 1e6:.4g} MB"
-    return module().Program(work.kernels, work.kernel_of, operands.starts, memory), (*work.notes, size)
+    loops = settings.instruction_set if settings.instruction_set != "auto" else module().instruction_sets()[-1]
+    made = f"operands: {operands.size_B / 1e6:.4g} MB; loops: {loops}; BLAS: {module().blas_version()}"
+    return module().Program(work.kernels, work.kernel_of, operands.starts, memory), (*work.notes, made)
 
 
 def _threads(plan: Plan, cpus: list[int], scheduler: Scheduler) -> Threads:

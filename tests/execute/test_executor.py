@@ -241,6 +241,9 @@ def test_figures_of_an_execution() -> None:
     assert measured.schedule in list(measured)
     assert (measured.median_tasks_s >= 1e-4).all()
     assert len(measured[1:3]) == 2
+    assert all(len(run.wall_s) == len(run.cpu_s) == 1 for run in measured.runs)
+    assert all(run.wall_s[0] >= 2e-4 for run in measured.runs)
+    assert "OpenBLAS" in measured.notes[1]
     assert "fifo" in repr(measured)
     assert "Execution" in measured._repr_html_()
 
