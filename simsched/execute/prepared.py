@@ -270,7 +270,9 @@ def _program(graph: TaskGraph, settings: Settings) -> tuple[Any, tuple[str, ...]
     operands = Operands.of(graph, work)
     memory = arena(operands, settings.memory_B)
     module().fill(memory)
-    loops = settings.instruction_set if settings.instruction_set != "auto" else module().instruction_sets()[-1]
+    loops = (
+        settings.instruction_set if settings.instruction_set != "auto" else module().instruction_sets()[-1]
+    )
     made = f"operands: {operands.size_B / 1e6:.4g} MB; loops: {loops}; BLAS: {module().blas_version()}"
     return module().Program(work.kernels, work.kernel_of, operands.starts, memory), (*work.notes, made)
 
