@@ -1,10 +1,10 @@
 # make run    sets up and replays the bundled traces: tables, pictures and Chrome traces in out/
 # make test   sets up and runs lint, types, tests, doctests and notebooks
-# make sanitize   runs the tests of the compiled module and the engines under ASan and UBSan (build/sanitize)
+# make sanitize   runs the tests of the compiled module and the engines under ASan and UBSan, the executor under TSan (build/sanitize, build/threads)
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard simsched/native/*.?pp)
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard simsched/native/*.?pp simsched/native/*.inl simsched/native/*.cmake)
 SAMPLES := traces/samples
 
 .PHONY: run test lint types sanitize clean
@@ -40,6 +40,7 @@ $(VENV)/ready-%: $(VENV)/bin/python $(SOURCES)
 
 sanitize:
 	PYTHON=$(PYTHON) tests/native/sanitize.sh -q
+	tests/native/threads.sh
 
 clean:
 	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -26,7 +26,7 @@ def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
 
     What the topology does not know is taken from the preset: of the core as it is, of memory for as many sockets.
     """
-    places = _in_order(topology)
+    places = in_order(topology)
     per_tile, why = _tile(topology)
     content = with_cores(preset.content(), topology, preset, name, per_tile)
     content["cores"]["per_tile"]["source"] += why
@@ -84,7 +84,7 @@ def with_sizes(content: Table, topology: Topology) -> None:
             caches[key] = told_by(topology, commonest_B / KIB, unit, f"L{level}{others}")
     sizes_B = [cache.size_B for cache in topology.caches if cache.level == 3 and cache.size_B]
     if sizes_B:
-        domains = len(_runs(_in_order(topology), lambda core: _domain(topology, core)))
+        domains = len(_runs(in_order(topology), lambda core: _domain(topology, core)))
         caches["l3"] = told_by(
             topology,
             sum(sizes_B) / KIB / domains,
@@ -95,7 +95,7 @@ def with_sizes(content: Table, topology: Topology) -> None:
         caches.pop("l3", None)
 
 
-def _in_order(topology: Topology) -> list[Core]:
+def in_order(topology: Topology) -> list[Core]:
     """Return the cores such that those of a package, a domain, an L3 and an L2 are neighbours."""
     return sorted(topology.cores, key=lambda core: (core.package, core.domain, core.l3, core.l2))
 

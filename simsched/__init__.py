@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from simsched.costs import CostModel as CostModel
     from simsched.costs import Curve as Curve
     from simsched.errors import SimschedError as SimschedError
+    from simsched.execute import Execution as Execution
+    from simsched.execute import execute as execute
     from simsched.graph import RecordedOn as RecordedOn
     from simsched.graph import TaskGraph as TaskGraph
     from simsched.graph.loading import load as load
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "CostModel": "simsched.costs",
     "Curve": "simsched.costs",
+    "Execution": "simsched.execute",
     "Layout": "simsched.policy",
     "Machine": "simsched.machine",
     "Policy": "simsched.policy",
@@ -50,6 +53,7 @@ _HOMES = {
     "TaskGraph": "simsched.graph",
     "bounds": "simsched.schedule",
     "compare": "simsched.sweep",
+    "execute": "simsched.execute",
     "load": "simsched.graph.loading",
     "machine": "simsched.machine",
     "policy": "simsched.policy",
@@ -68,7 +72,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'simsched' has no attribute {name!r}")
     home = import_module(_HOMES[name])
-    # Importing the rooms `machine` and `policy` puts them here, and they are callable; everything else is put here now.
+    # Importing the rooms `execute`, `machine` and `policy` puts them here, and they are callable; all else is put here.
     return globals().setdefault(name, getattr(home, name))
 
 

@@ -10,11 +10,12 @@ from typing import Any, Literal
 from simsched.errors import SpecError
 
 Group = Literal[
-    "machines", "structures", "machine_tables", "machine_readers", "policies", "formats", "writers"
+    "machines", "hosts", "structures", "machine_tables", "machine_readers", "policies", "formats", "writers"
 ]
 
 _SINGULAR = {
     "machines": "machine",
+    "hosts": "fact of the host",
     "structures": "structure",
     "machine_tables": "table of machine files",
     "machine_readers": "reader of machines",

@@ -14,6 +14,7 @@ from simsched.hwmodels.host.sysfs import Files
 from simsched.hwmodels.phi import content_of, recognised
 from simsched.hwmodels.preset import Preset
 from simsched.hwmodels.topology import Topology
+from simsched.hwmodels.topology_machine import in_order
 
 #: Machines whose numbers stand in where none is named, by vendor; a Xeon Phi is recognised first.
 STAND_INS = {"GenuineIntel": "xeon-8160x2", "AuthenticAMD": "epyc-9654x2"}
@@ -56,6 +57,11 @@ def host_content(like: str | None, topology: Topology | None = None) -> Mapping[
         else Preset.named(phi or STAND_INS.get(vendor, OTHERS), topology, most="unverified")
     )
     return content_of(topology, preset, "host")
+
+
+def cpus() -> tuple[tuple[int, ...], ...]:
+    """Return the system's CPUs of each core, in the order of the machine's cores: those to pin threads to."""
+    return tuple(core.pus for core in in_order(read_host(affinity=_affinity())))
 
 
 def read_host(root: Path = Path("/"), affinity: Collection[int] | None = None) -> Topology:

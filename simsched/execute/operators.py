@@ -1,0 +1,109 @@
+"""Which kernel a task runs, from its kind and the shapes of its inputs."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from simsched.errors import EngineError
+from simsched.execute import rules
+from simsched.graph.shapes import parse_shape
+
+Options = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """How tasks of a kind become kernels.
+
+    Parameters
+    ----------
+    kernel : str
+        Name of the kernel.
+    rule : callable
+        From what is seen of a task to the sizes of the kernel.
+    """
+
+    kernel: str
+    rule: rules.Rule
+
+
+def plain(kind: str) -> str:
+    """Return a kind as the table spells it.
+
+    Examples
+    --------
+    >>> plain("aten::add_"), plain("MatMul"), plain("aten::tanh_backward")
+    ('add', 'matmul', 'tanh_backward')
+    """
+    return kind.rpartition("::")[2].rpartition(".")[2].lower().removesuffix("_")
+
+
+def sizes(kind: str, shape: str, flops: float, options: Options) -> tuple[str, tuple[int, ...]] | None:
+    """Return the kernel of a task and its sizes; None where the kind is unknown or the shapes do not fit it.
+
+    Parameters
+    ----------
+    kind, shape : str
+        As in `TaskGraph`.
+    flops : float
+        Floating-point operations; NaN where unknown.
+    options : mapping of str to mapping of str to int
+        By kind, what shapes do not tell.
+    """
+    operators, defaults = _table()
+    operator = operators.get(plain(kind))
+    if operator is None or not shape:
+        return None
+    own = {plain(k): v for k, v in options.items()}.get(plain(kind), {})
+    seen = rules.Seen(parse_shape(shape), flops, {**defaults, **own}, frozenset(own))
+    found = operator.rule(seen)
+    return None if found is None or not _possible(found) else (operator.kernel, tuple(found))
+
+
+def kinds() -> list[str]:
+    """Return all kinds that kernels run, as the table spells them."""
+    return sorted(_table()[0])
+
+
+def check_options(options: Options) -> None:
+    """Refuse options that nothing reads.
+
+    Raises
+    ------
+    EngineError
+        If a kind has no kernel, or an option is unknown.
+    """
+    operators, defaults = _table()
+    for kind, own in options.items():
+        if plain(kind) not in operators:
+            raise EngineError(f"options: no kernel runs tasks of kind {kind!r}")
+        for key, value in own.items():
+            least = {"padding": -1, "pool_padding": 0}.get(key, 1)
+            if key not in defaults or not isinstance(value, int) or value < least:
+                raise EngineError(
+                    f"options: {kind}: {key}={value!r}; there are whole numbers {', '.join(defaults)}"
+                )
+
+
+def _possible(found: list[int]) -> bool:
+    # Sizes beyond what BLAS counts, and empty tensors: nothing to run.
+    return all(0 <= size < 2**31 for size in found)
+
+
+@cache
+def _table() -> tuple[dict[str, Operator], dict[str, int]]:
+    table: dict[str, Any] = tomllib.loads((files(__package__) / "operators.toml").read_text("utf-8"))
+    found: dict[str, Operator] = {}
+    for entry in table["operator"]:
+        for kind in entry["kinds"]:
+            found[kind] = Operator(entry["kernel"], getattr(rules, entry["rule"]))
+    for rule in ("unary", "binary"):
+        for kernel, kinds in table[rule].items():
+            for kind in kinds:
+                found[kind.removesuffix("_")] = Operator(kernel, getattr(rules, rule))
+    return found, table["defaults"]

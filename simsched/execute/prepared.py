@@ -1,0 +1,299 @@
+"""A case, ready to run: its plan, its program, its threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from simsched.costs import CostModel
+from simsched.errors import EngineError, LayoutError, SimschedError
+from simsched.execute.execution import MOST_STOLEN, Run
+from simsched.execute.host import cpus_of
+from simsched.execute.memory import Operands, arena
+from simsched.execute.module import module
+from simsched.execute.operators import Options
+from simsched.execute.story import stopped
+from simsched.execute.threads import Cpus, Crews
+from simsched.execute.work import Unknown, Work
+from simsched.graph import TaskGraph
+from simsched.graph.adjacency import Csr
+from simsched.machine import Machine, RuntimeProfile
+from simsched.machine import machine as machine_of
+from simsched.policy import CandidateRule, Layout, Policy, Problem, RankPolicy
+from simsched.policy import policy as policy_of
+from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
+from simsched.replay.result import Times, schedule_of
+
+Scheduler = Literal["worker", "thread"]
+Asked = tuple[TaskGraph, "str | Policy | type[Policy]", "str | Layout | tuple[int, int] | None"]
+
+#: Seconds that workers have to leave a run that was stopped.
+GRACE_S = 2.0
+NO_TASKS = Csr(np.zeros(1, np.int64), np.empty(0, np.int32))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How graphs run, whatever the graph and the policy.
+
+    Parameters
+    ----------
+    warmup : int
+        Runs of each case before those that count.
+    machine : str or Machine
+        `host`, or a variation of it.
+    costs : CostModel, optional
+        Estimates that policies decide by; the default model when not given. Tasks that spin take as long as it says.
+    scheduler : {"worker", "thread"}
+        Who decides: the worker that finishes a task, or a thread of its own as Graphi has, which needs a core.
+    unknown : {"spin", "memory"}
+        What tasks of unknown kind do: spin for their estimated seconds, or copy their bytes.
+    options : mapping of str to mapping of str to int, optional
+        By kind, what shapes do not tell: stride, padding, pool_window and so on; see `execute/operators.toml`.
+    instruction_set : {"auto", "base", "avx2", "avx512"}
+        Of element-wise loops; the BLAS chooses for itself.
+    memory_B : float, optional
+        Most bytes of all operands of a graph; half of the machine's memory when not given.
+    timeout_s : float, optional
+        Seconds after which a run is stopped; when not given, 30 and twenty times those of all tasks in turn.
+    most_stolen : float
+        Runs of which other processes took a larger share are dropped from the figures.
+    seed : int
+        Seed of what a policy draws.
+    """
+
+    warmup: int = 2
+    machine: str | Machine = "host"
+    costs: CostModel | None = None
+    scheduler: Scheduler = "worker"
+    unknown: Unknown = "spin"
+    options: Options | None = None
+    instruction_set: str = "auto"
+    memory_B: float | None = None
+    timeout_s: float | None = None
+    most_stolen: float = MOST_STOLEN
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.warmup, int) or isinstance(self.warmup, bool) or self.warmup < 0:
+            raise EngineError(f"warmup is {self.warmup!r}; expected a whole number of 0 or more")
+        if self.scheduler not in get_args(Scheduler):
+            raise EngineError(
+                f"scheduler={self.scheduler!r}; expected one of {', '.join(get_args(Scheduler))}"
+            )
+
+
+@dataclass(frozen=True)
+class Threads:
+    """The threads of a case.
+
+    Parameters
+    ----------
+    cpus : tuple of tuple of int
+        CPUs that each may run on; that of a scheduler last.
+    scheduler : bool
+        Whether the last one decides and the others only run tasks.
+    share : bool
+        Whether there may be fewer CPUs than threads.
+    measure_latency : bool
+        Whether the first two are on CPUs of their own.
+    """
+
+    cpus: Cpus
+    scheduler: bool
+    share: bool
+    measure_latency: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A case, ready to run any number of times.
+
+    Parameters
+    ----------
+    plan : StaticPlan or DynamicPlan
+        What the policy decided before the run.
+    program : compiled Program
+        What the tasks do.
+    threads : Threads
+    timeout_s : float
+        Seconds after which a run is stopped.
+    notes : tuple of str
+        What runs and how.
+    """
+
+    plan: Plan
+    program: Any
+    threads: Threads
+    timeout_s: float
+    notes: tuple[str, ...]
+
+    def run(self, crews: Crews) -> Run:
+        """Run once.
+
+        Raises
+        ------
+        EngineError
+            If it does not end in time, with the story of what ran.
+        """
+        crew = crews.on(self.threads.cpus)
+        told, times, teams = self._static(crew) if isinstance(self.plan, StaticPlan) else self._corun(crew)
+        alone_s = times.finish_s - times.start_s
+        measured = schedule_of(self.plan, times, teams, alone_s, "measured")
+        return Run(
+            schedule=replace(measured, notes=self.notes),
+            stolen=float("nan") if self.threads.share else _stolen(told),
+            preemptions=sum(told.preemptions),
+            latency_s=told.latency_s if self.threads.measure_latency else float("nan"),
+            wall_s=tuple(told.wall_s),
+            cpu_s=tuple(told.cpu_s),
+        )
+
+    def _static(self, crew: Any) -> tuple[Any, Times, Csr]:
+        plan = self.plan
+        assert isinstance(plan, StaticPlan)  # noqa: S101 - narrows the type
+        graph = plan.problem.graph
+        before = graph.predecessors if plan.prefer == "producer" else NO_TASKS
+        told, *columns = module().execute_list(
+            crew,
+            self.program,
+            graph.successors.indptr,
+            graph.successors.indices,
+            plan.alone_s,
+            plan.discipline,
+            plan.position,
+            plan.executors.indptr,
+            plan.executors.indices,
+            before.indptr,
+            before.indices,
+            **self._how(),
+        )
+        self._check(told)
+        ready, start, finish, _, executor, order = columns
+        return told, Times(ready, start, finish, executor, executor, order), plan.executors
+
+    def _corun(self, crew: Any) -> tuple[Any, Times, Csr]:
+        problem, rule = self.plan.problem, _rule(self.plan)
+        (told, *columns), indptr, indices = module().execute_corun(
+            crew,
+            self.program,
+            problem.graph.successors.indptr,
+            problem.graph.successors.indices,
+            rule.widths.ravel(),
+            rule.estimates_s.ravel(),
+            rule.widths.shape[1],
+            rule.most,
+            problem.machine.n_cores,
+            problem.machine.cores_per_tile,
+            problem.machine.smt,
+            **self._how(),
+        )
+        self._check(told)
+        return told, Times(*columns), Csr(indptr, indices)
+
+    def _how(self) -> dict[str, Any]:
+        threads = self.threads
+        return {
+            "scheduler_thread": threads.scheduler,
+            "shares_cpus": threads.share,
+            "measures_latency": threads.measure_latency,
+            "timeout_s": self.timeout_s,
+            "grace_s": GRACE_S,
+            "tick": None,
+        }
+
+    def _check(self, told: Any) -> None:
+        n = self.plan.problem.graph.n_tasks
+        if not told.in_time or told.failure or told.abandoned:
+            raise EngineError(stopped(self.plan, told, self.timeout_s))
+        if (told.done, told.tasks, told.sum) != (n, n, module().expected_sum(n)):
+            raise EngineError(f"{told.tasks} tasks ran of {n}, or one ran twice; this is a bug in simsched")
+
+
+def _stolen(told: Any) -> float:
+    """Return the largest share of a run in which a thread had no CPU; threads spin, so they always want one."""
+    shares = [1 - cpu / wall for cpu, wall in zip(told.cpu_s, told.wall_s, strict=True) if wall > 0]
+    return max(0.0, *shares) if shares else 0.0
+
+
+def prepared(cases: Iterable[Asked], settings: Settings) -> list[Prepared]:
+    """Return cases ready to run; those of one graph share its program."""
+    module()  # says what is missing before anything is worked out
+    host = machine_of(settings.machine)
+    cpus = cpus_of(host)
+    programs: dict[int, tuple[Any, tuple[str, ...]]] = {}
+    found = []
+    for graph, policy, layout in cases:
+        plan = _plan(graph, host, policy_of(policy), layout, settings)
+        if id(graph) not in programs:
+            programs[id(graph)] = _program(graph, settings)
+        program, notes = programs[id(graph)]
+        limit = settings.timeout_s
+        if limit is None:
+            limit = 30 + 20 * float(plan.problem.costs.one_core_s.sum())
+        found.append(Prepared(plan, program, _threads(plan, cpus, settings.scheduler), limit, notes))
+    return found
+
+
+def _plan(graph: Any, host: Machine, chosen: Policy, layout: Any, settings: Settings) -> Plan:
+    if not isinstance(graph, TaskGraph):
+        raise SimschedError(f"graph is {graph!r}; expected a TaskGraph")
+    wanted = None if layout is None else Layout.parse(layout)
+    if wanted is not None and not chosen.takes_layout:
+        raise LayoutError(f"policy {chosen} chooses its own widths and cores; give it no layout")
+    if isinstance(chosen, RankPolicy):
+        wanted = chosen.checked_layout(host, wanted)
+    costs = (settings.costs or CostModel()).on(graph, host)
+    problem = Problem(graph, host, costs, wanted, settings.seed)
+    # What software costs passes by itself: no profile says it here.
+    if isinstance(chosen, RankPolicy):
+        return StaticPlan.of(problem, chosen, RuntimeProfile(), None)
+    plan = DynamicPlan(problem, chosen.prepared(problem), RuntimeProfile(), None, str(chosen))
+    _rule(plan)
+    return plan
+
+
+def _rule(plan: Plan) -> CandidateRule:
+    if not isinstance(plan, DynamicPlan) or not isinstance(plan.policy, CandidateRule):
+        raise EngineError(
+            f"policy {plan.spec} decides in Python while it runs; for real only static policies (RankPolicy) and "
+            "co-running by candidates run"
+        )
+    return plan.policy
+
+
+def _program(graph: TaskGraph, settings: Settings) -> tuple[Any, tuple[str, ...]]:
+    work = Work.of(graph, settings.unknown, settings.instruction_set, settings.options)
+    operands = Operands.of(graph, work)
+    memory = arena(operands, settings.memory_B)
+    module().fill(memory)
+    loops = (
+        settings.instruction_set if settings.instruction_set != "auto" else module().instruction_sets()[-1]
+    )
+    made = f"operands: {operands.size_B / 1e6:.4g} MB; loops: {loops}; BLAS: {module().blas_version()}"
+    return module().Program(work.kernels, work.kernel_of, operands.starts, memory), (*work.notes, made)
+
+
+def _threads(plan: Plan, cpus: list[int], scheduler: Scheduler) -> Threads:
+    """Return which CPUs the workers, and a scheduler, run on."""
+    every = tuple(sorted(cpus))
+    if isinstance(plan, StaticPlan):
+        workers = [cpus[thread] for thread in plan.executors.indices.tolist()]
+        pinned, may_share = plan.strays is None, len(workers) > len(set(workers))
+    else:
+        workers, pinned, may_share = cpus, True, False
+    masks = [(cpu,) if pinned else every for cpu in workers]
+    if scheduler == "thread":
+        spare = [cpu for cpu in every if cpu not in workers]
+        if not (spare and pinned) and not may_share:
+            raise LayoutError(
+                f"scheduler='thread' needs a core beside the {len(workers)} workers, and the machine has {len(every)}: "
+                "a busy scheduler on a core that it shares makes runs 25 times as long; take a smaller layout, or "
+                "scheduler='worker'"
+            )
+        masks.append((spare[0],) if spare and pinned else every)
+    alone = pinned and not may_share
+    return Threads(tuple(masks), scheduler == "thread", may_share, alone and len(workers) > 1)

@@ -1,0 +1,138 @@
+"""`execute()`: real runs of graphs under policies, several cases in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from simsched.costs import CostModel
+from simsched.errors import EngineError
+from simsched.execute.execution import MOST_STOLEN, Execution, Run
+from simsched.execute.operators import Options
+from simsched.execute.prepared import Scheduler, Settings, prepared
+from simsched.execute.threads import Crews
+from simsched.execute.work import Unknown
+from simsched.graph import TaskGraph
+from simsched.machine import Machine
+from simsched.policy import Layout, Policy
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A graph, to be run under a policy on a layout.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    policy : str, Policy or class of Policy
+        As `simsched.policy` takes it.
+    layout : str, Layout or pair of int, optional
+        Executors x cores; the policy's own default when not given.
+    """
+
+    graph: TaskGraph
+    policy: str | Policy | type[Policy]
+    layout: str | Layout | tuple[int, int] | None = None
+
+
+def execute(
+    graph: TaskGraph,
+    policy: str | Policy | type[Policy],
+    layout: str | Layout | tuple[int, int] | None = None,
+    repeats: int = 20,
+    *,
+    warmup: int = 2,
+    machine: str | Machine = "host",
+    costs: CostModel | None = None,
+    scheduler: Scheduler = "worker",
+    unknown: Unknown = "spin",
+    options: Options | None = None,
+    instruction_set: str = "auto",
+    memory_B: float | None = None,
+    timeout_s: float | None = None,
+    most_stolen: float = MOST_STOLEN,
+    seed: int = 0,
+    progress: Callable[[int], object] | None = None,
+) -> Execution:
+    """Run a graph for real on this machine, under a policy of the simulator.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    policy, layout
+        As `simsched.simulate` takes them.
+    repeats : int
+        Runs that count.
+    warmup, machine, costs, scheduler, unknown, options, instruction_set, memory_B, timeout_s, most_stolen, seed
+        See `simsched.execute.Settings`.
+    progress : callable, optional
+        Called with 1 after every run.
+
+    Returns
+    -------
+    Execution
+        A sequence of measured schedules, with median, spread and what was dropped.
+
+    Raises
+    ------
+    SimschedError
+        If the graph cannot run, or a run does not end in time; the message says why.
+    """
+    settings = Settings(
+        warmup=warmup, machine=machine, costs=costs, scheduler=scheduler, unknown=unknown, options=options,
+        instruction_set=instruction_set, memory_B=memory_B, timeout_s=timeout_s, most_stolen=most_stolen, seed=seed,
+    )  # fmt: skip
+    return interleaved([Case(graph, policy, layout)], repeats, settings, progress)[0]
+
+
+def interleaved(
+    cases: Sequence[Case],
+    repeats: int = 20,
+    settings: Settings | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> list[Execution]:
+    """Run several cases in turn, one run of each, again and again: what is compared sees the same minutes.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        Cases of one graph share its operands.
+    repeats : int
+        Runs of each case that count.
+    settings : Settings, optional
+        How they run.
+    progress : callable, optional
+        Called with 1 after every run.
+
+    Returns
+    -------
+    list of Execution
+        In the order of the cases.
+
+    Raises
+    ------
+    SimschedError
+        If a graph cannot run, or a run does not end in time; the message says why.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.execute import Case, interleaved
+    >>> graph = ss.TaskGraph.from_edges([1e-4] * 3, [(0, 2)], kinds="spin")
+    >>> cases = [Case(graph, policy, "2x1") for policy in ("fifo", "critical-path")]
+    >>> fifo, critical = interleaved(cases, repeats=20)  # doctest: +SKIP
+    """
+    if not isinstance(repeats, int) or isinstance(repeats, bool) or repeats < 1:
+        raise EngineError(f"repeats is {repeats!r}; expected a whole number of 1 or more")
+    settings = settings or Settings()
+    ready = prepared([(case.graph, case.policy, case.layout) for case in cases], settings)
+    crews = Crews()
+    found: list[list[Run]] = [[] for _ in cases]
+    for turn in range(settings.warmup + repeats):
+        for runs, case in zip(found, ready, strict=True):
+            run = case.run(crews)
+            if turn >= settings.warmup:
+                runs.append(run)
+            if progress is not None:
+                progress(1)
+    return [Execution(tuple(runs), settings.most_stolen) for runs in found]

@@ -1,0 +1,303 @@
+#include "arrays.hpp"
+#include "checks.hpp"
+#include "corun.hpp"
+#include "crew.hpp"
+#include "execution.hpp"
+#include "gemm.hpp"
+#include "kernel.hpp"
+#include "lister.hpp"
+#include "program.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+// The module of real runs, apart from the one of replays: whoever only simulates loads no BLAS.
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace simsched {
+
+namespace {
+
+using Floats = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void apply(const Kernel &kernel, const std::vector<Array<float>> &inputs, Floats output, std::size_t width) {
+    if (inputs.size() != kernel.inputs.size() || output.shape(0) != kernel.output || width == 0)
+        throw std::invalid_argument("operands do not fit the kernel");
+    std::vector<const float *> pointers;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i].shape(0) != kernel.inputs[i])
+            throw std::invalid_argument("input " + std::to_string(i) + " does not fit the kernel");
+        pointers.push_back(inputs[i].data());
+    }
+    std::vector<float> scratch(kernel.scratch);
+    for (std::size_t rank = 0; rank < width; ++rank)
+        kernel.run({pointers, output.data(), scratch.data()}, {rank, width});
+}
+
+// A program, and the arena that it works in.
+struct Bound {
+    Bound(std::vector<std::shared_ptr<Kernel>> kernels, const Array<std::int32_t> &kernel_of,
+          const Array<std::int64_t> &operands, Floats memory)
+        : arena(std::move(memory)), program({kernels.begin(), kernels.end()}, view(kernel_of), view(operands),
+                                            {arena.data(), arena.shape(0)}) {}
+    Bound(const Bound &) = delete;
+    Floats arena;
+    Program program;
+    bool busy = false;
+};
+
+// What came of a run, beside its columns.
+struct Told {
+    bool in_time = false;
+    std::size_t done = 0;
+    std::string failure;
+    double latency_s = 0;
+    std::vector<double> wall_s, cpu_s;
+    std::vector<std::int64_t> preemptions, cpus;
+    std::uint64_t tasks = 0, sum = 0;
+    std::vector<std::pair<std::int32_t, double>> running;
+    bool abandoned = false;
+};
+
+Told told(const Execution &run, bool in_time, bool abandoned) {
+    Told told{in_time, in_time ? run.done() : run.story().done, {}, 0, {}, {}, {}, {}, 0, 0, {}, abandoned};
+    for (const auto &[task, since] : run.story().running)
+        told.running.emplace_back(task, since);
+    if (abandoned) // the rest is still being written
+        return told;
+    told.failure = run.failure();
+    told.latency_s = run.latency_s();
+    for (const auto &usage : run.usage()) {
+        told.wall_s.push_back(usage.wall_s);
+        told.cpu_s.push_back(usage.cpu_s);
+        told.preemptions.push_back(usage.preemptions);
+        told.cpus.push_back(usage.cpu);
+        told.tasks += usage.tasks;
+        told.sum += usage.sum;
+    }
+    return told;
+}
+
+std::uint64_t expected_sum(std::size_t n) {
+    std::uint64_t sum = 0;
+    for (std::size_t task = 0; task < n; ++task)
+        sum += Execution::mixed(static_cast<std::int32_t>(task));
+    return sum;
+}
+
+// Everything that a run needs until it has ended, even one whose workers had to be abandoned.
+struct Held {
+    explicit Held(std::size_t n, bool teams)
+        : ready_s(n), start_s(n), finish_s(n), team(teams ? n : 0), executor(n), order(n) {}
+    Results results() {
+        return {ready_s.span(), start_s.span(), finish_s.span(), team.span(), executor.span(), order.span()};
+    }
+    Column<double> ready_s, start_s, finish_s;
+    Column<std::int32_t> team, executor, order;
+    template <class... Arrays> void keep(const Arrays &...arrays) {
+        (arguments.push_back(std::make_shared<Arrays>(arrays)), ...);
+    }
+    std::vector<std::shared_ptr<void>> arguments;
+    nb::object program;
+    std::optional<Lister<RankQueue>> ranked;
+    std::optional<Lister<FifoQueue>> first;
+    std::optional<Lister<LifoQueue>> last;
+    std::optional<Corun> corun;
+    std::unique_ptr<AnyChooser> chooser;
+    std::optional<Execution> execution;
+};
+
+struct Limits {
+    double timeout_s, grace_s;
+};
+
+// Returns what came of it and, unless it was stopped, the columns.
+nb::tuple go(Crew &crew, Bound &bound, const std::shared_ptr<Held> &held, const Csr &after,
+             const ExecutionSettings &settings, Limits limits, const nb::object &tick) {
+    if (bound.busy)
+        throw std::runtime_error("this program is running");
+    held->program = nb::find(bound);
+    bound.program.reserve(settings.workers);
+    auto &run = held->execution.emplace(after, bound.program, *held->chooser, held->results(), settings);
+    if (run.threads() > crew.size())
+        throw std::invalid_argument("a run of " + std::to_string(run.threads()) +
+                                    " threads needs as many workers");
+    const std::shared_ptr<Job> job(held, &run);
+    struct Busy {
+        explicit Busy(bool &flag) : flag_(flag) { flag_ = true; }
+        ~Busy() { flag_ = false; }
+        bool &flag_;
+    };
+    bool in_time = false;
+    {
+        const Busy busy(bound.busy);
+        nb::gil_scoped_release unlocked;
+        in_time = crew.run(job, run.threads(), limits.timeout_s, limits.grace_s, [&] {
+            nb::gil_scoped_acquire locked;
+            if (PyErr_CheckSignals())
+                throw nb::python_error();
+            if (!tick.is_none())
+                tick(run.done());
+        });
+    }
+    if (crew.broken()) // what it works on is kept for ever, on purpose
+        nb::set_leak_warnings(false);
+    const auto report = told(run, in_time, crew.broken());
+    if (!in_time || crew.broken() || !report.failure.empty())
+        return nb::make_tuple(report);
+    return nb::make_tuple(report, held->ready_s.release(), held->start_s.release(), held->finish_s.release(),
+                          held->team.release(), held->executor.release(), held->order.release());
+}
+
+nb::tuple execute_list(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Array<std::int32_t> indices,
+                       Array<double> seconds, const std::string &discipline, Array<std::int32_t> position,
+                       Array<std::int64_t> executors_indptr, Array<std::int32_t> executors_indices,
+                       Array<std::int64_t> before_indptr, Array<std::int32_t> before_indices,
+                       bool scheduler_thread, bool shares_cpus, bool measures_latency, double timeout_s,
+                       double grace_s, nb::object tick) {
+    const Csr graph{view(indptr), view(indices)};
+    check(graph);
+    const auto n = graph.n();
+    const Csr executors{view(executors_indptr), view(executors_indices)};
+    if (executors.indptr.size() < 2 || executors.indices.size() % executors.n() || executors.indices.empty())
+        throw std::invalid_argument("there must be executors, all of one width");
+    const auto width = executors.indices.size() / executors.n();
+    for (std::size_t e = 0; e <= executors.n(); ++e)
+        if (executors.indptr[e] != static_cast<std::int64_t>(e * width))
+            throw std::invalid_argument("executors are of one width");
+    const auto held = std::make_shared<Held>(n, false);
+    held->keep(indptr, indices, seconds, position, executors_indptr, executors_indices, before_indptr,
+               before_indices);
+    const ListPlan plan{
+        view(seconds),        {}, executors, {}, {view(before_indptr), view(before_indices)}, {0, 0},
+        held->executor.span()};
+    check(plan.predecessors);
+    if (plan.seconds.size() != n || (plan.prefers_producer() && plan.predecessors.n() != n))
+        throw std::invalid_argument("seconds and predecessors need one entry a task");
+    check_seconds(plan.seconds);
+    const auto choose = [&]<class Queue>(std::optional<Lister<Queue>> &lister, Queue queue) {
+        held->chooser = std::make_unique<Chosen<Lister<Queue>>>(lister.emplace(std::move(queue), plan));
+    };
+    if (discipline == "rank") {
+        if (position.shape(0) != n)
+            throw std::invalid_argument("position needs one entry a task");
+        choose(held->ranked, RankQueue(view(position)));
+    } else if (discipline == "fifo") {
+        choose(held->first, FifoQueue(n));
+    } else if (discipline == "lifo") {
+        choose(held->last, LifoQueue(n));
+    } else {
+        throw std::invalid_argument("there is no discipline " + discipline);
+    }
+    return go(crew, bound, held, graph,
+              {executors.indices.size(), width, scheduler_thread, shares_cpus, measures_latency},
+              {timeout_s, grace_s}, tick);
+}
+
+nb::tuple execute_corun(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Array<std::int32_t> indices,
+                        Array<std::int32_t> widths, Array<double> seconds, std::size_t candidates,
+                        std::size_t most, std::size_t cores, std::size_t cores_per_tile, std::size_t ways,
+                        bool scheduler_thread, bool shares_cpus, bool measures_latency, double timeout_s,
+                        double grace_s, nb::object tick) {
+    const Csr graph{view(indptr), view(indices)};
+    check(graph);
+    const auto held = std::make_shared<Held>(graph.n(), true);
+    held->keep(indptr, indices, widths, seconds);
+    auto &corun = held->corun.emplace(
+        CorunInput{
+            view(widths), view(seconds), {}, {}, candidates, most, cores, cores_per_tile, ways, 0, 0, 0},
+        graph.n());
+    held->chooser = std::make_unique<Chosen<Corun>>(corun);
+    const auto found =
+        go(crew, bound, held, graph, {cores * ways, 0, scheduler_thread, shares_cpus, measures_latency},
+           {timeout_s, grace_s}, tick);
+    if (nb::len(found) == 1)
+        return nb::make_tuple(found, 0, 0);
+    const auto teams = corun.teams();
+    return nb::make_tuple(found, copied(teams.first), copied(teams.second));
+}
+
+} // namespace
+
+} // namespace simsched
+
+NB_MODULE(_execute, m) {
+    using namespace simsched;
+    m.doc() = "Real runs of task graphs: kernels, threads, executor.";
+    nb::class_<Kernel>(m, "Kernel", "What a task does: FP32, row-major, NCHW.")
+        .def_ro("inputs", &Kernel::inputs, "Elements of each input.")
+        .def_ro("output", &Kernel::output, "Elements of the output.")
+        .def_ro("scratch", &Kernel::scratch, "Elements that each thread needs besides.")
+        .def("apply", &apply, "inputs"_a.noconvert(), "output"_a.noconvert(), "width"_a = 1,
+             "Run the parts of a team of `width` one after another, for tests.");
+    m.def(
+        "kernel",
+        [](const std::string &name, const std::vector<std::int64_t> &sizes,
+           const std::string &instruction_set) {
+            return std::shared_ptr<Kernel>(make_kernel(name, sizes, loops(instruction_set)));
+        },
+        "name"_a, "sizes"_a, "instruction_set"_a = "auto",
+        "Return the kernel of a name and its sizes; those are documented in the C++ file of its family.");
+    m.def("kernel_names", &kernel_names, "Return the names of all kernels.");
+    m.def("instruction_sets", &instruction_sets,
+          "Return the instruction sets that this machine has, the best last.");
+    m.def("blas_version", &blas_version,
+          "Return the version of the BLAS, and the cores that it takes these for.");
+    m.def(
+        "fill", [](Floats arena) { fill({arena.data(), arena.shape(0)}); }, "arena"_a.noconvert(),
+        "Fill an array with numbers in [-1, 1).");
+    m.def("allowed_cpus", &allowed_cpus, "Return the CPUs that the calling thread may run on.");
+    m.def("expected_sum", &expected_sum, "n"_a,
+          "Return the `sum` of a run in which each of n tasks ran once.");
+    nb::class_<Crew>(m, "Crew", "Threads, pinned from birth, asleep between runs.")
+        .def(nb::init<const std::vector<std::vector<int>> &>(), "cpus"_a, "The CPUs of each worker.")
+        .def_prop_ro("size", &Crew::size, "Number of workers.")
+        .def_prop_ro("broken", &Crew::broken, "Whether workers are stuck for ever.");
+    nb::class_<Bound>(m, "Program", "What the tasks of a graph do, and in which memory.")
+        .def(nb::init<std::vector<std::shared_ptr<Kernel>>, const Array<std::int32_t> &,
+                      const Array<std::int64_t> &, Floats>(),
+             "kernels"_a, "kernel_of"_a.noconvert(), "operands"_a.noconvert(), "arena"_a.noconvert(),
+             "Bind kernels to operands.\n\nkernel_of: int32 (n,), -1 for tasks that spin. operands: int64, "
+             "of each task with a kernel "
+             "where output\n"
+             "and inputs begin in the arena (float32).");
+    nb::class_<Told>(m, "Told", "What came of a run, beside its columns.")
+        .def_ro("in_time", &Told::in_time, "Whether it ended before its time was up.")
+        .def_ro("done", &Told::done, "Tasks that finished.")
+        .def_ro("failure", &Told::failure, "Why it stopped early, if it did.")
+        .def_ro("latency_s", &Told::latency_s,
+                "Seconds that a message from worker 0 to worker 1 takes; 0 if unknown.")
+        .def_ro("wall_s", &Told::wall_s, "Seconds that each thread took part.")
+        .def_ro("cpu_s", &Told::cpu_s, "Seconds that each of them had a CPU.")
+        .def_ro("preemptions", &Told::preemptions, "Times that each of them lost its CPU.")
+        .def_ro("cpus", &Told::cpus, "CPU of each of them at the end.")
+        .def_ro("tasks", &Told::tasks, "Tasks that ran.")
+        .def_ro("sum", &Told::sum, "Their sum; see `expected_sum`.")
+        .def_ro("running", &Told::running,
+                "Of each worker the task that it runs, or -1, and the seconds since.")
+        .def_ro("abandoned", &Told::abandoned, "Whether workers were left behind.");
+    m.def("execute_list", &execute_list, "crew"_a, "program"_a, "indptr"_a.noconvert(),
+          "indices"_a.noconvert(), "seconds"_a.noconvert(), "discipline"_a, "position"_a.noconvert(),
+          "executors_indptr"_a.noconvert(), "executors_indices"_a.noconvert(), "before_indptr"_a.noconvert(),
+          "before_indices"_a.noconvert(), "scheduler_thread"_a, "shares_cpus"_a, "measures_latency"_a,
+          "timeout_s"_a, "grace_s"_a, "tick"_a.none(),
+          "Run a static policy for real; arguments as in `_core.replay_list`. Seconds are those of tasks "
+          "that spin.\n\n"
+          "Returns (what came of it,) where it was stopped, else also ready_s, start_s, finish_s, team "
+          "(empty),\n"
+          "executor and start order.");
+    m.def("execute_corun", &execute_corun, "crew"_a, "program"_a, "indptr"_a.noconvert(),
+          "indices"_a.noconvert(), "widths"_a.noconvert(), "seconds"_a.noconvert(), "candidates"_a, "most"_a,
+          "cores"_a, "cores_per_tile"_a, "ways"_a, "scheduler_thread"_a, "shares_cpus"_a,
+          "measures_latency"_a, "timeout_s"_a, "grace_s"_a, "tick"_a.none(),
+          "Run co-running by candidates for real; arguments as in `_core.replay_corun`.\n\n"
+          "Returns (as `execute_list`, teams' indptr, teams' indices).");
+}

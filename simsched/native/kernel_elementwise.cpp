@@ -1,0 +1,68 @@
+#include "kernels.hpp"
+
+namespace simsched {
+
+namespace {
+
+constexpr std::size_t grain = 256; // elements: whole cache lines, and worth a vector loop
+
+// Sizes: elements.
+class Elementwise final : public Kernel {
+  public:
+    Elementwise(Sizes &sizes, Unary function) : n_(sizes.next("elements")), function_(function) {
+        inputs = {n_};
+        output = n_;
+    }
+    void run(const Operands &o, Part part) const override {
+        const auto mine = part.of(n_, grain);
+        if (!mine.empty())
+            function_(o.inputs[0] + mine.begin, o.output + mine.begin, mine.size());
+    }
+
+  private:
+    std::size_t n_;
+    Unary function_;
+};
+
+// out[i] = f(a[i], b[i / inner % period]). Sizes: elements, inner, period; b of one element has period 1, b
+// like a has inner 1 and period n, a bias of rows inner 1, a bias of channels the pixels as inner.
+class Broadcast final : public Kernel {
+  public:
+    Broadcast(Sizes &sizes, const Loops::NamedBinary &function)
+        : n_(sizes.next("elements")), inner_(sizes.next("inner")), period_(sizes.next("period")),
+          function_(function) {
+        if (n_ % elements({inner_, period_}))
+            throw std::invalid_argument("the second operand does not divide the first");
+        inputs = {n_, period_};
+        output = n_;
+    }
+    void run(const Operands &o, Part part) const override {
+        const auto mine = part.of(n_, grain);
+        const float *a = o.inputs[0], *b = o.inputs[1];
+        // Runs over which b is one value, or as long as a.
+        const auto whole = period_ == 1 ? n_ : inner_ == 1 ? period_ : inner_;
+        for (auto at = mine.begin; at < mine.end;) {
+            const auto length = std::min(whole - at % whole, mine.end - at);
+            if (period_ == 1 || inner_ > 1)
+                function_.with_scalar(a + at, b[at / inner_ % period_], o.output + at, length);
+            else
+                function_.run(a + at, b + at % period_, o.output + at, length);
+            at += length;
+        }
+    }
+
+  private:
+    std::size_t n_, inner_, period_;
+    Loops::NamedBinary function_;
+};
+
+} // namespace
+
+Made make_unary(Sizes &sizes, const Loops::NamedUnary &function) {
+    return std::make_unique<Elementwise>(sizes, function.run);
+}
+Made make_binary(Sizes &sizes, const Loops::NamedBinary &function) {
+    return std::make_unique<Broadcast>(sizes, function);
+}
+
+} // namespace simsched

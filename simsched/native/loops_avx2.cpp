@@ -1,0 +1,2 @@
+#define LOOPS avx2
+#include "loops.inl"

@@ -1,0 +1,2 @@
+#define LOOPS avx512
+#include "loops.inl"

@@ -1,0 +1,2 @@
+#define LOOPS base
+#include "loops.inl"

@@ -1,0 +1,170 @@
+"""Kinds and shapes become kernels of the right sizes; what does not fit is unknown."""
+
+from __future__ import annotations
+
+from math import nan
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.errors import EngineError
+from simsched.execute.operators import Options, check_options, kinds, sizes
+from simsched.execute.work import Work
+from simsched.graph.shapes import format_shape
+
+NO: Options = {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "expected"),
+    [
+        ("aten::mm", "31x20;20x65", ("gemm", (1, 31, 65, 20, 0, 0, 0))),
+        ("MatMul", "2x8x31x20;20x65", ("gemm", (1, 496, 65, 20, 0, 0, 0))),
+        ("bmm", "5x31x20;5x20x65", ("gemm", (5, 31, 65, 20, 0, 0, 0))),
+        ("aten::addmm", "65;31x20;20x65", ("gemm", (1, 31, 65, 20, 0, 0, 1))),
+        ("addmm", "31x65;31x20;20x65", ("gemm", (1, 31, 65, 20, 0, 0, 2))),
+        ("Gemm", "31x20;65x20;65", ("gemm", (1, 31, 65, 20, 0, 1, 1))),
+        ("linear", "31x20;65x20", ("gemm", (1, 31, 65, 20, 0, 1, 0))),
+        ("mv", "31x20;20", ("gemm", (1, 31, 1, 20, 0, 0, 0))),
+        ("mm", "31x20;21x65", None),
+        ("bmm", "5x31x20;4x20x65", None),
+        ("mm", "31x20", None),
+        ("mm", "", None),
+        ("Conv", "2x3x32x30;8x3x3x5;8", ("convolution", (2, 3, 32, 30, 8, 3, 5, 1, 1, 1, 2, 1, 1))),
+        ("conv2d", "2x8x9x9;8x1x3x3", ("convolution", (2, 8, 9, 9, 8, 3, 3, 1, 1, 1, 1, 8, 0))),
+        ("conv1d", "2x3x30;8x3x5", ("convolution", (2, 3, 1, 30, 8, 1, 5, 1, 1, 0, 2, 1, 0))),
+        ("Conv2D", "32x8x8x384;3x3x384x64", ("convolution", (32, 384, 8, 8, 64, 3, 3, 1, 1, 1, 1, 1, 0))),
+        ("Conv", "2x3x32x30;8x4x3x5", None),
+        (
+            "aten::convolution_backward",
+            "2x8x16x15;2x3x32x30;8x3x3x3",
+            ("convolution_both", (2, 3, 32, 30, 8, 3, 3, 2, 2, 1, 1, 1, 0)),
+        ),
+        ("aten::convolution_backward", "2x8x5x5;2x3x32x30;8x3x3x3", None),
+        (
+            "Conv2DBackpropInput",
+            "4;3x3x384x64;32x8x8x64",
+            ("convolution_data", (32, 384, 8, 8, 64, 3, 3, 1, 1, 1, 1, 1, 0)),
+        ),
+        (
+            "Conv2DBackpropFilter",
+            "32x8x8x384;4;32x8x8x64",
+            ("convolution_weights", (32, 384, 8, 8, 64, 3, 3, 1, 1, 1, 1, 1, 0)),
+        ),
+        ("MaxPool", "2x3x9x8", ("pool_max", (6, 9, 8, 3, 3, 2, 2, 1, 1))),
+        ("GlobalAveragePool", "2x3x9x8", ("pool_average", (6, 9, 8, 9, 8, 1, 1, 0, 0))),
+        ("aten::native_batch_norm", "2x3x9x8;3;3", ("batch_norm", (2, 3, 72))),
+        ("native_batch_norm_backward", "2x3x9x8;2x3x9x8;3", ("batch_norm_gradient", (2, 3, 72))),
+        ("layer_norm", "4x5x6;6;6", ("layer_norm", (20, 6))),
+        ("aten::_softmax", "4x5x6", ("softmax", (20, 6))),
+        ("sum", "4x5x6", ("reduce_sum", (1, 20, 6))),
+        ("sum", "7", ("reduce_sum", (1, 7, 1))),
+        ("cat", "2x3x8;2x5x8", ("concatenation", (2, 24, 40))),
+        ("cat", "2x3;2x3", ("concatenation", (2, 3, 3))),
+        ("cat", "2x3;4x5", None),
+        ("embedding", "100x16;4x8", ("embedding", (100, 16, 32))),
+        ("aten::relu_", "4x5", ("relu", (20,))),
+        ("aten::tanh_backward", "4x5;4x5", ("tanh_gradient", (20, 1, 20))),
+        ("add", "4x5;4x5", ("add", (20, 1, 20))),
+        ("add", "4x5;5", ("add", (20, 1, 5))),
+        ("add", "4x5;()", ("add", (20, 1, 1))),
+        ("add", "5;4x5", ("add", (20, 1, 5))),
+        ("add", "4x5", ("add", (20, 1, 1))),
+        ("mul", "2x3x4x5;1x3x1x1", ("multiply", (120, 20, 3))),
+        ("BiasAdd", "2x3x4x5;3", ("add", (120, 20, 3))),
+        ("add", "3;4", None),
+        ("aten::empty_strided", "3", None),
+        ("mystery", "3x3", None),
+    ],
+)
+def test_sizes(kind: str, shape: str, expected: Any) -> None:
+    assert sizes(kind, shape, nan, NO) == expected
+
+
+def test_flops_tell_strides_and_padding() -> None:
+    def flops(rows: int, columns: int) -> float:
+        return 2.0 * 2 * 8 * 3 * 9 * rows * columns
+
+    def windows(of: float) -> tuple[int, ...]:
+        found = sizes("Conv", "2x3x32x32;8x3x3x3", of, NO)
+        assert found is not None
+        return found[1][7:11]
+
+    assert windows(flops(32, 32)) == (1, 1, 1, 1)
+    assert windows(flops(30, 30)) == (1, 1, 0, 0)
+    assert windows(flops(16, 16)) == (2, 2, 1, 1)
+    assert windows(flops(15, 15)) == (2, 2, 0, 0)
+    assert windows(12345.0) == (1, 1, 1, 1)  # of no stride: what is given
+
+
+def test_flops_tell_the_filter_of_a_gradient() -> None:
+    found = sizes("Conv2DBackpropFilter", "2x9x9x4;4;2x9x9x5", 2.0 * 2 * 9 * 9 * 5 * 4 * 25, NO)
+    assert found is not None
+    assert found[1][5:7] == (5, 5)
+
+
+def test_options_say_what_shapes_do_not() -> None:
+    pool = sizes(
+        "aten::max_pool2d",
+        "2x3x8x8",
+        nan,
+        {"MaxPool": {"pool_window": 5}, "max_pool2d": {"pool_window": 2, "pool_padding": 0}},
+    )
+    assert pool == ("pool_max", (6, 8, 8, 2, 2, 2, 2, 0, 0))
+    conv = sizes("Conv", "2x3x32x32;8x3x3x3", 2.0 * 2 * 8 * 3 * 9 * 30 * 30, {"Conv": {"stride": 2}})
+    assert conv is not None
+    assert conv[1][7:11] == (2, 2, 1, 1)
+
+
+@pytest.mark.usefixtures("native")
+def test_tasks_of_one_kind_and_shape_share_a_kernel() -> None:
+    graph = ss.TaskGraph.from_edges(
+        [1.0] * 5, kinds=["add", "add", "Add", "add", "relu"], shapes=["4;4", "4;4", "4;4", "5;5", "4"]
+    )
+    work = Work.of(graph)
+    assert work.kernel_of[0] == work.kernel_of[1] == work.kernel_of[2]
+    assert len(work.kernels) == 3
+    assert work.notes == ("kernels: 4 add, 1 relu",)
+
+
+@pytest.mark.usefixtures("native")
+def test_shapes_beyond_all_memory_are_unknown() -> None:
+    graph = ss.TaskGraph.from_edges(
+        [1e-6] * 3,
+        kinds=["mm", "relu", "relu"],
+        shapes=["2000000x1000000;1000000x1000000", "0x4", "99999999999"],
+    )
+    assert (Work.of(graph).kernel_of == -1).all()
+
+
+dims = st.lists(st.integers(0, 5), max_size=4)
+
+
+@given(
+    st.sampled_from(kinds()), st.lists(dims, max_size=4), st.sampled_from([nan, 0.0, 1.0, 1e30]), st.data()
+)
+def test_any_shapes_become_a_kernel_or_none(
+    native: Any, kind: str, shape: Any, flops: float, data: st.DataObject
+) -> None:
+    found = sizes(kind, format_shape(shape), flops, NO)
+    if found is None:
+        return
+    try:
+        kernel = native.kernel(found[0], list(found[1]))
+    except ValueError:
+        return
+    # Whatever it is, its parts stay within their operands (under the address sanitizer this says something).
+    inputs = [np.ones(n, np.float32) for n in kernel.inputs]
+    kernel.apply(inputs, np.empty(kernel.output, np.float32), data.draw(st.integers(1, 4)))
+
+
+@pytest.mark.parametrize(
+    "options", [{"Conv": {"stride": 0}}, {"Conv": {"padding": -2}}, {"Conv": {"stride": 1.5}}]
+)
+def test_impossible_options(options: Any) -> None:
+    with pytest.raises(EngineError, match="Conv"):
+        check_options(options)
