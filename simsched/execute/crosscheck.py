@@ -1,0 +1,230 @@
+"""`crosscheck()`: what graphs really take on this host beside what the simulator says they take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.costs.fitting import Calibration
+from simsched.errors import EngineError
+from simsched.execute.calibrate import calibrated, calibration_cases
+from simsched.execute.execution import Execution
+from simsched.execute.prepared import Settings
+from simsched.execute.run import Case, interleaved
+from simsched.graph import TaskGraph
+from simsched.machine import machine as machine_of
+from simsched.policy import Layout, RankPolicy
+from simsched.policy import policy as policy_of
+from simsched.replay import simulate
+from simsched.text import printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.schedule import Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """One case: measured and simulated.
+
+    Parameters
+    ----------
+    graph : str
+        Name of the graph.
+    execution : Execution
+        What was measured.
+    simulated : Schedule
+        What was predicted.
+    """
+
+    graph: str
+    execution: Execution
+    simulated: Schedule
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured makespan, less 1."""
+        return self.simulated.makespan_s / self.execution.median_s - 1
+
+
+@dataclass(frozen=True, eq=False)
+class CrossCheck:
+    """Measured beside simulated, case by case.
+
+    Parameters
+    ----------
+    cases : tuple of Checked
+    calibration : Calibration
+        What the predictions rest on.
+    """
+
+    cases: tuple[Checked, ...]
+    calibration: Calibration
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a case: graph, policy, layout, measured_s (median), spread (interquartile range over it), runs,
+        dropped, predicted_s, error.
+        """  # noqa: D205 - the columns are the summary
+        import pandas as pd
+
+        return pd.DataFrame([
+            {
+                "graph": case.graph,
+                "policy": case.simulated.policy,
+                "layout": case.simulated.layout,
+                "measured_s": case.execution.median_s,
+                "spread": case.execution.spread_s / case.execution.median_s,
+                "runs": len(case.execution),
+                "dropped": case.execution.n_dropped,
+                "predicted_s": case.simulated.makespan_s,
+                "error": case.error,
+            }
+            for case in self.cases
+        ])  # fmt: skip
+
+    def summary(self) -> dict[str, float]:
+        """Return cases, median, 90th percentile and largest absolute error, and the share of rankings that agree.
+
+        A ranking is of two cases of one graph whose measured makespans differ by more than both spreads; NaN where
+        there is none.
+        """
+        errors = np.abs([case.error for case in self.cases])
+        agree = list(self._rankings())
+        return {
+            "cases": float(len(errors)),
+            "median_error": float(np.median(errors)),
+            "p90_error": float(np.percentile(errors, 90)),
+            "largest_error": float(errors.max()),
+            "rankings": float(len(agree)),
+            "rankings_agree": float(np.mean(agree)) if agree else float("nan"),
+        }
+
+    def _rankings(self) -> list[bool]:
+        agree = []
+        for one, other in combinations(self.cases, 2):
+            if one.graph != other.graph:
+                continue
+            measured_s = other.execution.median_s - one.execution.median_s
+            if abs(measured_s) > one.execution.spread_s + other.execution.spread_s:
+                predicted_s = other.simulated.makespan_s - one.simulated.makespan_s
+                agree.append(predicted_s * measured_s > 0)
+        return agree
+
+    def to_markdown(self, path: str | Path | None = None) -> str:
+        """Return the table and the summary as Markdown, and write it to a file if one is named."""
+        rows = [
+            f"| {printable(case.graph).replace('|', '/')} | {case.simulated.policy} | {case.simulated.layout} "
+            f"| {case.execution.median_s * 1e3:.3f} | {case.execution.spread_s / case.execution.median_s:.1%} "
+            f"| {len(case.execution)} | {case.execution.n_dropped} | {case.simulated.makespan_s * 1e3:.3f} "
+            f"| {case.error:+.1%} |"
+            for case in self.cases
+        ]
+        numbers = self.summary()
+        text = "\n".join([
+            f"# Measured and simulated on {self.calibration.host}", "",
+            "| graph | policy | layout | measured, ms | spread | runs | dropped | predicted, ms | error |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |", *rows, "",
+            f"{numbers['cases']:.0f} cases: absolute error median {numbers['median_error']:.1%}, 90th percentile "
+            f"{numbers['p90_error']:.1%}, largest {numbers['largest_error']:.1%}; {numbers['rankings_agree']:.0%} of "
+            f"{numbers['rankings']:.0f} rankings agree.", "",
+        ])  # fmt: skip
+        if path is not None:
+            Path(path).write_text(text, "utf-8")
+        return text
+
+
+def crosscheck(
+    graphs: Mapping[str, TaskGraph] | Sequence[TaskGraph] | TaskGraph,
+    policies: Sequence[str] = ("fifo", "critical-path", "wavefront", "corun", "sequential"),
+    layouts: Sequence[str | None] | None = None,
+    repeats: int = 20,
+    *,
+    machine: str = "host",
+    settings: Settings | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> CrossCheck:
+    """Run graphs for real under policies and layouts, in turn with what calibrates them, and simulate the same.
+
+    No prediction uses a run of its own case: seconds come from runs in random order (see `calibrate`).
+
+    Parameters
+    ----------
+    graphs : mapping of str to TaskGraph, sequence of TaskGraph, or TaskGraph
+        By name, or under their own names.
+    policies : sequence of str
+    layouts : sequence of str, optional
+        As in `simulate`; `kx1` on all threads and `1xk` when not given. A policy leaves out layouts that mean nothing
+        to it.
+    repeats : int
+        Runs of each case that count.
+    machine : str
+        `host`, or a variation of it.
+    settings : Settings, optional
+        How they run.
+    progress : callable, optional
+        Called with 1 after every run.
+
+    Raises
+    ------
+    SimschedError
+        If there is nothing to run, or a run does not end in time.
+    """
+    named = _named(graphs)
+    target = machine_of(machine)
+    wanted = layouts or (f"{target.n_threads}x1", f"1x{target.n_threads}")
+    asked = [
+        (name, Case(graph, policy, layout))
+        for name, graph in named.items()
+        for policy, layout in _suited(policies, wanted)
+    ]
+    if not asked or not sum(graph.n_tasks for graph in named.values()):
+        raise EngineError("there is nothing to check; give a graph with tasks, and a policy")
+    fixed = {
+        (case.layout.executors, case.layout.width) for _, case in asked if isinstance(case.layout, Layout)
+    }
+    first = calibration_cases(list(named.values()), target.n_threads, sorted(fixed))
+    runs = interleaved(
+        [*first, *(case for _, case in asked)], repeats, settings or Settings(machine=machine), progress
+    )
+    basis = list(zip(first, runs, strict=False))
+    known = {layout: calibrated(basis, layout) for layout in [None, *fixed]}
+    checked = []
+    for (name, case), run in zip(asked, runs[len(first) :], strict=True):
+        layout = case.layout
+        key = (layout.executors, layout.width) if isinstance(layout, Layout) else None
+        model, runtime = known[key].cost_model(), known[key].runtime()
+        simulated = simulate(case.graph, target, case.policy, layout, model, runtime)
+        checked.append(Checked(name, run, simulated))
+    return CrossCheck(tuple(checked), known[None])
+
+
+def _named(graphs: Mapping[str, TaskGraph] | Sequence[TaskGraph] | TaskGraph) -> dict[str, TaskGraph]:
+    if isinstance(graphs, TaskGraph):
+        graphs = [graphs]
+    if isinstance(graphs, Mapping):
+        return dict(graphs)
+    names = [graph.name for graph in graphs]
+    return {
+        name if names.count(name) == 1 else f"{name} {place}": graph
+        for place, (name, graph) in enumerate(zip(names, graphs, strict=True))
+    }
+
+
+def _suited(policies: Sequence[str], layouts: Sequence[str | None]) -> list[tuple[str, Layout | None]]:
+    """Return each policy with the layouts that mean something to it, each once."""
+    found: dict[tuple[str, str], tuple[str, Layout | None]] = {}
+    for name in policies:
+        chosen = policy_of(name)
+        for layout in layouts:
+            suited = chosen.suited(None if layout is None else Layout.parse(layout))
+            if suited is None and isinstance(chosen, RankPolicy) and layout is not None:
+                continue
+            found.setdefault((name, str(suited or "")), (name, suited))
+    return list(found.values())
