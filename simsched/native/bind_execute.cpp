@@ -136,6 +136,14 @@ nb::tuple go(Crew &crew, Bound &bound, const std::shared_ptr<Held> &held, const 
         ~Busy() { flag_ = false; }
         bool &flag_;
     };
+    // What a stuck worker works on is kept for ever, on purpose.
+    struct Quiet {
+        ~Quiet() {
+            if (crew.broken())
+                nb::set_leak_warnings(false);
+        }
+        const Crew &crew;
+    } const quiet{crew};
     bool in_time = false;
     {
         const Busy busy(bound.busy);
@@ -148,8 +156,6 @@ nb::tuple go(Crew &crew, Bound &bound, const std::shared_ptr<Held> &held, const 
                 tick(run.done());
         });
     }
-    if (crew.broken()) // what it works on is kept for ever, on purpose
-        nb::set_leak_warnings(false);
     const auto report = told(run, in_time, crew.broken());
     if (!in_time || crew.broken() || !report.failure.empty())
         return nb::make_tuple(report);

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Builds the executor with ThreadSanitizer, without Python and BLAS, and runs graphs through it under every discipline, with
-# wide teams, with a scheduler thread, with more threads than cores, and stopped from outside.
+# Builds the executor with ThreadSanitizer, without Python and BLAS, and runs graphs through it under every discipline,
+# with wide teams, with a scheduler thread, with more threads than cores, and stopped from outside.
 #
-#   tests/native/threads.sh [TASKS]
+#   tests/native/threads.sh [TASKS [CASE]]
 #
-# CXX names the compiler (c++), THREADS the folder of the build (build/threads). Tasks read and write plain memory, so a
-# missing order between a task and its followers is a race that it reports.
+# CASE: only cases whose names begin with it. CXX names the compiler (c++), THREADS the folder of the build
+# (build/threads). Tasks read and write plain memory, so a missing order between a task and its followers is a race that
+# it reports.
 set -eu
 cd "$(dirname "$0")/../.."
 folder=${THREADS:-build/threads}
