@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simsched.costs import CostModel as CostModel
     from simsched.costs import Curve as Curve
+    from simsched.costs.fitting import Calibration as Calibration
     from simsched.errors import SimschedError as SimschedError
     from simsched.execute import Execution as Execution
+    from simsched.execute import calibrate as calibrate
+    from simsched.execute import crosscheck as crosscheck
     from simsched.execute import execute as execute
     from simsched.graph import RecordedOn as RecordedOn
     from simsched.graph import TaskGraph as TaskGraph
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
 #: What users type, and the module it lives in. Loaded on use, so that `import simsched` stays light.
 _HOMES = {
+    "Calibration": "simsched.costs.fitting",
     "CostModel": "simsched.costs",
     "Curve": "simsched.costs",
     "Execution": "simsched.execute",
@@ -52,7 +56,9 @@ _HOMES = {
     "Start": "simsched.policy",
     "TaskGraph": "simsched.graph",
     "bounds": "simsched.schedule",
+    "calibrate": "simsched.execute",
     "compare": "simsched.sweep",
+    "crosscheck": "simsched.execute",
     "execute": "simsched.execute",
     "load": "simsched.graph.loading",
     "machine": "simsched.machine",

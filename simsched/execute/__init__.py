@@ -6,11 +6,13 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from simsched.execute.calibrating import calibrate
+from simsched.execute.checking import CrossCheck, crosscheck
 from simsched.execute.execution import Execution
 from simsched.execute.prepared import Settings
 from simsched.execute.run import Case, execute, interleaved
 
-__all__ = ["Case", "Execution", "Settings", "execute", "interleaved"]
+__all__ = ["Case", "CrossCheck", "Execution", "Settings", "calibrate", "crosscheck", "execute", "interleaved"]
 
 
 class _Room(ModuleType):

@@ -6,8 +6,8 @@ import pytest
 import simsched as ss
 from simsched.costs.fitting import Calibration
 from simsched.errors import SimschedError
-from simsched.execute.calibrate import calibrate, calibration_cases
-from simsched.execute.crosscheck import _suited, crosscheck
+from simsched.execute.calibrating import calibrate, calibration_cases
+from simsched.execute.checking import _suited, crosscheck
 
 
 def spinning(n=24):

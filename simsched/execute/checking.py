@@ -12,7 +12,7 @@ import numpy as np
 
 from simsched.costs.fitting import Calibration
 from simsched.errors import EngineError
-from simsched.execute.calibrate import calibrated, calibration_cases
+from simsched.execute.calibrating import calibrated, calibration_cases
 from simsched.execute.execution import Execution
 from simsched.execute.prepared import Settings
 from simsched.execute.run import Case, interleaved
