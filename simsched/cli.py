@@ -5,91 +5,42 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import Annotated, TextIO
 
 from simsched.errors import FormatError, MissingExtraError, SimschedError, SpecError
-from simsched.spec import Engine
 from simsched.text import printable
 
 try:
+    import tqdm.auto  # noqa: F401 - looked for here, used by cli_common
     import typer
-    from tqdm.auto import tqdm
     from typer.exceptions import Abort, TyperException
 except ImportError:
     print(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}", file=sys.stderr)
     sys.exit(2)
 
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
+from simsched import cli_host
+from simsched.cli_common import (
+    FLAGS,
+    OWN_OPTIONS,
+    READER_HELP,
+    READER_OPTIONS,
+    EngineOption,
+    GraphArgument,
+    JsonOption,
+    LayoutOption,
+    MachineOption,
+    SeedOption,
+    graph_of,
+    progress_bar,
+    reader_options,
+    say,
+)
 
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None,
                   help="Replay task graphs on manycore machines under scheduling policies.")  # fmt: skip
 
-FLAGS = {"--json", "--help", "--show-completion", "--install-completion"}
-OWN_OPTIONS = FLAGS | {
-    "--machine",
-    "--policy",
-    "--layout",
-    "--engine",
-    "--seed",
-    "--out",
-    "--cores",
-    "--width",
-}
-READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
-READER_HELP = """
-
-Further options go to the reader of GRAPH's format, as in --execution-trace FILE, --model FILE or --step 3;
-`simsched list formats` shows them all."""
-
-GraphArgument = Annotated[str, typer.Argument(metavar="GRAPH", help="A trace, model or graph file.")]
-MachineOption = Annotated[
-    str, typer.Option("--machine", "-m", help="A machine: name, name[cores=N] or TOML file.")
-]
-LayoutOption = Annotated[str | None, typer.Option("--layout", "-l", help="Executors x cores, as in 8x8.")]
-EngineOption = Annotated[Engine, typer.Option("--engine", help="auto, simpy or native.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of every random draw.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-
 DEFAULT_MACHINE = "knl-7250"
-
-
-def _say(text: str, *, err: bool = False) -> None:
-    """Print lines; what a terminal would take for a command, from a name in a file, is printed as its escape."""
-    typer.echo("\n".join(printable(line) for line in text.split("\n")), err=err)
-
-
-def _load(graph: str, context: typer.Context) -> TaskGraph:
-    from simsched.graph.loading import load
-
-    return load(graph, **_reader_options(context.args))
-
-
-def _reader_options(arguments: list[str]) -> dict[str, str]:
-    """Return the options for the reader among arguments that are not the command's own."""
-    options: dict[str, str] = {}
-    rest = iter(arguments)
-    for argument in rest:
-        name, equals, value = argument.partition("=")
-        if not name.startswith("--"):
-            raise FormatError(
-                f"unexpected argument {argument!r}; one graph at a time, and options start with --"
-            )
-        if not equals and (value := next(rest, "")) == "":
-            raise FormatError(f"option {name} needs a value")
-        options[name[2:].replace("-", "_")] = value
-    return options
-
-
-@contextmanager
-def _progress(total: int, what: str) -> Iterator[Callable[[int], object]]:
-    """Show a bar on standard error once the work has taken a second."""
-    shown = sys.stderr is not None and sys.stderr.isatty()
-    with tqdm(total=total, desc=what, unit=" tasks", delay=1.0, leave=False, disable=not shown) as bar:
-        yield bar.update
 
 
 @app.command("list")
@@ -98,7 +49,7 @@ def list_(what: Annotated[str, typer.Argument(help="machines, policies or format
     from simsched.listing import lines
 
     for line in lines(what):
-        _say(line)
+        say(line)
 
 
 @app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)
@@ -127,19 +78,19 @@ def run(
 
     for path in out or []:
         check_suffix(path)
-    tasks = _load(graph, context)
-    with _progress(tasks.n_tasks, policy) as progress:
+    tasks = graph_of(graph, context)
+    with progress_bar(tasks.n_tasks, policy) as progress:
         schedule = simulate(tasks, machine, policy, layout, engine=engine, seed=seed, progress=progress)
     for path in out or []:
         schedule.save(path)
     facts = run_facts(schedule)
     if json_:
-        _say(json.dumps(facts))
+        say(json.dumps(facts))
         return
     for key, value in facts.items():
-        _say(f"{key:<18} {value if not isinstance(value, float) else format(value, '.6g')}")
+        say(f"{key:<18} {value if not isinstance(value, float) else format(value, '.6g')}")
     for note in [*tasks.report.notes, *schedule.notes]:
-        _say(f"note: {note}")
+        say(f"note: {note}")
 
 
 @app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)
@@ -170,25 +121,25 @@ def compare(
 
     if out is not None:
         make_folder(out)
-    tasks = _load(graph, context)
+    tasks = graph_of(graph, context)
     policies = policy or sorted(registered("policies"), key=lambda name: name != BASELINE)
-    with _progress(tasks.n_tasks * len(policies), "replaying") as progress:
+    with progress_bar(tasks.n_tasks * len(policies), "replaying") as progress:
         schedules, sequential = replays(
             tasks, machine, policies, layout, engine=engine, seed=seed, progress=progress
         )
     frame = comparison_frame(schedules, sequential)
     if json_:
-        _say(frame.to_json(orient="records", double_precision=15))
+        say(frame.to_json(orient="records", double_precision=15))
     else:
-        _say(
+        say(
             f"{tasks.name}: {tasks.n_tasks} tasks, {tasks.n_edges} edges, on {schedules[0].require_machine()}\n"
         )
-        _say(table_text(frame))
+        say(table_text(frame))
         for note in [*tasks.report.notes, *schedules[0].notes]:
-            _say(f"note: {note}")
+            say(f"note: {note}")
     if out is not None:
         written = list(write_gallery(out, schedules, frame))
-        _say(f"wrote {len(written)} files to {out}", err=json_)
+        say(f"wrote {len(written)} files to {out}", err=json_)
 
 
 @app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)
@@ -215,12 +166,12 @@ def predict(
     counts = _core_counts(cores)
     for path in out or []:
         check_prediction_suffix(path)
-    tasks = _load(graph, context)
-    with _progress(tasks.n_tasks * len(counts), "replaying") as progress:
+    tasks = graph_of(graph, context)
+    with progress_bar(tasks.n_tasks * len(counts), "replaying") as progress:
         frame = predict_(
             tasks, machine, policy, counts, engine=engine, seed=seed, width=width, progress=progress
         )
-    _say(frame.to_json(orient="records", double_precision=15) if json_ else table_text(frame))
+    say(frame.to_json(orient="records", double_precision=15) if json_ else table_text(frame))
     for path in out or []:
         export_prediction(frame, path)
 
@@ -247,10 +198,10 @@ def convert(
     """Convert a trace to a graph file, or its recorded schedule to a table, a Chrome trace or a picture."""
     from simsched.graph.loading import find_file
 
-    read = [find_file(graph), *(Path(v) for v in _reader_options(context.args).values() if Path(v).is_file())]
+    read = [find_file(graph), *(Path(v) for v in reader_options(context.args).values() if Path(v).is_file())]
     if any(target.exists() and target.samefile(file) for file in read):
         raise FormatError(f"{target} is read by this very command; give another name for what to write")
-    tasks = _load(graph, context)
+    tasks = graph_of(graph, context)
     if target.suffix == ".simsched":
         tasks.save(str(target))
     elif tasks.recorded is None:
@@ -259,7 +210,10 @@ def convert(
         )
     else:
         tasks.recorded.save(target)
-    _say(str(tasks.report))
+    say(str(tasks.report))
+
+
+cli_host.add_to(app)
 
 
 def main() -> None:

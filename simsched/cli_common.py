@@ -1,0 +1,81 @@
+"""What all commands share: options, printing, reading graphs, progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from tqdm.auto import tqdm
+
+from simsched.errors import FormatError
+from simsched.spec import Engine
+from simsched.text import printable
+
+if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
+
+FLAGS = {"--json", "--help", "--show-completion", "--install-completion"}
+OWN_OPTIONS = FLAGS | {
+    "--machine",
+    "--policy",
+    "--layout",
+    "--engine",
+    "--seed",
+    "--out",
+    "--cores",
+    "--width",
+    "--repeats",
+}
+READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
+READER_HELP = """
+
+Further options go to the reader of GRAPH's format, as in --execution-trace FILE, --model FILE or --step 3;
+`simsched list formats` shows them all."""
+
+GraphArgument = Annotated[str, typer.Argument(metavar="GRAPH", help="A trace, model or graph file.")]
+MachineOption = Annotated[
+    str, typer.Option("--machine", "-m", help="A machine: name, name[cores=N] or TOML file.")
+]
+LayoutOption = Annotated[str | None, typer.Option("--layout", "-l", help="Executors x cores, as in 8x8.")]
+EngineOption = Annotated[Engine, typer.Option("--engine", help="auto, simpy or native.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of every random draw.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print lines; what a terminal would take for a command, from a name in a file, is printed as its escape."""
+    typer.echo("\n".join(printable(line) for line in text.split("\n")), err=err)
+
+
+def graph_of(graph: str, context: typer.Context) -> TaskGraph:
+    """Return the graph of a command's argument, read with the options that are not the command's own."""
+    from simsched.graph.loading import load
+
+    return load(graph, **reader_options(context.args))
+
+
+def reader_options(arguments: list[str]) -> dict[str, str]:
+    """Return the options for the reader among arguments that are not the command's own."""
+    options: dict[str, str] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        if not name.startswith("--"):
+            raise FormatError(
+                f"unexpected argument {argument!r}; one graph at a time, and options start with --"
+            )
+        if not equals and (value := next(rest, "")) == "":
+            raise FormatError(f"option {name} needs a value")
+        options[name[2:].replace("-", "_")] = value
+    return options
+
+
+@contextmanager
+def progress_bar(total: int | None, what: str, unit: str = "tasks") -> Iterator[Callable[[int], object]]:
+    """Show a bar on standard error once the work has taken a second."""
+    shown = sys.stderr is not None and sys.stderr.isatty()
+    with tqdm(total=total, desc=what, unit=f" {unit}", delay=1.0, leave=False, disable=not shown) as bar:
+        yield bar.update

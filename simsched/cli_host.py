@@ -1,0 +1,105 @@
+"""Commands that really run graphs on this machine: `execute`, `calibrate`, `crosscheck`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simsched.cli_common import (
+    READER_HELP,
+    READER_OPTIONS,
+    GraphArgument,
+    JsonOption,
+    LayoutOption,
+    graph_of,
+    progress_bar,
+    say,
+)
+
+RepeatsOption = Annotated[int, typer.Option("--repeats", "-n", help="Runs that count.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (execute, calibrate, crosscheck):
+        app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)(command)
+
+
+def execute(
+    context: typer.Context,
+    graph: GraphArgument,
+    policy: Annotated[str, typer.Option("--policy", "-p", help="A policy.")] = "critical-path",
+    layout: LayoutOption = None,
+    repeats: RepeatsOption = 20,
+    json_: JsonOption = False,
+    out: Annotated[
+        list[Path] | None, typer.Option("--out", "-o", help="Write the median run, by suffix as in `run`.")
+    ] = None,
+) -> None:
+    """Run GRAPH for real on this machine under a policy."""
+    from simsched.execute import execute as really
+    from simsched.schedule.export import check_suffix
+
+    for path in out or []:
+        check_suffix(path)
+    tasks = graph_of(graph, context)
+    with progress_bar(repeats + 2, policy, "runs") as progress:
+        measured = really(tasks, policy, layout, repeats, progress=progress)
+    for path in out or []:
+        measured.schedule.save(path)
+    facts = {
+        "makespan_s": measured.median_s, "spread_s": measured.spread_s, "runs": len(measured),
+        "dropped": measured.n_dropped, "policy": measured.schedule.policy, "layout": measured.schedule.layout,
+        "tasks": tasks.n_tasks, "edges": tasks.n_edges,
+    }  # fmt: skip
+    if json_:
+        say(json.dumps(facts))
+        return
+    for key, value in facts.items():
+        say(f"{key:<12} {value if not isinstance(value, float) else format(value, '.6g')}")
+    for note in measured.notes:
+        say(f"note: {note}")
+
+
+def calibrate(
+    context: typer.Context,
+    graph: GraphArgument,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write.")],
+    repeats: RepeatsOption = 10,
+) -> None:
+    """Measure the ops of GRAPH on this machine, and write a calibration file."""
+    from simsched.execute import calibrate as measure
+    from simsched.machine import machine
+
+    tasks = graph_of(graph, context)
+    with progress_bar((repeats + 2) * machine("host").n_threads, "calibrate", "runs") as progress:
+        model = measure(tasks, repeats=repeats, progress=progress)
+    model.save(out)
+    say(f"wrote {len(model.calibration.ops) if model.calibration else 0} ops to {out}")
+
+
+def crosscheck(
+    context: typer.Context,
+    graph: GraphArgument,
+    policy: Annotated[
+        list[str] | None, typer.Option("--policy", "-p", help="A policy; repeat for more.")
+    ] = None,
+    layout: Annotated[
+        list[str] | None, typer.Option("--layout", "-l", help="Executors x cores; repeat for more.")
+    ] = None,
+    repeats: RepeatsOption = 20,
+    json_: JsonOption = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Markdown file to write.")] = None,
+) -> None:
+    """Run GRAPH for real under policies, and lay beside it what the simulator says."""
+    from simsched.execute import crosscheck as check
+
+    tasks = graph_of(graph, context)
+    chosen = policy or ["fifo", "critical-path", "wavefront", "corun", "sequential"]
+    with progress_bar(None, "crosscheck", "runs") as progress:
+        checked = check({Path(graph).name: tasks}, chosen, layout or None, repeats, progress=progress)
+    text = checked.to_markdown(out)
+    say(json.dumps({"cases": checked.table.to_dict("records"), **checked.summary()}) if json_ else text)
