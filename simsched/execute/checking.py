@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -167,7 +167,7 @@ def crosscheck(
     machine : str
         `host`, or a variation of it.
     settings : Settings, optional
-        How they run.
+        How they run; when not given, each run that counts after one of the same case.
     progress : callable, optional
         Called with 1 after every run.
 
@@ -190,8 +190,12 @@ def crosscheck(
         (case.layout.executors, case.layout.width) for _, case in asked if isinstance(case.layout, Layout)
     }
     first = calibration_cases(list(named.values()), target.n_threads, sorted(fixed))
+    settings = settings or Settings(machine=machine, settle=1)
     runs = interleaved(
-        [*first, *(case for _, case in asked)], repeats, settings or Settings(machine=machine), progress
+        [*first, *(case for _, case in asked)],
+        repeats,
+        _deciding(first, repeats, settings, progress),
+        progress,
     )
     basis = list(zip(first, runs, strict=False))
     known = {layout: calibrated(basis, layout) for layout in [None, *fixed]}
@@ -203,6 +207,19 @@ def crosscheck(
         simulated = simulate(case.graph, target, case.policy, layout, model, runtime)
         checked.append(Checked(name, run, simulated))
     return CrossCheck(tuple(checked), known[None])
+
+
+def _deciding(
+    first: Sequence[Case], repeats: int, settings: Settings, progress: Callable[[int], object] | None
+) -> Settings:
+    """Return the settings with estimates that policies decide by, measured in a few runs where none are given.
+
+    Simulated and real policies then choose alike: the same levels, the same widths.
+    """
+    if settings.costs is not None:
+        return settings
+    runs = interleaved(first, max(repeats // 4, 1), settings, progress)
+    return replace(settings, costs=calibrated(list(zip(first, runs, strict=True))).cost_model())
 
 
 def _named(graphs: Mapping[str, TaskGraph] | Sequence[TaskGraph] | TaskGraph) -> dict[str, TaskGraph]:

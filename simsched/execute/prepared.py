@@ -43,6 +43,8 @@ class Settings:
     ----------
     warmup : int
         Runs of each case before those that count.
+    settle : int
+        Runs of a case right before each that counts, so that caches hold what it left there and not what another did.
     machine : str or Machine
         `host`, or a variation of it.
     costs : CostModel, optional
@@ -66,6 +68,7 @@ class Settings:
     """
 
     warmup: int = 2
+    settle: int = 0
     machine: str | Machine = "host"
     costs: CostModel | None = None
     scheduler: Scheduler = "worker"
@@ -78,8 +81,10 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.warmup, int) or isinstance(self.warmup, bool) or self.warmup < 0:
-            raise EngineError(f"warmup is {self.warmup!r}; expected a whole number of 0 or more")
+        for name in ("warmup", "settle"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise EngineError(f"{name} is {value!r}; expected a whole number of 0 or more")
         if self.scheduler not in get_args(Scheduler):
             raise EngineError(
                 f"scheduler={self.scheduler!r}; expected one of {', '.join(get_args(Scheduler))}"

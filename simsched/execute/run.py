@@ -130,6 +130,8 @@ def interleaved(
     found: list[list[Run]] = [[] for _ in cases]
     for turn in range(settings.warmup + repeats):
         for runs, case in zip(found, ready, strict=True):
+            for _ in range(settings.settle):
+                case.run(crews)
             run = case.run(crews)
             if turn >= settings.warmup:
                 runs.append(run)

@@ -6,6 +6,7 @@ import pytest
 import simsched as ss
 from simsched.costs.fitting import Calibration
 from simsched.errors import SimschedError
+from simsched.execute import Case, Settings, interleaved
 from simsched.execute.calibrating import calibrate, calibration_cases
 from simsched.execute.checking import _suited, crosscheck
 
@@ -75,3 +76,14 @@ def test_nothing_to_measure(graphs):
         crosscheck(graphs)
     with pytest.raises(SimschedError, match="no tasks to calibrate on"):
         calibrate(list(graphs.values()) if isinstance(graphs, dict) else graphs)
+
+
+def test_each_run_that_counts_follows_one_of_its_own_case():
+    """Settling runs count for nothing, but happen."""
+    ran = []
+    cases = [Case(spinning(4), "fifo", "1x1"), Case(spinning(4), "critical-path", "1x1")]
+    runs = interleaved(cases, 2, Settings(machine="host[cores=1]", warmup=0, settle=2), ran.append)
+    assert [len(run) for run in runs] == [2, 2]
+    assert sum(ran) == 4
+    with pytest.raises(SimschedError, match="settle is -1; expected a whole number"):
+        Settings(settle=-1)
