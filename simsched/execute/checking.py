@@ -12,11 +12,12 @@ import numpy as np
 
 from simsched.costs.fitting import Calibration
 from simsched.errors import EngineError
-from simsched.execute.calibrating import calibrated, calibration_cases
+from simsched.execute.calibrating import calibrated, calibration_cases, deciding_cases
 from simsched.execute.execution import Execution
 from simsched.execute.prepared import Settings
 from simsched.execute.run import Case, interleaved
 from simsched.graph import TaskGraph
+from simsched.machine import Machine
 from simsched.machine import machine as machine_of
 from simsched.policy import Layout, RankPolicy
 from simsched.policy import policy as policy_of
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from simsched.schedule import Schedule
+
+#: Seconds for which a case runs before each run that counts: after another graph, the first are up to a third slower.
+SETTLE_S = 5e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,37 +180,78 @@ def crosscheck(
     SimschedError
         If there is nothing to run, or a run does not end in time.
     """
-    named = _named(graphs)
     target = machine_of(machine)
     wanted = layouts or (f"{target.n_threads}x1", f"1x{target.n_threads}")
-    asked = [
-        (name, Case(graph, policy, layout))
-        for name, graph in named.items()
-        for policy, layout in _suited(policies, wanted)
-    ]
-    if not asked or not sum(graph.n_tasks for graph in named.values()):
+    parts = [_Part.of(name, graph, policies, wanted, target) for name, graph in _named(graphs).items()]
+    if not any(part.asked and part.graph.n_tasks for part in parts):
         raise EngineError("there is nothing to check; give a graph with tasks, and a policy")
-    fixed = {
-        (case.layout.executors, case.layout.width) for _, case in asked if isinstance(case.layout, Layout)
-    }
-    first = calibration_cases(list(named.values()), target.n_threads, sorted(fixed))
-    settings = settings or Settings(machine=machine, settle=1)
-    runs = interleaved(
-        [*first, *(case for _, case in asked)],
-        repeats,
-        _deciding(first, repeats, settings, progress),
-        progress,
-    )
-    basis = list(zip(first, runs, strict=False))
-    known = {layout: calibrated(basis, layout) for layout in [None, *fixed]}
-    checked = []
-    for (name, case), run in zip(asked, runs[len(first) :], strict=True):
-        layout = case.layout
-        key = (layout.executors, layout.width) if isinstance(layout, Layout) else None
-        model, runtime = known[key].cost_model(), known[key].runtime()
-        simulated = simulate(case.graph, target, case.policy, layout, model, runtime)
-        checked.append(Checked(name, run, simulated))
-    return CrossCheck(tuple(checked), known[None])
+    settings = settings or Settings(machine=machine, settle_s=SETTLE_S)
+    settings = _deciding([case for part in parts for case in part.basis], repeats, settings, progress)
+    # Cases of one graph stand side by side: what is compared is as close in time as it can be.
+    runs = iter(interleaved([case for part in parts for case in part.cases], repeats, settings, progress))
+    measured = [list(zip(part.cases, runs, strict=False)) for part in parts]
+    checked = [
+        one for part, pairs in zip(parts, measured, strict=True) for one in part.checked(pairs, target)
+    ]
+    basis = [pair for part, pairs in zip(parts, measured, strict=True) for pair in pairs[: len(part.basis)]]
+    return CrossCheck(tuple(checked), calibrated(basis))
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A graph with the cases that calibrate it, and those asked for."""
+
+    name: str
+    graph: TaskGraph
+    basis: list[Case]
+    asked: list[Case]
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        graph: TaskGraph,
+        policies: Sequence[str],
+        layouts: Sequence[str | None],
+        machine: Machine,
+    ) -> _Part:
+        asked = [Case(graph, policy, layout) for policy, layout in _suited(policies, layouts)]
+        fixed = sorted({beside for case in asked for beside in _beside(case, machine.n_threads)})
+        chosen = [case for case in asked if not isinstance(policy_of(case.policy), RankPolicy)]
+        deciding = dict.fromkeys(_fixed(case) or (machine.n_threads, machine.n_threads) for case in chosen)
+        basis = [*calibration_cases([graph], machine.n_threads, fixed), *deciding_cases([graph], deciding)]
+        return cls(name, graph, basis, asked)
+
+    @property
+    def cases(self) -> list[Case]:
+        return [*self.basis, *self.asked]
+
+    def checked(self, pairs: Sequence[tuple[Case, Execution]], machine: Machine) -> list[Checked]:
+        """Return every case asked for beside its prediction, from the runs of `cases`."""
+        basis, found = pairs[: len(self.basis)], []
+        for case, run in pairs[len(self.basis) :]:
+            known = calibrated(basis, _fixed(case))
+            simulated = simulate(
+                self.graph, machine, case.policy, case.layout, known.cost_model(), known.runtime()
+            )
+            found.append(Checked(self.name, run, simulated))
+        return found
+
+
+def _beside(case: Case, n_threads: int) -> list[tuple[int, int]]:
+    """Return the layouts whose runs tell seconds of a case: of each width as many executors as it has side by side."""
+    if (fixed := _fixed(case)) is None:
+        return []
+    executors, widest = fixed
+    if isinstance(policy_of(case.policy), RankPolicy):
+        return [fixed]
+    return [(min(executors, n_threads // width), width) for width in range(1, widest + 1)]
+
+
+def _fixed(case: Case) -> tuple[int, int] | None:
+    """Return executors and width where the case has a layout."""
+    layout = case.layout
+    return (layout.executors, layout.width) if isinstance(layout, Layout) else None
 
 
 def _deciding(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -43,8 +44,9 @@ class Settings:
     ----------
     warmup : int
         Runs of each case before those that count.
-    settle : int
-        Runs of a case right before each that counts, so that caches hold what it left there and not what another did.
+    settle_s : float
+        Seconds for which a case runs right before each run that counts, at least once, so that caches hold what it left
+        there and not what another did; 0 for not at all.
     machine : str or Machine
         `host`, or a variation of it.
     costs : CostModel, optional
@@ -68,7 +70,7 @@ class Settings:
     """
 
     warmup: int = 2
-    settle: int = 0
+    settle_s: float = 0.0
     machine: str | Machine = "host"
     costs: CostModel | None = None
     scheduler: Scheduler = "worker"
@@ -81,10 +83,10 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("warmup", "settle"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise EngineError(f"{name} is {value!r}; expected a whole number of 0 or more")
+        if not isinstance(self.warmup, int) or isinstance(self.warmup, bool) or self.warmup < 0:
+            raise EngineError(f"warmup is {self.warmup!r}; expected a whole number of 0 or more")
+        if not 0 <= self.settle_s < inf:
+            raise EngineError(f"settle_s is {self.settle_s!r}; expected seconds, 0 or more")
         if self.scheduler not in get_args(Scheduler):
             raise EngineError(
                 f"scheduler={self.scheduler!r}; expected one of {', '.join(get_args(Scheduler))}"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from time import monotonic
 
 from simsched.costs import CostModel
 from simsched.errors import EngineError
 from simsched.execute.execution import MOST_STOLEN, Execution, Run
 from simsched.execute.operators import Options
-from simsched.execute.prepared import Scheduler, Settings, prepared
+from simsched.execute.prepared import Prepared, Scheduler, Settings, prepared
 from simsched.execute.threads import Crews
 from simsched.execute.work import Unknown
 from simsched.graph import TaskGraph
@@ -93,6 +95,8 @@ def interleaved(
 ) -> list[Execution]:
     """Run several cases in turn, one run of each, again and again: what is compared sees the same minutes.
 
+    Of neighbours of one graph another comes first in every turn: what other graphs left in the caches slows all alike.
+
     Parameters
     ----------
     cases : sequence of Case
@@ -129,12 +133,28 @@ def interleaved(
     crews = Crews()
     found: list[list[Run]] = [[] for _ in cases]
     for turn in range(settings.warmup + repeats):
-        for runs, case in zip(found, ready, strict=True):
-            for _ in range(settings.settle):
-                case.run(crews)
-            run = case.run(crews)
+        for place in _order(cases, turn):
+            _settle(ready[place], crews, settings.settle_s)
+            run = ready[place].run(crews)
             if turn >= settings.warmup:
-                runs.append(run)
+                found[place].append(run)
             if progress is not None:
                 progress(1)
     return [Execution(tuple(runs), settings.most_stolen) for runs in found]
+
+
+def _order(cases: Sequence[Case], turn: int) -> Iterator[int]:
+    """Yield the places of the cases in the order of a turn."""
+    for _, places in groupby(range(len(cases)), key=lambda place: id(cases[place].graph)):
+        neighbours = list(places)
+        first = turn % len(neighbours)
+        yield from neighbours[first:] + neighbours[:first]
+
+
+def _settle(case: Prepared, crews: Crews, seconds: float) -> None:
+    """Run a case for a while, at least once, and forget what came of it."""
+    ends = monotonic() + seconds
+    while seconds:
+        case.run(crews)
+        if monotonic() >= ends:
+            break

@@ -17,6 +17,8 @@ class RuntimeProfile:
     ----------
     dispatch_s : float
         Seconds that a central scheduler spends on each start; starts are served one after another.
+    decide_s : float or None
+        The same for a policy that chooses widths while it runs; `dispatch_s` where not given.
     pop_s, pop_per_poller_s : float
         Seconds to take a task from a shared queue, and what every other idle executor that polls adds to it.
     fork_join_s, fork_join_per_thread_s : float
@@ -36,6 +38,7 @@ class RuntimeProfile:
     """
 
     dispatch_s: float = 0.0
+    decide_s: float | None = None
     pop_s: float = 0.0
     pop_per_poller_s: float = 0.0
     fork_join_s: float = 0.0
@@ -52,7 +55,7 @@ class RuntimeProfile:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if not (value >= 0 and np.isfinite(value)):
+            if value is not None and not (value >= 0 and np.isfinite(value)):
                 raise MachineError(
                     f"runtime cost {field.name} is {value}; it must be zero or more, and finite"
                 )
@@ -60,6 +63,11 @@ class RuntimeProfile:
             raise MachineError(f"unpinned_region is {self.unpinned_region}; the least is 1")
         if self.misplaced > 1:
             raise MachineError(f"misplaced is {self.misplaced}; a share is from 0 to 1")
+
+    @property
+    def choice_s(self) -> float:
+        """Seconds of a start that a policy decides while it runs."""
+        return self.dispatch_s if self.decide_s is None else self.decide_s
 
     @property
     def region_s(self) -> float:

@@ -146,7 +146,7 @@ class Decider:
         )
         for core in cores:
             self._last_width[core] = width
-        delay = runtime.dispatch_s
+        delay = runtime.choice_s
         if self._plan.policy.queue == "shared":
             delay = runtime.pop_s + runtime.pop_per_poller_s * len(self._idle)
         self._running[task] = Running(task, cores, self._now_s + delay + estimate)

@@ -104,7 +104,7 @@ def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progr
         problem.machine.n_cores,
         problem.machine.cores_per_tile,
         problem.machine.smt,
-        plan.runtime.dispatch_s,
+        plan.runtime.choice_s,
         *plan.runtime.resize_costs_s,
         progress,
     )

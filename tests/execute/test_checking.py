@@ -9,6 +9,7 @@ from simsched.errors import SimschedError
 from simsched.execute import Case, Settings, interleaved
 from simsched.execute.calibrating import calibrate, calibration_cases
 from simsched.execute.checking import _suited, crosscheck
+from simsched.execute.run import _order
 
 
 def spinning(n=24):
@@ -82,8 +83,19 @@ def test_each_run_that_counts_follows_one_of_its_own_case():
     """Settling runs count for nothing, but happen."""
     ran = []
     cases = [Case(spinning(4), "fifo", "1x1"), Case(spinning(4), "critical-path", "1x1")]
-    runs = interleaved(cases, 2, Settings(machine="host[cores=1]", warmup=0, settle=2), ran.append)
+    runs = interleaved(cases, 2, Settings(machine="host[cores=1]", warmup=0, settle_s=1e-9), ran.append)
     assert [len(run) for run in runs] == [2, 2]
     assert sum(ran) == 4
-    with pytest.raises(SimschedError, match="settle is -1; expected a whole number"):
-        Settings(settle=-1)
+    with pytest.raises(SimschedError, match="settle_s is -1; expected seconds"):
+        Settings(settle_s=-1)
+
+
+def test_in_every_turn_another_case_comes_first():
+    a, b = spinning(2), spinning(2)
+    cases = [Case(graph, "fifo") for graph in (a, a, a, b)]
+    assert [list(_order(cases, turn)) for turn in range(4)] == [
+        [0, 1, 2, 3],
+        [1, 2, 0, 3],
+        [2, 0, 1, 3],
+        [0, 1, 2, 3],
+    ]

@@ -35,6 +35,8 @@ class Overheads:
     ----------
     dispatch_s : float or None
         A decision of the scheduler.
+    decide_s : float or None
+        A decision of a policy that chooses widths while it runs.
     pop_s, pop_per_poller_s : float or None
         Taking a task from a shared queue, and what each further polling executor adds.
     fork_join_s, fork_join_per_thread_s : float or None
@@ -50,6 +52,7 @@ class Overheads:
     __pydantic_config__ = STRICT
 
     dispatch_s: float | None = None
+    decide_s: float | None = None
     pop_s: float | None = None
     pop_per_poller_s: float | None = None
     fork_join_s: float | None = None
