@@ -21,6 +21,7 @@ from simsched.costs.fitting import (
 )
 from simsched.errors import EngineError
 from simsched.execute.execution import Execution
+from simsched.execute.gaps import DISPATCH, Gaps
 from simsched.execute.prepared import Settings
 from simsched.execute.run import Case, interleaved
 from simsched.graph import TaskGraph
@@ -156,15 +157,6 @@ def _merged(rows: Sequence[tuple[Op, Point]]) -> list[MeasuredOp]:
 
 def _overheads(runs: Sequence[tuple[Case, Execution]]) -> Overheads:
     """Return what a decision costs: the gap between the tasks of an executor that did not have to wait for one."""
-    gaps = np.concatenate([_gaps(execution) for _, execution in runs])
+    gaps = Gaps.pooled(Gaps.of(execution.schedule) for _, execution in runs).of_cause(DISPATCH)
     cost_s = float(np.median(gaps)) if len(gaps) else 0.0
     return Overheads(dispatch_s=cost_s, pop_s=cost_s)
-
-
-def _gaps(execution: Execution) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    schedule = execution.schedule
-    order = np.lexsort((schedule.start_s, schedule.executor))
-    same = schedule.executor[order[1:]] == schedule.executor[order[:-1]]
-    gap = schedule.start_s[order[1:]] - schedule.finish_s[order[:-1]]
-    waited = schedule.ready_s[order[1:]] > schedule.finish_s[order[:-1]]
-    return np.asarray(gap[same & ~waited])
