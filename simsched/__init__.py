@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from simsched.execute import calibrate as calibrate
     from simsched.execute import crosscheck as crosscheck
     from simsched.execute import execute as execute
+    from simsched.execute import replay_recorded as replay_recorded
     from simsched.graph import RecordedOn as RecordedOn
     from simsched.graph import TaskGraph as TaskGraph
     from simsched.graph.loading import load as load
@@ -64,6 +65,7 @@ _HOMES = {
     "machine": "simsched.machine",
     "policy": "simsched.policy",
     "predict": "simsched.sweep",
+    "replay_recorded": "simsched.execute",
     "simulate": "simsched.replay",
 }
 

@@ -19,7 +19,7 @@ except ImportError:
     print(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}", file=sys.stderr)
     sys.exit(2)
 
-from simsched import cli_host
+from simsched import cli_host, cli_recorded
 from simsched.cli_common import (
     FLAGS,
     OWN_OPTIONS,
@@ -214,6 +214,7 @@ def convert(
 
 
 cli_host.add_to(app)
+cli_recorded.add_to(app)
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-SHARES = ("utilization", "efficiency", "gap")
+SHARES = ("utilization", "efficiency", "gap", "plain_error", "calibrated_error")
 
 
 def table_text(frame: pd.DataFrame) -> str:

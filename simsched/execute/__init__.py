@@ -9,10 +9,24 @@ from typing import Any
 from simsched.execute.calibrating import calibrate
 from simsched.execute.checking import CrossCheck, crosscheck
 from simsched.execute.execution import Execution
+from simsched.execute.gaps import Gaps
 from simsched.execute.prepared import Settings
+from simsched.execute.recorded import RecordedReplay, replay_recorded
 from simsched.execute.run import Case, execute, interleaved
 
-__all__ = ["Case", "CrossCheck", "Execution", "Settings", "calibrate", "crosscheck", "execute", "interleaved"]
+__all__ = [
+    "Case",
+    "CrossCheck",
+    "Execution",
+    "Gaps",
+    "RecordedReplay",
+    "Settings",
+    "calibrate",
+    "crosscheck",
+    "execute",
+    "interleaved",
+    "replay_recorded",
+]
 
 
 class _Room(ModuleType):

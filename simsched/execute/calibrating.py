@@ -23,6 +23,7 @@ from simsched.costs.fitting import (
 )
 from simsched.errors import EngineError
 from simsched.execute.execution import Execution
+from simsched.execute.gaps import DISPATCH, Gaps
 from simsched.execute.prepared import Settings
 from simsched.execute.run import Case, interleaved
 from simsched.graph import TaskGraph
@@ -30,7 +31,6 @@ from simsched.graph.taskgraph import Seconds
 from simsched.machine import machine as machine_of
 from simsched.policy import RankPolicy
 from simsched.policy import policy as policy_of
-from simsched.schedule import Schedule
 
 METHOD = (
     "whole graphs in random order on executors of each width; seconds of an op on a width: mean over its tasks of "
@@ -208,13 +208,5 @@ def _gap_s(runs: Sequence[Execution]) -> float | None:
     Of every run, and of those the median; None where there was no such gap.
     """
     kept = [s for run in runs for s, counts in zip(run, run.kept, strict=True) if counts]
-    means = [float(gaps.mean()) for gaps in map(_gaps, kept) if len(gaps)]
+    means = [float(gaps.mean()) for s in kept if len(gaps := Gaps.of(s).of_cause(DISPATCH))]
     return float(np.median(means)) if means else None
-
-
-def _gaps(schedule: Schedule) -> Seconds:
-    order = np.lexsort((schedule.start_s, schedule.executor))
-    same = schedule.executor[order[1:]] == schedule.executor[order[:-1]]
-    gap = schedule.start_s[order[1:]] - schedule.finish_s[order[:-1]]
-    waited = schedule.ready_s[order[1:]] > schedule.finish_s[order[:-1]]
-    return np.asarray(gap[same & ~waited])

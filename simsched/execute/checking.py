@@ -229,11 +229,10 @@ class _Part:
     def checked(self, pairs: Sequence[tuple[Case, Execution]], machine: Machine) -> list[Checked]:
         """Return every case asked for beside its prediction, from the runs of `cases`."""
         basis, found = pairs[: len(self.basis)], []
+        known = {key: calibrated(basis, key) for key in {_fixed(case) for case in self.asked}}
         for case, run in pairs[len(self.basis) :]:
-            known = calibrated(basis, _fixed(case))
-            simulated = simulate(
-                self.graph, machine, case.policy, case.layout, known.cost_model(), known.runtime()
-            )
+            model, runtime = known[_fixed(case)].cost_model(), known[_fixed(case)].runtime()
+            simulated = simulate(self.graph, machine, case.policy, case.layout, model, runtime)
             found.append(Checked(self.name, run, simulated))
         return found
 

@@ -1,0 +1,145 @@
+"""Idle seconds before the tasks of a measured schedule: what its scheduler cost, and what its host did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.costs.fitting import Overheads
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.graph.adjacency import Index
+    from simsched.graph.taskgraph import Seconds
+    from simsched.schedule import Schedule
+
+#: Why a lane was idle before a task; a gap's cause is an index into these.
+CAUSES = ("first", "dispatch", "wake-up", "interrupted")
+FIRST, DISPATCH, WAKE_UP, INTERRUPTED = range(4)
+#: Longer than so many usual dispatches, a gap is none: the system gave the CPU to somebody else (docs/executing.md).
+INTERRUPTION = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """The idle time of a lane before each of its tasks, and why.
+
+    =============  ================================================================================
+    cause          the lane
+    =============  ================================================================================
+    first          had run nothing yet; since the task was ready
+    dispatch       had finished, and the task was ready by then; since the lane had finished
+    wake-up        was idle when another lane finished what the task waited for; since then
+    interrupted    as dispatch, but more than `INTERRUPTION` times the median of those that are above zero
+    =============  ================================================================================
+
+    Parameters
+    ----------
+    seconds : float64 array, shape (n,)
+        Idle seconds before each task, zero or more.
+    cause : int8 array, shape (n,)
+        Index into `CAUSES`.
+    overlap_s : float
+        Seconds by which tasks start before earlier ones of their lane have finished; a replay has none.
+    """
+
+    seconds: Seconds
+    cause: npt.NDArray[np.int8]
+    overlap_s: float = 0.0
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> Gaps:
+        """Return the gaps of a schedule, in the order of its tasks."""
+        free = _free_s(schedule)
+        cause = np.where(np.isnan(free), FIRST, np.where(schedule.ready_s > free, WAKE_UP, DISPATCH))
+        since = np.fmax(free, schedule.ready_s)
+        seconds = np.maximum(schedule.start_s - since, 0.0)
+        usual = seconds[(cause == DISPATCH) & (seconds > 0)]
+        if len(usual):
+            cause[(cause == DISPATCH) & (seconds > INTERRUPTION * np.median(usual))] = INTERRUPTED
+        overlap = np.maximum(np.nan_to_num(free) - schedule.start_s, 0.0)
+        return cls(seconds, cause.astype(np.int8), float(overlap.sum()))
+
+    @classmethod
+    def pooled(cls, several: Iterable[Gaps]) -> Gaps:
+        """Return the gaps of several schedules as one."""
+        every = list(several)
+        return cls(
+            np.concatenate([np.empty(0), *(gaps.seconds for gaps in every)]),
+            np.concatenate([np.empty(0, np.int8), *(gaps.cause for gaps in every)]),
+            sum(gaps.overlap_s for gaps in every),
+        )
+
+    def of_cause(self, *causes: int) -> Seconds:
+        """Return the seconds of the gaps of some causes."""
+        return self.seconds[np.isin(self.cause, causes)]
+
+    @property
+    def interrupted_s(self) -> float:
+        """Seconds of all interruptions."""
+        return float(self.of_cause(INTERRUPTED).sum())
+
+    def overheads(self, *, interruptions: bool = False) -> Overheads:
+        """Return what a start costs: the mean of the dispatches, as gaps add up to a makespan and medians do not.
+
+        Parameters
+        ----------
+        interruptions : bool
+            Count them as dispatches: what the software cost on a host as busy as that one.
+
+        Returns
+        -------
+        Overheads
+            `dispatch_s` and `pop_s`, equal, as a recording does not tell whether a scheduler or a queue handed tasks
+            out; 0 where there are no dispatches. And `wake_up_s`, a median, which replays do not use; None likewise.
+        """
+        starts = self.of_cause(DISPATCH, INTERRUPTED) if interruptions else self.of_cause(DISPATCH)
+        cost_s = float(starts.mean()) if len(starts) else 0.0
+        woken = self.of_cause(WAKE_UP)
+        return Overheads(
+            dispatch_s=cost_s, pop_s=cost_s, wake_up_s=float(np.median(woken)) if len(woken) else None
+        )
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a cause: cause, gaps, total_s, mean_s, median_s, p90_s, p99_s, max_s; NaN where there are none."""
+        import pandas as pd
+
+        return pd.DataFrame([
+            {"cause": name, **_told(self.of_cause(cause))} for cause, name in enumerate(CAUSES)
+        ])  # fmt: skip
+
+
+def _told(seconds: Seconds) -> dict[str, float]:
+    names = ("median_s", "p90_s", "p99_s", "max_s")
+    quantiles = np.percentile(seconds, [50, 90, 99, 100]) if len(seconds) else np.full(4, np.nan)
+    mean_s = float(seconds.mean()) if len(seconds) else np.nan
+    told = {"gaps": len(seconds), "total_s": float(seconds.sum()), "mean_s": mean_s}
+    return told | dict(zip(names, quantiles.tolist(), strict=True))
+
+
+def _free_s(schedule: Schedule) -> Seconds:
+    """Return when each task's lane had finished all that it had started before; NaN for its first task."""
+    order = started(schedule)
+    free = np.full(len(order), np.nan)
+    for lane in np.unique(schedule.executor):
+        own = order[schedule.executor[order] == lane]
+        free[own[1:]] = np.maximum.accumulate(schedule.finish_s[own])[:-1]
+    return free
+
+
+def started(schedule: Schedule) -> Index:
+    """Return the tasks by start, but none before its predecessors: clocks round, and tasks may take no time."""
+    graph = schedule.graph
+    start = schedule.start_s.tolist()
+    for task in graph.topological_order.tolist():
+        for after in graph.successors.neighbours(task).tolist():
+            start[after] = max(start[after], start[task])
+    place = np.empty(graph.n_tasks, np.int32)
+    place[graph.topological_order] = np.arange(graph.n_tasks, dtype=np.int32)
+    return np.lexsort((place, start)).astype(np.int32)

@@ -1,0 +1,190 @@
+"""`replay_recorded()`: a recorded run beside its replays, without overheads and with those its gaps tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from simsched.costs.fitting import Overheads
+from simsched.errors import GraphError, LayoutError
+from simsched.execute.gaps import Gaps, started
+from simsched.graph import TaskGraph
+from simsched.graph.adjacency import from_edges
+from simsched.html import card
+from simsched.machine import RuntimeProfile
+from simsched.policy import Layout, Policy
+from simsched.replay import simulate
+from simsched.schedule import Schedule
+from simsched.units import format_time
+
+KEPT = "lanes and their order are those of the recording"
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedReplay:
+    """A recorded run beside its replays.
+
+    Parameters
+    ----------
+    recorded, plain, calibrated : Schedule
+        What was measured; replayed without overheads; replayed with `overheads`.
+    gaps : Gaps
+        Idle time in the recording: the evidence.
+    overheads : Overheads
+        What the calibrated replay charges; `overheads.runtime()` is its `RuntimeProfile`.
+    """
+
+    recorded: Schedule
+    plain: Schedule
+    calibrated: Schedule
+    gaps: Gaps
+    overheads: Overheads
+
+    @property
+    def plain_error(self) -> float:
+        """Plain over recorded makespan, less 1; NaN where the recording has no length."""
+        return self._error(self.plain)
+
+    @property
+    def calibrated_error(self) -> float:
+        """Calibrated over recorded makespan, less 1; NaN where the recording has no length."""
+        return self._error(self.calibrated)
+
+    def _error(self, schedule: Schedule) -> float:
+        recorded_s = self.recorded.makespan_s
+        return schedule.makespan_s / recorded_s - 1 if recorded_s else float("nan")
+
+    def row(self) -> dict[str, str | float | None]:
+        """Return one row of a table: policy, layout, tasks, the three makespans, both errors, what a start costs,
+        seconds of interruptions and of overlaps.
+        """  # noqa: D205 - the columns are the summary
+        return {
+            "policy": self.plain.policy,
+            "layout": self.plain.layout,
+            "tasks": self.recorded.graph.n_tasks,
+            "recorded_s": self.recorded.makespan_s,
+            "plain_s": self.plain.makespan_s,
+            "plain_error": self.plain_error,
+            "calibrated_s": self.calibrated.makespan_s,
+            "calibrated_error": self.calibrated_error,
+            "dispatch_s": self.overheads.dispatch_s,
+            "interrupted_s": self.gaps.interrupted_s,
+            "overlap_s": self.gaps.overlap_s,
+        }
+
+    def _repr_html_(self) -> str:
+        facts = {key.removesuffix("_s").replace("_", " "): _shown(key, v) for key, v in self.row().items()}
+        return card(f"Recorded run of {self.recorded.graph.name}", facts, self.plain.notes)
+
+
+def _shown(key: str, value: str | float | None) -> object:
+    if not isinstance(value, float):
+        return value
+    return f"{value:+.2%}" if key.endswith("error") else format_time(value)
+
+
+def replay_recorded(
+    graph: TaskGraph,
+    policy: str | Policy | type[Policy] | None = None,
+    layout: str | Layout | tuple[int, int] | None = None,
+    *,
+    calibrated_on: Sequence[TaskGraph] | None = None,
+    interruptions: bool = False,
+) -> RecordedReplay:
+    """Replay a recorded run, without overheads and with those calibrated from its gaps.
+
+    Every task takes its recorded seconds. A recording's lanes are the executors, whatever teams they led.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        With a recording.
+    policy : str, Policy or class of Policy, optional
+        The policy that produced the recording, as far as it is known; when not given, each lane runs its tasks in their
+        recorded order, so that nothing but overheads differs.
+    layout : str, Layout or pair of int, optional
+        Executors x 1, for the policy; one executor a lane when not given.
+    calibrated_on : sequence of TaskGraph, optional
+        Other recordings, from whose gaps the overheads come; this one's own when not given, which says how well one
+        number stands for all gaps, not how well it predicts.
+    interruptions : bool
+        Whether overheads include them; see `Gaps`.
+
+    Raises
+    ------
+    SimschedError
+        If a graph has no recording, the layout is impossible, or the policy refuses it.
+
+    Examples
+    --------
+    >>> from simsched.graph import Recording
+    >>> lanes = np.zeros(3, np.int32)
+    >>> run = Recording(np.array([0.0, 1.5, 3.0]), np.array([1.0, 2.5, 4.0]), lanes, ("worker",))
+    >>> replayed = replay_recorded(TaskGraph.from_edges([1.0, 1.0, 1.0], recording=run))
+    >>> replayed.plain.makespan_s, replayed.overheads.dispatch_s, replayed.calibrated.makespan_s
+    (3.0, 0.5, 4.0)
+    """
+    recorded = _recorded(graph)
+    gaps = Gaps.of(recorded)
+    if calibrated_on is not None and not len(calibrated_on):
+        raise GraphError("calibrated_on is empty; give recordings, or leave it out for the graph's own")
+    basis = gaps if calibrated_on is None else Gaps.pooled(Gaps.of(_recorded(g)) for g in calibrated_on)
+    overheads = basis.overheads(interruptions=interruptions)
+    plain, calibrated = (
+        _replayed(recorded, policy, layout, runtime) for runtime in (RuntimeProfile(), overheads.runtime())
+    )
+    return RecordedReplay(recorded, plain, calibrated, gaps, overheads)
+
+
+def _recorded(graph: TaskGraph) -> Schedule:
+    if graph.recorded is None:
+        raise GraphError(f"graph {graph.name!r} has no recording; load one from the trace of a run")
+    return graph.recorded
+
+
+def _replayed(
+    recorded: Schedule,
+    policy: str | Policy | type[Policy] | None,
+    layout: str | Layout | tuple[int, int] | None,
+    runtime: RuntimeProfile,
+) -> Schedule:
+    if policy is None:
+        if layout is not None:
+            raise LayoutError(f"layout {layout} goes with a policy; without one, lanes are the executors")
+        return _on_its_lanes(recorded, runtime)
+    asked = Layout(max(recorded.n_cores, 1), 1) if layout is None else Layout.parse(layout)
+    if asked.width != 1:
+        raise LayoutError(
+            f"layout {asked}: tasks take their recorded seconds, whatever their team; give {asked.executors}x1"
+        )
+    return simulate(_timed(recorded), f"generic[cores={asked.executors}]", policy, asked, runtime=runtime)
+
+
+def _on_its_lanes(recorded: Schedule, runtime: RuntimeProfile) -> Schedule:
+    """Replay with every lane's tasks in a chain: then at most one of each is ready, and any policy does the same."""
+    executors = max(recorded.n_cores, 1)
+    graph = _timed(recorded, _chains(recorded))
+    schedule = simulate(graph, f"generic[cores={executors}]", "fifo", (executors, 1), runtime=runtime)
+    return replace(
+        schedule, executor=recorded.executor, team=recorded.team, policy="recorded", notes=(*schedule.notes, KEPT)
+    )  # fmt: skip
+
+
+def _chains(recorded: Schedule) -> list[tuple[int, int]]:
+    order = started(recorded)
+    lanes = recorded.executor[order]
+    return [edge for lane in np.unique(lanes) for edge in pairwise(order[lanes == lane].tolist())]
+
+
+def _timed(recorded: Schedule, more: Sequence[tuple[int, int]] = ()) -> TaskGraph:
+    """Return the graph with its recorded seconds, whatever machine and width they are of, and further edges."""
+    graph, old = recorded.graph, recorded.graph.successors
+    before, after = np.array(more, np.int64).reshape(-1, 2).T
+    successors, _ = from_edges(graph.n_tasks, np.append(old.sources(), before), np.append(old.indices, after))
+    widths = np.ones(graph.n_tasks, np.int32)
+    return replace(
+        graph, successors=successors, durations_s=recorded.alone_s, widths=widths, recorded_on=None
+    )
