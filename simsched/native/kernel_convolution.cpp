@@ -34,6 +34,10 @@ struct Shape {
         input = elements({batch, channels, plane});
         output = elements({batch, filters, pixels});
         weights = elements({filters, rows});
+        // BLAS counts in 32 bits.
+        for (const auto size : {pixels, plane, rows})
+            if (size > INT32_MAX)
+                throw std::invalid_argument("a plane or a filter has more than 2^31 - 1 elements");
         plain = taps == 1 && stride_y == 1 && stride_x == 1 && pad_y == 0 && pad_x == 0;
     }
 
@@ -41,8 +45,10 @@ struct Shape {
     std::size_t block(std::size_t of_rows) const {
         return std::min(pixels, std::max(scratch_floats / of_rows, least_pixels));
     }
-    std::size_t most_scratch(std::size_t of_rows) const {
-        return plain ? 0 : std::max(scratch_floats, elements({of_rows, least_pixels}));
+    // Floats of the largest block of any direction.
+    std::size_t most_scratch() const {
+        const auto floats = (scratch_floats + rows - 1) / rows;
+        return plain ? 0 : elements({rows, std::min(pixels, std::max(floats, least_pixels))});
     }
 
     // Visits the pixels [begin, end) of output row after output row as runs: visit(first pixel, y, x,
@@ -230,7 +236,7 @@ class Convolution final : public Kernel {
             inputs = {s.output, s.input, s.weights};
             output = s.input + s.weights;
         }
-        scratch = s.most_scratch(std::max(s.rows, s.taps));
+        scratch = s.most_scratch();
     }
 
     void run(const Operands &o, Part part) const override {

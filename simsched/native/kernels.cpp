@@ -17,6 +17,8 @@ const Named special[] = {
     {"convolution_both", [](Sizes &s, const Loops &) { return make_convolution(s, Direction::both); }},
     {"pool_max", [](Sizes &s, const Loops &) { return make_pooling(s, true); }},
     {"pool_average", [](Sizes &s, const Loops &) { return make_pooling(s, false); }},
+    {"pool_max_gradient", [](Sizes &s, const Loops &) { return make_pooling_gradient(s, true); }},
+    {"pool_average_gradient", [](Sizes &s, const Loops &) { return make_pooling_gradient(s, false); }},
     {"batch_norm", make_batch_norm},
     {"batch_norm_gradient", make_batch_norm_gradient},
     {"layer_norm", make_layer_norm},
@@ -26,6 +28,8 @@ const Named special[] = {
     {"reduce_mean", [](Sizes &s, const Loops &l) { return make_reduction(s, Reduction::mean, l); }},
     {"reduce_max", [](Sizes &s, const Loops &l) { return make_reduction(s, Reduction::largest, l); }},
     {"concatenation", [](Sizes &s, const Loops &) { return make_concatenation(s); }},
+    {"split", [](Sizes &s, const Loops &) { return make_split(s); }},
+    {"slice", [](Sizes &s, const Loops &) { return make_slice(s); }},
     {"embedding", [](Sizes &s, const Loops &) { return make_embedding(s); }},
 };
 
