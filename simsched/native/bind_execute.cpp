@@ -124,29 +124,28 @@ nb::tuple go(Crew &crew, Bound &bound, const std::shared_ptr<Held> &held, const 
              const ExecutionSettings &settings, Limits limits, const nb::object &tick) {
     if (bound.busy)
         throw std::runtime_error("this program is running");
+    if (settings.workers + settings.scheduler_thread > crew.size())
+        throw std::invalid_argument("a crew of " + std::to_string(crew.size()) + " is too small for " +
+                                    std::to_string(settings.workers) + " workers" +
+                                    (settings.scheduler_thread ? " and a scheduler" : ""));
     held->program = nb::find(bound);
     bound.program.reserve(settings.workers);
     auto &run = held->execution.emplace(after, bound.program, *held->chooser, held->results(), settings);
-    if (run.threads() > crew.size())
-        throw std::invalid_argument("a run of " + std::to_string(run.threads()) +
-                                    " threads needs as many workers");
     const std::shared_ptr<Job> job(held, &run);
+    // What a stuck worker works on stays busy, and is kept for ever, on purpose.
     struct Busy {
-        explicit Busy(bool &flag) : flag_(flag) { flag_ = true; }
-        ~Busy() { flag_ = false; }
-        bool &flag_;
-    };
-    // What a stuck worker works on is kept for ever, on purpose.
-    struct Quiet {
-        ~Quiet() {
-            if (crew.broken())
+        Busy(bool &flag, const Crew &crew) : flag_(flag), crew_(crew) { flag_ = true; }
+        ~Busy() {
+            flag_ = crew_.broken();
+            if (flag_)
                 nb::set_leak_warnings(false);
         }
-        const Crew &crew;
-    } const quiet{crew};
+        bool &flag_;
+        const Crew &crew_;
+    };
     bool in_time = false;
     {
-        const Busy busy(bound.busy);
+        const Busy busy(bound.busy, crew);
         nb::gil_scoped_release unlocked;
         in_time = crew.run(job, run.threads(), limits.timeout_s, limits.grace_s, [&] {
             nb::gil_scoped_acquire locked;
