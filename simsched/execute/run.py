@@ -9,8 +9,8 @@ from simsched.costs import CostModel
 from simsched.errors import EngineError
 from simsched.execute.execution import MOST_STOLEN, Execution, Run
 from simsched.execute.operators import Options
-from simsched.execute.prepared import Scheduler, Settings, prepared
-from simsched.execute.threads import Crews
+from simsched.execute.prepared import Settings, prepared
+from simsched.execute.threads import Crews, Scheduler
 from simsched.execute.work import Unknown
 from simsched.graph import TaskGraph
 from simsched.machine import Machine

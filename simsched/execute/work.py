@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from simsched.errors import EngineError
 from simsched.execute.module import module
-from simsched.execute.operators import Options, check_options, plain, sizes
+from simsched.execute.operators import Options, check_options, plain, sizes, stands_in
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Index
 
@@ -33,12 +33,18 @@ class Work:
     kernel_of : int32 array, shape (n,)
         Kernel of each task; -1 for one that spins.
     notes : tuple of str
-        How many tasks run which kernel, and how many of them are of unknown kind.
+        How many tasks run which kernel, which of them have none of their kind and shapes, and which run one that does
+        something else.
     """
 
     kernels: list[Any]
     kernel_of: Index
     notes: tuple[str, ...]
+
+    @property
+    def scratch_B(self) -> int:
+        """Bytes that each thread needs beside the operands."""
+        return 4 * max((kernel.scratch for kernel in self.kernels), default=0)
 
     @classmethod
     def of(
@@ -80,18 +86,28 @@ class _Finder:
         self._kernels: list[Any] = []
         self._ran: Counter[str] = Counter()
         self._strangers: Counter[str] = Counter()
+        self._alike: Counter[tuple[str, str]] = Counter()
+        self._immobile = 0
 
     def found(self) -> Work:
-        graph = self._graph
-        kernel_of = np.full(graph.n_tasks, SPINS, np.int32)
-        pairs = graph.kinds.codes.astype(np.int64) * len(graph.shapes.labels) + graph.shapes.codes
-        _, which = np.unique(pairs, return_inverse=True)
+        kernel_of = np.full(self._graph.n_tasks, SPINS, np.int32)
+        which = self._groups()
         order = np.argsort(which, kind="stable")
-        groups = np.split(order, np.flatnonzero(np.diff(which[order])) + 1) if graph.n_tasks else []
+        groups = np.split(order, np.flatnonzero(np.diff(which[order])) + 1) if len(order) else []
         for tasks in groups:
             self._assign(tasks, kernel_of)
         kernel_of.setflags(write=False)
         return Work(self._kernels, kernel_of, self._notes())
+
+    def _groups(self) -> npt.NDArray[np.intp]:
+        """Return a number for each task, the same for those that the rules cannot tell apart."""
+        graph, which = self._graph, np.zeros(self._graph.n_tasks, np.intp)
+        shaped = np.array([bool(label) for label in graph.shapes.labels], np.bool_)[graph.shapes.codes]
+        amounts = [np.where(shaped, column, np.nan) for column in (graph.flops, graph.bytes_B)]
+        for column in (graph.kinds.codes, graph.shapes.codes, *amounts):
+            distinct, codes = np.unique(column, return_inverse=True)
+            which = np.unique(which * len(distinct) + codes, return_inverse=True)[1]
+        return which
 
     def _assign(self, tasks: npt.NDArray[np.intp], kernel_of: Index) -> None:
         graph, first = self._graph, int(tasks[0])
@@ -99,10 +115,14 @@ class _Finder:
         if plain(kind) in SPIN_KINDS:
             self._ran["spin"] += len(tasks)
             return
-        found = sizes(kind, graph.shapes[first], float(graph.flops[first]), self._options)
+        found = sizes(
+            kind, graph.shapes[first], float(graph.flops[first]), self._options, float(graph.bytes_B[first])
+        )
         if found is not None and (index := self._kernel(*found)) is not None:
             kernel_of[tasks] = index
             self._ran[found[0]] += len(tasks)
+            if stands_in(kind):
+                self._alike[kind, found[0]] += len(tasks)
             return
         if plain(kind) not in MEMORY_KINDS:
             self._strangers[kind] += len(tasks)
@@ -118,6 +138,7 @@ class _Finder:
             index = self._kernel("copy", (int(moved // 8),)) if 8 <= moved < 2**33 else None
             if index is not None:
                 kernel_of[task] = index
+            self._immobile += index is None
             self._ran["spin" if index is None else "memory"] += 1
 
     def _kernel(self, name: str, found: tuple[int, ...]) -> int | None:
@@ -137,12 +158,25 @@ class _Finder:
         ran = ", ".join(f"{count} {name}" for name, count in self._ran.most_common())
         notes = [f"kernels: {ran}"] if ran else []
         if self._strangers:
-            kinds = ", ".join(f"{kind} ({count})" for kind, count in self._strangers.most_common(8))
-            more = len(self._strangers) - 8
             notes.append(
-                f"{sum(self._strangers.values())} tasks have no kernel of their kind and shapes, and "
+                f"{self._strangers.total()} tasks have no kernel of their kind and shapes, and "
                 + ("spin for their estimated seconds" if self._unknown == "spin" else "copy their bytes")
-                + f": {kinds}"
-                + (f" and {more} more kinds" if more > 0 else "")
+                + f": {_listed(self._strangers)}"
+            )
+        if self._immobile:
+            notes.append(
+                f"{self._immobile} of the tasks that copy bytes spin for their estimated seconds, for these are "
+                "unknown, too few or too many"
+            )
+        if self._alike:
+            kinds = Counter({f"{kind} as {kernel}": count for (kind, kernel), count in self._alike.items()})
+            notes.append(
+                f"{kinds.total()} tasks run a kernel that does something else and costs about the same: "
+                + _listed(kinds)
             )
         return tuple(notes)
+
+
+def _listed(kinds: Counter[str]) -> str:
+    said = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common(8))
+    return said + (f" and {len(kinds) - 8} more kinds" if len(kinds) > 8 else "")
