@@ -54,7 +54,7 @@ Execution::Execution(const Csr &successors, const Program &program, AnyChooser &
                      const ExecutionSettings &settings)
     : after_(successors), program_(program), chooser_(chooser), out_(out), settings_(settings),
       wait_(settings.shares_cpus), slots_(settings.workers), usage_(threads()), lock_(wait_),
-      waiting_(successors.n()) {
+      waiting_(successors.n()), failing_(wait_) {
     if (settings.workers == 0 || program.n_tasks() != successors.n())
         throw std::invalid_argument("a run needs workers, and a program with one entry a task");
     if (settings.measures_latency && threads() < 2)
@@ -158,7 +158,7 @@ void Execution::perform(Slot &slot, std::size_t worker) {
         slot.sum += mixed(task);
     }
     if (program_.is_kernel(t))
-        program_.run(t, {slot.rank, slot.width}, worker);
+        run(t, {slot.rank, slot.width}, worker);
     else if (slot.seconds > 0)
         spin(slot.seconds, start_ns);
     slot.running.store(-1, std::memory_order_relaxed);
@@ -174,6 +174,15 @@ void Execution::perform(Slot &slot, std::size_t worker) {
     }
     const std::lock_guard locked(lock_);
     complete(task, now, now);
+}
+
+// A library that has no memory left must not take the process with it.
+void Execution::run(std::size_t task, Part part, std::size_t worker) {
+    try {
+        program_.run(task, part, worker);
+    } catch (const std::exception &error) {
+        fail(error.what());
+    }
 }
 
 void Execution::spin(double seconds, std::int64_t from_ns) const {
@@ -277,8 +286,11 @@ void Execution::assign(const Decision &decision) {
 }
 
 void Execution::fail(const char *why) {
-    if (failure_.empty())
-        failure_ = why;
+    {
+        const std::lock_guard locked(failing_);
+        if (failure_.empty())
+            failure_ = why;
+    }
     stop_.store(true, std::memory_order_release);
 }
 
