@@ -17,7 +17,7 @@ from simsched.execute.module import module
 from simsched.execute.operators import Options
 from simsched.execute.story import stopped
 from simsched.execute.threads import Crews, Scheduler, Threads, threads_of
-from simsched.execute.work import Unknown, Work
+from simsched.execute.work import Backend, Unknown, Work
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Csr
 from simsched.machine import Machine, RuntimeProfile
@@ -56,6 +56,8 @@ class Settings:
         By kind, what shapes do not tell: stride, padding, pool_window and so on; see `execute/operators.toml`.
     instruction_set : {"auto", "base", "avx2", "avx512"}
         Of element-wise loops; the BLAS chooses for itself.
+    backend : {"blas", "onednn"}
+        What convolutions run on: matrix products of the BLAS, or oneDNN, where it is built in.
     memory_B : float, optional
         Most bytes of all operands of a graph, and of what threads need besides; half of the machine's memory when not
         given.
@@ -75,6 +77,7 @@ class Settings:
     unknown: Unknown = "spin"
     options: Options | None = None
     instruction_set: str = "auto"
+    backend: Backend = "blas"
     memory_B: float | None = None
     timeout_s: float | None = None
     most_stolen: float = MOST_STOLEN
@@ -254,7 +257,7 @@ def _rule(plan: Plan) -> CandidateRule:
 
 
 def _program(graph: TaskGraph, settings: Settings, threads: int) -> tuple[Any, tuple[str, ...]]:
-    work = Work.of(graph, settings.unknown, settings.instruction_set, settings.options)
+    work = Work.of(graph, settings.unknown, settings.instruction_set, settings.options, settings.backend)
     operands = Operands.of(graph, work)
     memory = arena(operands, threads * work.scratch_B, settings.memory_B)
     module().fill(memory)
@@ -262,4 +265,6 @@ def _program(graph: TaskGraph, settings: Settings, threads: int) -> tuple[Any, t
         settings.instruction_set if settings.instruction_set != "auto" else module().instruction_sets()[-1]
     )
     made = f"operands: {operands.size_B / 1e6:.4g} MB; loops: {loops}; BLAS: {module().blas_version()}"
+    if settings.backend == "onednn":
+        made += f"; convolutions: {module().onednn_version()}"
     return module().Program(work.kernels, work.kernel_of, operands.starts, memory), (*work.notes, made)

@@ -16,6 +16,7 @@ from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Index
 
 Unknown = Literal["spin", "memory"]
+Backend = Literal["blas", "onednn"]
 
 SPINS = -1
 #: Kinds that a graph asks for by name, in small letters: time that passes, and bytes that move.
@@ -53,6 +54,7 @@ class Work:
         unknown: Unknown = "spin",
         instruction_set: str = "auto",
         options: Options | None = None,
+        backend: Backend = "blas",
     ) -> Work:
         """Find the kernels of a graph's tasks.
 
@@ -66,21 +68,37 @@ class Work:
             Of the loops; "auto" is the best that the machine has.
         options : mapping of str to mapping of str to int, optional
             By kind, what shapes do not tell; see `operators.toml`.
+        backend : {"blas", "onednn"}
+            Of convolutions.
 
         Raises
         ------
         EngineError
-            If the compiled module is missing, or an option is unknown.
+            If the compiled module or the backend is missing, or an option is unknown.
         """
         if unknown not in get_args(Unknown):
             raise EngineError(f"unknown={unknown!r}; expected one of {', '.join(get_args(Unknown))}")
         check_options(options or {})
-        return _Finder(graph, unknown, instruction_set, options or {}).found()
+        _check_backend(backend)
+        return _Finder(graph, unknown, instruction_set, options or {}, backend).found()
+
+
+def _check_backend(backend: str) -> None:
+    if backend not in get_args(Backend):
+        raise EngineError(f"backend={backend!r}; expected one of {', '.join(get_args(Backend))}")
+    if backend == "onednn" and not module().onednn_version():
+        raise EngineError(
+            "backend='onednn' is not built in; pip install onednn-cpu-gomp onednn-devel-cpu-gomp nanobind "
+            "scikit-build-core, and then simsched again, in its folder: pip install --force-reinstall --no-deps "
+            "--no-build-isolation ."
+        )
 
 
 class _Finder:
-    def __init__(self, graph: TaskGraph, unknown: Unknown, instruction_set: str, options: Options) -> None:
-        self._graph, self._unknown, self._options = graph, unknown, options
+    def __init__(
+        self, graph: TaskGraph, unknown: Unknown, instruction_set: str, options: Options, backend: Backend
+    ) -> None:
+        self._graph, self._unknown, self._options, self._backend = graph, unknown, options, backend
         self._instruction_set = instruction_set
         self._index: dict[tuple[str, tuple[int, ...]], int] = {}
         self._kernels: list[Any] = []
@@ -118,11 +136,12 @@ class _Finder:
         found = sizes(
             kind, graph.shapes[first], float(graph.flops[first]), self._options, float(graph.bytes_B[first])
         )
-        if found is not None and (index := self._kernel(*found)) is not None:
+        name = self._named(found[0]) if found else ""
+        if found is not None and (index := self._kernel(name, found[1])) is not None:
             kernel_of[tasks] = index
-            self._ran[found[0]] += len(tasks)
+            self._ran[name] += len(tasks)
             if stands_in(kind):
-                self._alike[kind, found[0]] += len(tasks)
+                self._alike[kind, name] += len(tasks)
             return
         if plain(kind) not in MEMORY_KINDS:
             self._strangers[kind] += len(tasks)
@@ -130,6 +149,10 @@ class _Finder:
             self._copies(tasks, kernel_of)
         else:
             self._ran["spin"] += len(tasks)
+
+    def _named(self, kernel: str) -> str:
+        onednn = self._backend == "onednn" and kernel.startswith("convolution")
+        return f"onednn_{kernel}" if onednn else kernel
 
     def _copies(self, tasks: npt.NDArray[np.intp], kernel_of: Index) -> None:
         """Half of a task's bytes are read, half are written."""

@@ -223,6 +223,7 @@ NB_MODULE(_execute, m) {
     m.def("kernel_names", &kernel_names, "Return the names of all kernels.");
     m.def("instruction_sets", &instruction_sets,
           "Return the instruction sets that this machine has, the best last.");
+    m.def("onednn_version", &onednn_version, "Return the version of oneDNN; empty where it is not built in.");
     m.def("blas_version", &blas_version,
           "Return the version of the BLAS, and the cores that it takes these for.");
     m.def(

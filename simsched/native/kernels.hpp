@@ -12,6 +12,9 @@ using Made = std::unique_ptr<Kernel>;
 Made make_gemm(Sizes &sizes);
 enum class Direction { forward, data, weights, both };
 Made make_convolution(Sizes &sizes, Direction direction);
+#ifdef SIMSCHED_ONEDNN
+Made make_onednn_convolution(Sizes &sizes, Direction direction);
+#endif
 Made make_pooling(Sizes &sizes, bool largest);
 Made make_pooling_gradient(Sizes &sizes, bool largest);
 Made make_unary(Sizes &sizes, const Loops::NamedUnary &function);

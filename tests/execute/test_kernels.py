@@ -71,6 +71,8 @@ CONVOLUTIONS = [
     (1, 2, 5, 6, 3, 2, 4, 1, 1, 0, 2, 1),
     (1, 40, 60, 61, 3, 5, 5, 1, 1, 2, 2, 1),  # several blocks of columns
     (4, 8, 3, 3, 8, 1, 1, 2, 2, 0, 0, 1),
+    (2, 33, 9, 8, 50, 3, 3, 2, 1, 0, 1, 1),  # several vectors of channels and filters
+    (1, 40, 9, 8, 60, 3, 3, 1, 1, 1, 1, 5),
 ]
 
 
@@ -122,27 +124,40 @@ def gradient_of_data(s: tuple[int, ...], dy: Floats, x: Floats, w: Floats) -> np
     return padded[:, :, py : py + h, px : px + wide]
 
 
+def libraries() -> list[str]:
+    """Return what stands before the names of convolutions: nothing, and oneDNN where it is built in."""
+    from simsched.errors import EngineError
+    from simsched.execute.module import module
+
+    try:
+        return ["", "onednn_"] if module().onednn_version() else [""]
+    except EngineError:
+        return []
+
+
+@pytest.mark.parametrize("library", libraries())
 @pytest.mark.parametrize("width", TEAMS)
 @pytest.mark.parametrize("s", CONVOLUTIONS)
-def test_convolution_forward(native: Any, s: tuple[int, ...], width: int) -> None:
+def test_convolution_forward(native: Any, s: tuple[int, ...], width: int, library: str) -> None:
     x, w, _ = convolution(s)
-    close(run(native, "convolution", [*s, 0], [x, w], width), convolved(s, x, w), 1e-4)
+    close(run(native, f"{library}convolution", [*s, 0], [x, w], width), convolved(s, x, w), 1e-4)
     bias = floats(s[4], seed=3)
     close(
-        run(native, "convolution", [*s, 1], [x, w, bias], width),
+        run(native, f"{library}convolution", [*s, 1], [x, w, bias], width),
         convolved(s, x, w) + bias[:, None, None],
         1e-4,
     )
 
 
+@pytest.mark.parametrize("library", libraries())
 @pytest.mark.parametrize("width", TEAMS)
 @pytest.mark.parametrize("s", CONVOLUTIONS)
-def test_convolution_gradients(native: Any, s: tuple[int, ...], width: int) -> None:
+def test_convolution_gradients(native: Any, s: tuple[int, ...], width: int, library: str) -> None:
     x, w, dy = convolution(s)
     data, weights = gradient_of_data(s, dy, x, w), gradient_of_weights(s, dy, x, w)
-    close(run(native, "convolution_data", [*s, 0], [dy, w], width), data, 1e-4)
-    close(run(native, "convolution_weights", [*s, 0], [dy, x], width), weights, 2e-4)
-    both = run(native, "convolution_both", [*s, 0], [dy, x, w], width)
+    close(run(native, f"{library}convolution_data", [*s, 0], [dy, w], width), data, 1e-4)
+    close(run(native, f"{library}convolution_weights", [*s, 0], [dy, x], width), weights, 2e-4)
+    both = run(native, f"{library}convolution_both", [*s, 0], [dy, x, w], width)
     close(both, np.concatenate([data.ravel(), weights.ravel()]), 2e-4)
 
 
@@ -363,6 +378,7 @@ def test_all_kernels_are_tested(native: Any) -> None:
         "slice",
         "embedding",
     }
+    others |= {f"{library}{name}" for library in libraries() for name in others if "convolution" in name}
     assert set(native.kernel_names()) == {*UNARY, *BINARY, *others}
 
 
