@@ -165,7 +165,7 @@ def slice_(seen: Seen) -> Sizes | None:
 def _copied(seen: Seen) -> Dims | None:
     """Return the largest input; None where it is empty, or where nothing moves as the output is a view of it."""
     x = max(seen.shape, key=numel, default=())
-    return x if x and math.prod(x) and seen.bytes_B != 0 else None
+    return x if x and 0 not in x and seen.bytes_B != 0 else None
 
 
 def unary(seen: Seen) -> Sizes | None:

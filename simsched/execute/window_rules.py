@@ -195,7 +195,7 @@ def _gradient_and_images(seen: Seen) -> tuple[Dims, Dims] | None:
         return None
     dy, x = seen.shape[0], max(seen.shape[1:], key=numel)
     images = len(x) in (3, 4) and len(dy) == len(x) and dy[:-2] == x[:-2]
-    return (dy, x) if images and math.prod(dy) else None
+    return (dy, x) if images and 0 not in dy else None
 
 
 def _pools(seen: Seen, h: int, w: int) -> Iterator[Windows]:
