@@ -249,6 +249,14 @@ def test_unary(native: Any, name: str, isa: str) -> None:
 
 
 @pytest.mark.parametrize("isa", sets())
+@pytest.mark.parametrize("name", UNARY)
+def test_what_is_not_a_number_stays_so(native: Any, name: str, isa: str) -> None:
+    x = np.full(40, 0.5, np.float32)
+    x[[0, 17, 39]] = np.nan
+    assert (np.isnan(run(native, name, [40], [x], 2, isa)) == np.isnan(x)).all()
+
+
+@pytest.mark.parametrize("isa", sets())
 def test_exponentials_far_out_stay_numbers(native: Any, isa: str) -> None:
     x = np.array([-1e30, -200, -80, 80, 200, 1e30], np.float32)
     assert np.isfinite(run(native, "sigmoid", [6], [x], 1, isa)).all()
