@@ -73,26 +73,34 @@ def _lines(sizes: npt.NDArray[np.int64] | np.int64) -> npt.NDArray[np.int64]:
     return np.asarray((sizes + LINE - 1) // LINE * LINE)
 
 
-def arena(operands: Operands, limit_B: float | None) -> npt.NDArray[np.float32]:
+def arena(operands: Operands, besides_B: int, limit_B: float | None) -> npt.NDArray[np.float32]:
     """Return memory for all operands, beginning at a cache line.
 
     Parameters
     ----------
     operands : Operands
+    besides_B : int
+        Bytes that threads need besides.
     limit_B : float, optional
-        Most bytes; half of the machine's memory when not given.
+        Most bytes of both; half of the machine's memory when not given.
 
     Raises
     ------
     EngineError
-        If the operands need more.
+        If they are more, or the system does not have them.
     """
     most_B = limit_B if limit_B is not None else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2
-    if operands.size_B > most_B:
+    needed_B = operands.size_B + besides_B
+    if needed_B > most_B:
         raise EngineError(
-            f"the operands of all tasks need {operands.size_B / 1e9:.3g} GB, more than the {most_B / 1e9:.3g} GB "
+            f"the operands of all tasks need {needed_B / 1e9:.3g} GB, more than the {most_B / 1e9:.3g} GB "
             "allowed; run a part of the graph, or allow more with memory_B=..."
         )
-    whole = np.empty(operands.size + LINE, np.float32)
+    try:
+        whole = np.empty(operands.size + LINE, np.float32)
+    except MemoryError as error:
+        raise EngineError(
+            f"the system has no {needed_B / 1e9:.3g} GB for the operands of all tasks; run a part of the graph"
+        ) from error
     skipped = -whole.ctypes.data % (4 * LINE) // 4
     return whole[skipped : skipped + operands.size]

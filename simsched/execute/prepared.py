@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from simsched.execute.memory import Operands, arena
 from simsched.execute.module import module
 from simsched.execute.operators import Options
 from simsched.execute.story import stopped
-from simsched.execute.threads import Cpus, Crews
-from simsched.execute.work import Unknown, Work
+from simsched.execute.threads import Crews, Scheduler, Threads, threads_of
+from simsched.execute.work import Backend, Unknown, Work
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Csr
 from simsched.machine import Machine, RuntimeProfile
@@ -28,7 +28,6 @@ from simsched.policy import policy as policy_of
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.replay.result import Times, schedule_of
 
-Scheduler = Literal["worker", "thread"]
 Asked = tuple[TaskGraph, "str | Policy | type[Policy]", "str | Layout | tuple[int, int] | None"]
 
 #: Seconds that workers have to leave a run that was stopped.
@@ -59,8 +58,11 @@ class Settings:
         By kind, what shapes do not tell: stride, padding, pool_window and so on; see `execute/operators.toml`.
     instruction_set : {"auto", "base", "avx2", "avx512"}
         Of element-wise loops; the BLAS chooses for itself.
+    backend : {"blas", "onednn"}
+        What convolutions run on: matrix products of the BLAS, or oneDNN, where it is built in.
     memory_B : float, optional
-        Most bytes of all operands of a graph; half of the machine's memory when not given.
+        Most bytes of all operands of a graph, and of what threads need besides; half of the machine's memory when not
+        given.
     timeout_s : float, optional
         Seconds after which a run is stopped; when not given, 30 and twenty times those of all tasks in turn.
     most_stolen : float
@@ -77,6 +79,7 @@ class Settings:
     unknown: Unknown = "spin"
     options: Options | None = None
     instruction_set: str = "auto"
+    backend: Backend = "blas"
     memory_B: float | None = None
     timeout_s: float | None = None
     most_stolen: float = MOST_STOLEN
@@ -87,32 +90,15 @@ class Settings:
             raise EngineError(f"warmup is {self.warmup!r}; expected a whole number of 0 or more")
         if not 0 <= self.settle_s < inf:
             raise EngineError(f"settle_s is {self.settle_s!r}; expected seconds, 0 or more")
+        for name, least in (("timeout_s", 0.0), ("memory_B", 0.0), ("most_stolen", -5e-324)):
+            value = getattr(self, name)
+            number = isinstance(value, (int, float)) and not isinstance(value, bool) and value > least
+            if not number and not (value is None and name != "most_stolen"):
+                raise EngineError(f"{name} is {value!r}; expected a number above zero")
         if self.scheduler not in get_args(Scheduler):
             raise EngineError(
                 f"scheduler={self.scheduler!r}; expected one of {', '.join(get_args(Scheduler))}"
             )
-
-
-@dataclass(frozen=True)
-class Threads:
-    """The threads of a case.
-
-    Parameters
-    ----------
-    cpus : tuple of tuple of int
-        CPUs that each may run on; that of a scheduler last.
-    scheduler : bool
-        Whether the last one decides and the others only run tasks.
-    share : bool
-        Whether there may be fewer CPUs than threads.
-    measure_latency : bool
-        Whether the first two are on CPUs of their own.
-    """
-
-    cpus: Cpus
-    scheduler: bool
-    share: bool
-    measure_latency: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,12 +222,12 @@ def prepared(cases: Iterable[Asked], settings: Settings) -> list[Prepared]:
     for graph, policy, layout in cases:
         plan = _plan(graph, host, policy_of(policy), layout, settings)
         if id(graph) not in programs:
-            programs[id(graph)] = _program(graph, settings)
+            programs[id(graph)] = _program(graph, settings, len(cpus))
         program, notes = programs[id(graph)]
         limit = settings.timeout_s
         if limit is None:
             limit = 30 + 20 * float(plan.problem.costs.one_core_s.sum())
-        found.append(Prepared(plan, program, _threads(plan, cpus, settings.scheduler), limit, notes))
+        found.append(Prepared(plan, program, threads_of(plan, cpus, settings.scheduler), limit, notes))
     return found
 
 
@@ -272,35 +258,15 @@ def _rule(plan: Plan) -> CandidateRule:
     return plan.policy
 
 
-def _program(graph: TaskGraph, settings: Settings) -> tuple[Any, tuple[str, ...]]:
-    work = Work.of(graph, settings.unknown, settings.instruction_set, settings.options)
+def _program(graph: TaskGraph, settings: Settings, threads: int) -> tuple[Any, tuple[str, ...]]:
+    work = Work.of(graph, settings.unknown, settings.instruction_set, settings.options, settings.backend)
     operands = Operands.of(graph, work)
-    memory = arena(operands, settings.memory_B)
+    memory = arena(operands, threads * work.scratch_B, settings.memory_B)
     module().fill(memory)
     loops = (
         settings.instruction_set if settings.instruction_set != "auto" else module().instruction_sets()[-1]
     )
     made = f"operands: {operands.size_B / 1e6:.4g} MB; loops: {loops}; BLAS: {module().blas_version()}"
+    if settings.backend == "onednn":
+        made += f"; convolutions: {module().onednn_version()}"
     return module().Program(work.kernels, work.kernel_of, operands.starts, memory), (*work.notes, made)
-
-
-def _threads(plan: Plan, cpus: list[int], scheduler: Scheduler) -> Threads:
-    """Return which CPUs the workers, and a scheduler, run on."""
-    every = tuple(sorted(cpus))
-    if isinstance(plan, StaticPlan):
-        workers = [cpus[thread] for thread in plan.executors.indices.tolist()]
-        pinned, may_share = plan.strays is None, len(workers) > len(set(workers))
-    else:
-        workers, pinned, may_share = cpus, True, False
-    masks = [(cpu,) if pinned else every for cpu in workers]
-    if scheduler == "thread":
-        spare = [cpu for cpu in every if cpu not in workers]
-        if not (spare and pinned) and not may_share:
-            raise LayoutError(
-                f"scheduler='thread' needs a core beside the {len(workers)} workers, and the machine has {len(every)}: "
-                "a busy scheduler on a core that it shares makes runs 25 times as long; take a smaller layout, or "
-                "scheduler='worker'"
-            )
-        masks.append((spare[0],) if spare and pinned else every)
-    alone = pinned and not may_share
-    return Threads(tuple(masks), scheduler == "thread", may_share, alone and len(workers) > 1)

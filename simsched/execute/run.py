@@ -11,9 +11,9 @@ from simsched.costs import CostModel
 from simsched.errors import EngineError
 from simsched.execute.execution import MOST_STOLEN, Execution, Run
 from simsched.execute.operators import Options
-from simsched.execute.prepared import Prepared, Scheduler, Settings, prepared
-from simsched.execute.threads import Crews
-from simsched.execute.work import Unknown
+from simsched.execute.prepared import Prepared, Settings, prepared
+from simsched.execute.threads import Crews, Scheduler
+from simsched.execute.work import Backend, Unknown
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
 from simsched.policy import Layout, Policy
@@ -50,6 +50,7 @@ def execute(
     unknown: Unknown = "spin",
     options: Options | None = None,
     instruction_set: str = "auto",
+    backend: Backend = "blas",
     memory_B: float | None = None,
     timeout_s: float | None = None,
     most_stolen: float = MOST_STOLEN,
@@ -65,7 +66,9 @@ def execute(
         As `simsched.simulate` takes them.
     repeats : int
         Runs that count.
-    warmup, machine, costs, scheduler, unknown, options, instruction_set, memory_B, timeout_s, most_stolen, seed
+    warmup, machine, costs, scheduler, unknown, options, instruction_set, backend
+        See `simsched.execute.Settings`.
+    memory_B, timeout_s, most_stolen, seed
         See `simsched.execute.Settings`.
     progress : callable, optional
         Called with 1 after every run.
@@ -82,7 +85,8 @@ def execute(
     """
     settings = Settings(
         warmup=warmup, machine=machine, costs=costs, scheduler=scheduler, unknown=unknown, options=options,
-        instruction_set=instruction_set, memory_B=memory_B, timeout_s=timeout_s, most_stolen=most_stolen, seed=seed,
+        instruction_set=instruction_set, backend=backend, memory_B=memory_B, timeout_s=timeout_s,
+        most_stolen=most_stolen, seed=seed,
     )  # fmt: skip
     return interleaved([Case(graph, policy, layout)], repeats, settings, progress)[0]
 

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from simsched.errors import EngineError
 from simsched.execute.module import module
-from simsched.execute.operators import Options, check_options, plain, sizes
+from simsched.execute.operators import Options, check_options, plain, sizes, stands_in
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Index
 
 Unknown = Literal["spin", "memory"]
+Backend = Literal["blas", "onednn"]
 
 SPINS = -1
 #: Kinds that a graph asks for by name, in small letters: time that passes, and bytes that move.
@@ -33,12 +34,18 @@ class Work:
     kernel_of : int32 array, shape (n,)
         Kernel of each task; -1 for one that spins.
     notes : tuple of str
-        How many tasks run which kernel, and how many of them are of unknown kind.
+        How many tasks run which kernel, which of them have none of their kind and shapes, and which run one that does
+        something else.
     """
 
     kernels: list[Any]
     kernel_of: Index
     notes: tuple[str, ...]
+
+    @property
+    def scratch_B(self) -> int:
+        """Bytes that each thread needs beside the operands."""
+        return 4 * max((kernel.scratch for kernel in self.kernels), default=0)
 
     @classmethod
     def of(
@@ -47,6 +54,7 @@ class Work:
         unknown: Unknown = "spin",
         instruction_set: str = "auto",
         options: Options | None = None,
+        backend: Backend = "blas",
     ) -> Work:
         """Find the kernels of a graph's tasks.
 
@@ -60,38 +68,64 @@ class Work:
             Of the loops; "auto" is the best that the machine has.
         options : mapping of str to mapping of str to int, optional
             By kind, what shapes do not tell; see `operators.toml`.
+        backend : {"blas", "onednn"}
+            Of convolutions.
 
         Raises
         ------
         EngineError
-            If the compiled module is missing, or an option is unknown.
+            If the compiled module or the backend is missing, or an option is unknown.
         """
         if unknown not in get_args(Unknown):
             raise EngineError(f"unknown={unknown!r}; expected one of {', '.join(get_args(Unknown))}")
         check_options(options or {})
-        return _Finder(graph, unknown, instruction_set, options or {}).found()
+        _check_backend(backend)
+        return _Finder(graph, unknown, instruction_set, options or {}, backend).found()
+
+
+def _check_backend(backend: str) -> None:
+    if backend not in get_args(Backend):
+        raise EngineError(f"backend={backend!r}; expected one of {', '.join(get_args(Backend))}")
+    if backend == "onednn" and not module().onednn_version():
+        raise EngineError(
+            "backend='onednn' is not built in; pip install onednn-cpu-gomp onednn-devel-cpu-gomp nanobind "
+            "scikit-build-core, and then simsched again, in its folder: pip install --force-reinstall --no-deps "
+            "--no-build-isolation ."
+        )
 
 
 class _Finder:
-    def __init__(self, graph: TaskGraph, unknown: Unknown, instruction_set: str, options: Options) -> None:
-        self._graph, self._unknown, self._options = graph, unknown, options
+    def __init__(
+        self, graph: TaskGraph, unknown: Unknown, instruction_set: str, options: Options, backend: Backend
+    ) -> None:
+        self._graph, self._unknown, self._options, self._backend = graph, unknown, options, backend
         self._instruction_set = instruction_set
         self._index: dict[tuple[str, tuple[int, ...]], int] = {}
         self._kernels: list[Any] = []
         self._ran: Counter[str] = Counter()
         self._strangers: Counter[str] = Counter()
+        self._alike: Counter[tuple[str, str]] = Counter()
+        self._immobile = 0
 
     def found(self) -> Work:
-        graph = self._graph
-        kernel_of = np.full(graph.n_tasks, SPINS, np.int32)
-        pairs = graph.kinds.codes.astype(np.int64) * len(graph.shapes.labels) + graph.shapes.codes
-        _, which = np.unique(pairs, return_inverse=True)
+        kernel_of = np.full(self._graph.n_tasks, SPINS, np.int32)
+        which = self._groups()
         order = np.argsort(which, kind="stable")
-        groups = np.split(order, np.flatnonzero(np.diff(which[order])) + 1) if graph.n_tasks else []
+        groups = np.split(order, np.flatnonzero(np.diff(which[order])) + 1) if len(order) else []
         for tasks in groups:
             self._assign(tasks, kernel_of)
         kernel_of.setflags(write=False)
         return Work(self._kernels, kernel_of, self._notes())
+
+    def _groups(self) -> npt.NDArray[np.intp]:
+        """Return a number for each task, the same for those that the rules cannot tell apart."""
+        graph, which = self._graph, np.zeros(self._graph.n_tasks, np.intp)
+        shaped = np.array([bool(label) for label in graph.shapes.labels], np.bool_)[graph.shapes.codes]
+        amounts = [np.where(shaped, column, np.nan) for column in (graph.flops, graph.bytes_B)]
+        for column in (graph.kinds.codes, graph.shapes.codes, *amounts):
+            distinct, codes = np.unique(column, return_inverse=True)
+            which = np.unique(which * len(distinct) + codes, return_inverse=True)[1]
+        return which
 
     def _assign(self, tasks: npt.NDArray[np.intp], kernel_of: Index) -> None:
         graph, first = self._graph, int(tasks[0])
@@ -99,10 +133,15 @@ class _Finder:
         if plain(kind) in SPIN_KINDS:
             self._ran["spin"] += len(tasks)
             return
-        found = sizes(kind, graph.shapes[first], float(graph.flops[first]), self._options)
-        if found is not None and (index := self._kernel(*found)) is not None:
+        found = sizes(
+            kind, graph.shapes[first], float(graph.flops[first]), self._options, float(graph.bytes_B[first])
+        )
+        name = self._named(found[0]) if found else ""
+        if found is not None and (index := self._kernel(name, found[1])) is not None:
             kernel_of[tasks] = index
-            self._ran[found[0]] += len(tasks)
+            self._ran[name] += len(tasks)
+            if stands_in(kind):
+                self._alike[kind, name] += len(tasks)
             return
         if plain(kind) not in MEMORY_KINDS:
             self._strangers[kind] += len(tasks)
@@ -111,6 +150,10 @@ class _Finder:
         else:
             self._ran["spin"] += len(tasks)
 
+    def _named(self, kernel: str) -> str:
+        onednn = self._backend == "onednn" and kernel.startswith("convolution")
+        return f"onednn_{kernel}" if onednn else kernel
+
     def _copies(self, tasks: npt.NDArray[np.intp], kernel_of: Index) -> None:
         """Half of a task's bytes are read, half are written."""
         for task in tasks.tolist():
@@ -118,6 +161,7 @@ class _Finder:
             index = self._kernel("copy", (int(moved // 8),)) if 8 <= moved < 2**33 else None
             if index is not None:
                 kernel_of[task] = index
+            self._immobile += index is None
             self._ran["spin" if index is None else "memory"] += 1
 
     def _kernel(self, name: str, found: tuple[int, ...]) -> int | None:
@@ -137,12 +181,25 @@ class _Finder:
         ran = ", ".join(f"{count} {name}" for name, count in self._ran.most_common())
         notes = [f"kernels: {ran}"] if ran else []
         if self._strangers:
-            kinds = ", ".join(f"{kind} ({count})" for kind, count in self._strangers.most_common(8))
-            more = len(self._strangers) - 8
             notes.append(
-                f"{sum(self._strangers.values())} tasks have no kernel of their kind and shapes, and "
+                f"{self._strangers.total()} tasks have no kernel of their kind and shapes, and "
                 + ("spin for their estimated seconds" if self._unknown == "spin" else "copy their bytes")
-                + f": {kinds}"
-                + (f" and {more} more kinds" if more > 0 else "")
+                + f": {_listed(self._strangers)}"
+            )
+        if self._immobile:
+            notes.append(
+                f"{self._immobile} of the tasks that copy bytes spin for their estimated seconds, for these are "
+                "unknown, too few or too many"
+            )
+        if self._alike:
+            kinds = Counter({f"{kind} as {kernel}": count for (kind, kernel), count in self._alike.items()})
+            notes.append(
+                f"{kinds.total()} tasks run a kernel that does something else and costs about the same: "
+                + _listed(kinds)
             )
         return tuple(notes)
+
+
+def _listed(kinds: Counter[str]) -> str:
+    said = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common(8))
+    return said + (f" and {len(kinds) - 8} more kinds" if len(kinds) > 8 else "")

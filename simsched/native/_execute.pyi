@@ -42,6 +42,9 @@ def kernel_names() -> list[str]:
 def instruction_sets() -> list[str]:
     """Return the instruction sets that this machine has, the best last."""
 
+def onednn_version() -> str:
+    """Return the version of oneDNN; empty where it is not built in."""
+
 def blas_version() -> str:
     """Return the version of the BLAS, and the cores that it takes these for."""
 

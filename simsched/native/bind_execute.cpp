@@ -7,6 +7,7 @@
 #include "kernel.hpp"
 #include "lister.hpp"
 #include "program.hpp"
+#include "told.hpp"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -54,38 +55,6 @@ struct Bound {
     bool busy = false;
 };
 
-// What came of a run, beside its columns.
-struct Told {
-    bool in_time = false;
-    std::size_t done = 0;
-    std::string failure;
-    double latency_s = 0;
-    std::vector<double> wall_s, cpu_s;
-    std::vector<std::int64_t> preemptions, cpus;
-    std::uint64_t tasks = 0, sum = 0;
-    std::vector<std::pair<std::int32_t, double>> running;
-    bool abandoned = false;
-};
-
-Told told(const Execution &run, bool in_time, bool abandoned) {
-    Told told{in_time, in_time ? run.done() : run.story().done, {}, 0, {}, {}, {}, {}, 0, 0, {}, abandoned};
-    for (const auto &[task, since] : run.story().running)
-        told.running.emplace_back(task, since);
-    if (abandoned) // the rest is still being written
-        return told;
-    told.failure = run.failure();
-    told.latency_s = run.latency_s();
-    for (const auto &usage : run.usage()) {
-        told.wall_s.push_back(usage.wall_s);
-        told.cpu_s.push_back(usage.cpu_s);
-        told.preemptions.push_back(usage.preemptions);
-        told.cpus.push_back(usage.cpu);
-        told.tasks += usage.tasks;
-        told.sum += usage.sum;
-    }
-    return told;
-}
-
 std::uint64_t expected_sum(std::size_t n) {
     std::uint64_t sum = 0;
     for (std::size_t task = 0; task < n; ++task)
@@ -124,29 +93,28 @@ nb::tuple go(Crew &crew, Bound &bound, const std::shared_ptr<Held> &held, const 
              const ExecutionSettings &settings, Limits limits, const nb::object &tick) {
     if (bound.busy)
         throw std::runtime_error("this program is running");
+    if (settings.workers + settings.scheduler_thread > crew.size())
+        throw std::invalid_argument("a crew of " + std::to_string(crew.size()) + " is too small for " +
+                                    std::to_string(settings.workers) + " workers" +
+                                    (settings.scheduler_thread ? " and a scheduler" : ""));
     held->program = nb::find(bound);
     bound.program.reserve(settings.workers);
     auto &run = held->execution.emplace(after, bound.program, *held->chooser, held->results(), settings);
-    if (run.threads() > crew.size())
-        throw std::invalid_argument("a run of " + std::to_string(run.threads()) +
-                                    " threads needs as many workers");
     const std::shared_ptr<Job> job(held, &run);
+    // What a stuck worker works on stays busy, and is kept for ever, on purpose.
     struct Busy {
-        explicit Busy(bool &flag) : flag_(flag) { flag_ = true; }
-        ~Busy() { flag_ = false; }
-        bool &flag_;
-    };
-    // What a stuck worker works on is kept for ever, on purpose.
-    struct Quiet {
-        ~Quiet() {
-            if (crew.broken())
+        Busy(bool &flag, const Crew &crew) : flag_(flag), crew_(crew) { flag_ = true; }
+        ~Busy() {
+            flag_ = crew_.broken();
+            if (flag_)
                 nb::set_leak_warnings(false);
         }
-        const Crew &crew;
-    } const quiet{crew};
+        bool &flag_;
+        const Crew &crew_;
+    };
     bool in_time = false;
     {
-        const Busy busy(bound.busy);
+        const Busy busy(bound.busy, crew);
         nb::gil_scoped_release unlocked;
         in_time = crew.run(job, run.threads(), limits.timeout_s, limits.grace_s, [&] {
             nb::gil_scoped_acquire locked;
@@ -255,6 +223,7 @@ NB_MODULE(_execute, m) {
     m.def("kernel_names", &kernel_names, "Return the names of all kernels.");
     m.def("instruction_sets", &instruction_sets,
           "Return the instruction sets that this machine has, the best last.");
+    m.def("onednn_version", &onednn_version, "Return the version of oneDNN; empty where it is not built in.");
     m.def("blas_version", &blas_version,
           "Return the version of the BLAS, and the cores that it takes these for.");
     m.def(

@@ -151,6 +151,8 @@ bool Crew::run(const std::shared_ptr<Job> &job, std::size_t workers, double time
         throw std::runtime_error("workers of this crew are stuck in an earlier run");
     if (workers == 0 || workers > size())
         throw std::invalid_argument("a crew works with one worker or more, and no more than it has");
+    if (!(timeout_s >= 0) || !(grace_s >= 0))
+        throw std::invalid_argument("a run needs zero or more seconds to end in, and to be stopped in");
     {
         const std::lock_guard locked(shared_->mutex);
         shared_->job = job;
@@ -162,26 +164,24 @@ bool Crew::run(const std::shared_ptr<Job> &job, std::size_t workers, double time
         return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(s, 1e8)));
     };
     const auto deadline = Clock::now() + seconds(timeout_s);
-    bool in_time = true;
     std::exception_ptr thrown;
     std::unique_lock locked(shared_->mutex);
     const auto all_left = [&] { return shared_->n_working == 0; };
-    while (!all_left()) {
-        if (shared_->left.wait_until(locked, std::min<Clock::time_point>(deadline, Clock::now() + 100ms),
-                                     all_left))
-            break;
+    while (!shared_->left.wait_until(locked, std::min<Clock::time_point>(deadline, Clock::now() + 100ms),
+                                     all_left)) {
         locked.unlock();
         try {
             tick();
-            in_time = Clock::now() < deadline;
         } catch (...) {
             thrown = std::current_exception();
         }
         locked.lock();
-        if (!in_time || thrown)
+        if (thrown || Clock::now() >= deadline)
             break;
     }
-    if (!all_left()) {
+    // A run may end while the clock is looked at: that is in time.
+    const bool in_time = all_left();
+    if (!in_time) {
         job->abort();
         if (!shared_->left.wait_for(locked, seconds(grace_s), all_left)) {
             broken_ = true;

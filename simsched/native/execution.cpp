@@ -54,13 +54,16 @@ Execution::Execution(const Csr &successors, const Program &program, AnyChooser &
                      const ExecutionSettings &settings)
     : after_(successors), program_(program), chooser_(chooser), out_(out), settings_(settings),
       wait_(settings.shares_cpus), slots_(settings.workers), usage_(threads()), lock_(wait_),
-      waiting_(successors.n()) {
+      waiting_(successors.n()), failing_(wait_) {
     if (settings.workers == 0 || program.n_tasks() != successors.n())
         throw std::invalid_argument("a run needs workers, and a program with one entry a task");
+    if (settings.measures_latency && threads() < 2)
+        throw std::invalid_argument("a message needs two threads");
     std::fill(out.ready_s.begin(), out.ready_s.end(), 0.0);
     for (const auto follower : after_.indices)
         ++waiting_[static_cast<std::size_t>(follower)];
     released_.reserve(successors.n());
+    story_.running.reserve(settings.workers); // so that nothing can fail while a run is aborted
 }
 
 void Execution::work(std::size_t worker) {
@@ -128,10 +131,7 @@ void Execution::begin() {
     for (std::size_t task = 0; task < waiting_.size(); ++task)
         if (!waiting_[task])
             released_.push_back(static_cast<std::int32_t>(task));
-    release(0);
-    decide(0);
-    if (waiting_.empty())
-        stop_.store(true, std::memory_order_release);
+    go_on([] {}, 0, 0);
 }
 
 void Execution::obey(std::size_t worker) {
@@ -158,7 +158,7 @@ void Execution::perform(Slot &slot, std::size_t worker) {
         slot.sum += mixed(task);
     }
     if (program_.is_kernel(t))
-        program_.run(t, {slot.rank, slot.width}, worker);
+        run(t, {slot.rank, slot.width}, worker);
     else if (slot.seconds > 0)
         spin(slot.seconds, start_ns);
     slot.running.store(-1, std::memory_order_relaxed);
@@ -174,6 +174,15 @@ void Execution::perform(Slot &slot, std::size_t worker) {
     }
     const std::lock_guard locked(lock_);
     complete(task, now, now);
+}
+
+// A library that has no memory left must not take the process with it.
+void Execution::run(std::size_t task, Part part, std::size_t worker) {
+    try {
+        program_.run(task, part, worker);
+    } catch (const std::exception &error) {
+        fail(error.what());
+    }
 }
 
 void Execution::spin(double seconds, std::int64_t from_ns) const {
@@ -218,16 +227,20 @@ void Execution::complete(std::int32_t task, std::int64_t finish_ns, std::int64_t
         if (!--waiting_[static_cast<std::size_t>(follower)])
             released_.push_back(follower);
     }
+    n_done_.store(done() + 1, std::memory_order_relaxed);
+    go_on([&] { chooser_.finished(task); }, finish, since_begin(now_ns));
+}
+
+// Tells the policy what has happened and does what it decides.
+template <class Tell> void Execution::go_on(Tell &&tell, double released, double now) {
     try {
-        chooser_.finished(task);
-        release(finish);
-        decide(since_begin(now_ns));
+        tell();
+        release(released);
+        decide(now);
     } catch (const std::exception &error) {
         fail(error.what());
     }
-    const auto done = n_done_.load(std::memory_order_relaxed) + 1;
-    n_done_.store(done, std::memory_order_relaxed);
-    if (done == waiting_.size())
+    if (done() == waiting_.size())
         stop_.store(true, std::memory_order_release);
     else if (n_running_ == 0 && !aborted_.load(std::memory_order_relaxed))
         fail("nothing runs although tasks are left");
@@ -273,8 +286,11 @@ void Execution::assign(const Decision &decision) {
 }
 
 void Execution::fail(const char *why) {
-    if (failure_.empty())
-        failure_ = why;
+    {
+        const std::lock_guard locked(failing_);
+        if (failure_.empty())
+            failure_ = why;
+    }
     stop_.store(true, std::memory_order_release);
 }
 

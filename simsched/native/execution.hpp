@@ -115,8 +115,10 @@ class Execution final : public Job {
     void obey(std::size_t worker);
     void schedule();
     void perform(Slot &slot, std::size_t worker);
+    void run(std::size_t task, Part part, std::size_t worker);
     void spin(double seconds, std::int64_t from_ns) const;
     void complete(std::int32_t task, std::int64_t finish_ns, std::int64_t now_ns);
+    template <class Tell> void go_on(Tell &&tell, double released, double now);
     void release(double now);
     void decide(double now);
     void assign(const Decision &decision);
@@ -147,6 +149,9 @@ class Execution final : public Job {
     std::size_t n_begun_ = 0, n_running_ = 0;
     std::int64_t begin_ns_ = 0;
     double latency_s_ = 0;
+
+    // Workers fail without the lock of decisions.
+    SpinLock failing_;
     std::string failure_;
 };
 

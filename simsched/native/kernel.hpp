@@ -51,5 +51,7 @@ class Kernel {
 std::unique_ptr<Kernel> make_kernel(const std::string &name, const std::vector<std::int64_t> &sizes,
                                     const Loops &loops);
 std::vector<std::string> kernel_names();
+// "" where kernels by oneDNN are not built.
+std::string onednn_version();
 
 } // namespace simsched

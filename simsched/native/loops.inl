@@ -12,8 +12,9 @@ namespace simsched {
 
 namespace {
 
-inline float least(float a, float b) { return a < b ? a : b; }
-inline float most(float a, float b) { return a > b ? a : b; }
+// Of NaN and a number the first, as the instructions do: what is not a number stays so.
+inline float least(float a, float b) { return b < a ? b : a; }
+inline float most(float a, float b) { return b > a ? b : a; }
 
 // 2^(x log2 e): the whole part into the exponent, the rest by the polynomial of Cephes' expf. Within 2 ulp.
 inline float exponential(float x) {
@@ -28,7 +29,9 @@ inline float exponential(float x) {
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.0f;
-    const int32_t power = (static_cast<int32_t>(whole) + 127) << 23;
+    uint32_t power; // the whole part stands in the lowest bits of what was rounded
+    memcpy(&power, &shifted, 4);
+    power = (power + 127) << 23;
     float scale;
     memcpy(&scale, &power, 4);
     return p * scale;

@@ -253,6 +253,7 @@ def test_figures_of_an_execution() -> None:
     [
         ({"repeats": 0}, "repeats is 0"), ({"warmup": -1}, "warmup is -1"), ({"scheduler": "none"}, "scheduler='none'"),
         ({"unknown": "guess"}, "unknown='guess'"), ({"instruction_set": "mmx"}, "instruction set mmx"),
+        ({"backend": "mkl"}, "backend='mkl'"),
         ({"options": {"add": {"colour": 1}}}, "colour"), ({"options": {"mystery": {}}}, "no kernel runs"),
         ({"machine": "generic[cores=4096]"}, "really run on this system"), ({"memory_B": 10}, "memory_B="),
     ],

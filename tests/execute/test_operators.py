@@ -77,6 +77,39 @@ NO: Options = {}
         ("mul", "2x3x4x5;1x3x1x1", ("multiply", (120, 20, 3))),
         ("BiasAdd", "2x3x4x5;3", ("add", (120, 20, 3))),
         ("add", "3;4", None),
+        ("add", "8x1;1x8", None),  # an outer sum is larger than both
+        ("add", "6x1;1x3", None),
+        ("add", "2x3x4;6x4", None),
+        ("add", "2x3x4x5;4x1", ("add", (120, 5, 4))),
+        ("add", "2x3x4x5;2x1x4x1", None),
+        ("add", "5x1;1x1x5x1", ("add", (5, 1, 5))),
+        ("add", "()", ("add", (1, 1, 1))),
+        (
+            "aten::max_pool2d_with_indices_backward",
+            "2x3x5x4;2x3x9x8;2x3x5x4",
+            ("pool_max_gradient", (6, 9, 8, 3, 3, 2, 2, 1, 1)),
+        ),
+        (
+            "max_pool2d_with_indices_backward",
+            "2x3x8x8;2x3x8x8;2x3x8x8",
+            ("pool_max_gradient", (6, 8, 8, 3, 3, 1, 1, 1, 1)),
+        ),
+        ("avg_pool2d_backward", "2x3x6x6;2x3x7x7", ("pool_average_gradient", (6, 7, 7, 2, 2, 1, 1, 0, 0))),
+        ("avg_pool2d_backward", "2x3x9x9;2x3x7x7", None),
+        ("avg_pool2d_backward", "2x4x9x9;2x3x9x9", None),
+        (
+            "_adaptive_avg_pool2d_backward",
+            "2x3x1x2;2x3x9x8",
+            ("pool_average_gradient", (6, 9, 8, 9, 4, 9, 4, 0, 0)),
+        ),
+        ("_adaptive_avg_pool2d_backward", "2x3x2x2;2x3x9x8", None),
+        ("Split", "32x1024", ("split", (32, 512, 512))),
+        ("Split", "16x32x256;16", ("split", (512, *[16] * 16))),
+        ("split", "4x10;3", ("split", (4, 4, 4, 2))),
+        ("split", "4x0", None),
+        ("split", "4x99999;99999", None),
+        ("Slice", "32x1024", ("slice", (32, 1024, 512))),
+        ("SplitV", "();4x5", ("split", (4, 3, 2))),
         ("aten::empty_strided", "3", None),
         ("mystery", "3x3", None),
     ],
@@ -118,6 +151,59 @@ def test_options_say_what_shapes_do_not() -> None:
     conv = sizes("Conv", "2x3x32x32;8x3x3x3", 2.0 * 2 * 8 * 3 * 9 * 30 * 30, {"Conv": {"stride": 2}})
     assert conv is not None
     assert conv[1][7:11] == (2, 2, 1, 1)
+
+
+def test_bytes_tell_strides_of_pooling_and_lengths_of_slices() -> None:
+    def pool(each_B: float, outputs: float, **own: int) -> tuple[int, ...]:
+        found = sizes(
+            "max_pool2d", "2x3x8x8", nan, {"max_pool2d": own}, 4.0 * 2 * 3 * 64 + 6 * each_B * outputs
+        )
+        assert found is not None
+        return found[1][3:]
+
+    assert pool(4, 16) == (3, 3, 2, 2, 1, 1)
+    assert pool(4, 64) == (3, 3, 1, 1, 1, 1)
+    assert pool(12, 64) == (3, 3, 1, 1, 1, 1)  # with indices
+    assert pool(4, 9) == (3, 3, 2, 2, 0, 0)
+    assert pool(4, 49) == (2, 2, 1, 1, 0, 0)
+    assert pool(4, 64, pool_stride=2) == (3, 3, 2, 2, 1, 1)
+    assert pool(4, 1234) == (3, 3, 2, 2, 1, 1)
+    assert sizes("Slice", "8x100", nan, NO, 8.0 * 8 * 30) == ("slice", (8, 100, 30))
+    assert sizes("Slice", "8x100", nan, NO, 1e30) == ("slice", (8, 100, 100))
+    assert sizes("narrow", "8x100", nan, NO, 0.0) is None  # a view
+    assert sizes("split", "8x100", nan, NO, 0.0) is None
+
+
+@pytest.mark.usefixtures("native")
+def test_tasks_of_one_shape_and_other_flops_run_other_kernels() -> None:
+    graph = ss.TaskGraph.from_edges(
+        [1.0] * 3,
+        kinds="Conv",
+        shapes="2x3x32x32;8x3x3x3",
+        flops=[2.0 * 2 * 8 * 3 * 9 * outputs for outputs in (32 * 32, 16 * 16, 32 * 32)],
+    )
+    work = Work.of(graph)
+    outputs = [work.kernels[kernel].output for kernel in work.kernel_of]
+    assert outputs == [2 * 8 * 32 * 32, 2 * 8 * 16 * 16, 2 * 8 * 32 * 32]
+
+
+@pytest.mark.usefixtures("native")
+def test_kernels_that_do_something_else_are_named() -> None:
+    graph = ss.TaskGraph.from_edges([1.0] * 4, kinds=["Cos", "sin", "aten::where", "Cos"], shapes="8")
+    assert Work.of(graph).notes[1:] == (
+        "3 tasks run a kernel that does something else and costs about the same: Cos as sine (2), "
+        "aten::where as multiply (1)",
+    )
+
+
+@pytest.mark.usefixtures("native")
+def test_tasks_to_copy_unknown_bytes_are_said_to_spin() -> None:
+    graph = ss.TaskGraph.from_edges(
+        [1.0] * 3, kinds=["memory", "mystery", "memory"], bytes_B=[np.nan, 4.0, 800.0]
+    )
+    notes = Work.of(graph, unknown="memory").notes
+    assert notes[0] == "kernels: 2 spin, 1 memory"
+    assert notes[2].startswith("2 of the tasks that copy bytes spin for their estimated seconds")
 
 
 @pytest.mark.usefixtures("native")

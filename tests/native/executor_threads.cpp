@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <stdexcept>
 #include <string>
 
 using namespace simsched;
@@ -33,6 +34,12 @@ class Relay final : public Kernel {
             o.output[i] = o.scratch[i];
         }
     }
+};
+
+class Throws final : public Kernel {
+  public:
+    Throws() { output = 1; }
+    void run(const Operands &, Part) const override { throw std::runtime_error("no memory left"); }
 };
 
 // Cases are run whose names begin with this.
@@ -196,6 +203,27 @@ int main(int argc, char **argv) {
         Columns columns(n);
         Corun corun({widths, seconds, {}, {}, 2, 3, 3, 1, 1, 0, 0, 0}, n);
         run(crew, graph, program, corun, columns, 3, 0, thread, thread ? "corun, scheduler thread" : "corun");
+    }
+
+    // Kernels that throw on both workers at once.
+    for (const bool thread : {false, true}) {
+        Graph two;
+        two.n = 2;
+        two.indptr = {0, 0, 0};
+        Columns out(2);
+        const std::vector<std::int32_t> which{0, 0}, each{0, 1};
+        const std::vector<std::int64_t> places{0, 1}, of_each{0, 1, 2}, nothing{0};
+        const std::vector<double> at_once(2);
+        std::vector<float> memory(2);
+        Program throwing({std::make_shared<Throws>()}, which, places, memory);
+        Lister<FifoQueue> first(FifoQueue(2),
+                                {at_once, {}, {of_each, each}, {}, {nothing, {}}, {0, 0}, out.executor});
+        Chosen<Lister<FifoQueue>> chosen(first);
+        const auto failing = std::make_shared<Execution>(two.after(), throwing, chosen, out.results(),
+                                                         ExecutionSettings{2, 1, thread, true, false});
+        require(crew.run(failing, failing->threads(), 60, 1, [] {}), "a run that fails ends");
+        require(failing->failure() == "no memory left", "a kernel that throws fails its run");
+        std::printf("%-40s failed\n", thread ? "kernels that throw, scheduler thread" : "kernels that throw");
     }
 
     // Stopped from outside: a task that would spin for ever.

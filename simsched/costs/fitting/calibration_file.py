@@ -28,10 +28,15 @@ def write(calibration: Calibration, path: Path) -> None:
     Raises
     ------
     SimschedError
-        If the file cannot be written.
+        If the file cannot be written, or a fact is neither text nor a finite number.
     """
     content = {"format": FORMAT, "version": VERSION, **asdict(calibration)}
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    try:
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise CostError(
+            f"{path} cannot hold this calibration: {error}; facts are text or finite numbers"
+        ) from error
     with replacing(path) as file:
         file.write(text.encode("utf-8", "backslashreplace") + b"\n")
 
@@ -89,6 +94,8 @@ def _said(mistake: Any) -> str:
         return f"{place} is not known here; remove it"
     if mistake["type"] in ("missing", "missing_argument"):
         return f"{place} is missing"
+    if mistake["type"] == "value_error":
+        return f"{place}: {mistake['ctx']['error']}"
     return f"{place} is {mistake['input']!r:.40}: {mistake['msg'].lower()}"
 
 

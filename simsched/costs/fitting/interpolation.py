@@ -68,8 +68,10 @@ class WidthCurve:
         """Return the seconds on each width, shape of `widths`."""
         at, known, seconds = np.asarray(widths, np.float64), np.asarray(self.widths), np.asarray(self.seconds)
         found = self._between(np.clip(at, known[0], known[-1]), known, seconds)
-        # What was measured is kept to the bit.
+        # What was measured is kept to the bit, and rounding makes no width faster than both of its neighbours.
         place = np.minimum(np.searchsorted(known, at), len(known) - 1)
+        ends = seconds[np.maximum(place - 1, 0)], seconds[place]
+        found = np.clip(found, np.minimum(*ends), np.maximum(*ends))
         found = np.where(known[place] == at, seconds[place], found)
         if len(known) == 1:
             return found

@@ -59,10 +59,10 @@ class MeasuredCurves:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if len(self._places) < len(self.ops):
-            names = [(one.op.kind, one.op.shape) for one in self.ops]
-            twice = next(one.op for i, one in enumerate(self.ops) if names.index(names[i]) < i)
-            raise CostError(f"{twice} was measured twice; merge its points")
+        for place, one in enumerate(self.ops):
+            # Of equal ones the last has the place.
+            if self._places[one.op.kind, one.op.shape] != place:
+                raise CostError(f"{one.op} was measured twice; merge its points")
 
     def on(self, graph: TaskGraph, machine: Machine) -> tuple[WidthTable, tuple[str, ...]]:
         """Return the table of a graph's tasks on a machine, and what was done, in sentences.

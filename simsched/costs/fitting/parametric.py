@@ -118,7 +118,7 @@ def fit_curve(
     Raises
     ------
     CostError
-        If there are no points, or a bootstrap has no generator.
+        If there are no points, the confidence is no share, or a bootstrap has no generator.
 
     Notes
     -----
@@ -129,6 +129,8 @@ def fit_curve(
         raise CostError("a curve cannot be fitted to no points")
     if not 0 < confidence < 1:
         raise CostError(f"confidence is {confidence}; expected between 0 and 1")
+    if bootstrap < 0:
+        raise CostError(f"bootstrap is {bootstrap}; expected the number of draws, or 0")
     if bootstrap and generator is None:
         raise CostError("a bootstrap draws at random; give it a generator, as np.random.default_rng(0)")
     widths = np.array([point.width for point in points], np.float64)
@@ -144,8 +146,10 @@ def fit_curve(
 
 def r2(log_s: Array, residual: Array) -> float | None:
     """Return the share of the variance of log seconds that a fit explains; None where they have none."""
+    if not np.ptp(log_s) > 0:  # their mean may be off by a rounding, and a variance appear
+        return None
     total = float(((log_s - log_s.mean()) ** 2).sum())
-    return 1 - float((residual**2).sum()) / total if total > 0 else None
+    return 1 - float((residual**2).sum()) / total
 
 
 def _ends(

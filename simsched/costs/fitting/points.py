@@ -22,6 +22,10 @@ SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
 STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 
 
+class _ImpossibleError(CostError, ValueError):
+    """An impossible value; where it comes from a file, pydantic, which catches ValueError alone, adds its place."""
+
+
 @dataclass(frozen=True)
 class Op:
     """What a cost curve belongs to: tasks of one kind and shape.
@@ -47,7 +51,9 @@ class Op:
         for name in ("flops", "bytes_B"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < inf:
-                raise CostError(f"{name} of {self} is {value}; it must be zero or more, finite, or None")
+                raise _ImpossibleError(
+                    f"{name} of {self} is {value}; it must be zero or more, finite, or None"
+                )
 
     def __str__(self) -> str:
         return f"{self.kind or 'op'}({self.shape})"
@@ -84,17 +90,17 @@ class Point:
 
     def __post_init__(self) -> None:
         if self.width < 1:
-            raise CostError(f"a point has width {self.width}; the least is 1")
+            raise _ImpossibleError(f"a point has width {self.width}; the least is 1")
         if not 0 < self.seconds < inf:
-            raise CostError(
+            raise _ImpossibleError(
                 f"a point on {self.width} threads has {self.seconds} seconds; expected above zero, finite"
             )
         if self.sharing not in SHARINGS:
-            raise CostError(f"sharing {self.sharing!r} is none of {', '.join(SHARINGS)}")
+            raise _ImpossibleError(f"sharing {self.sharing!r} is none of {', '.join(SHARINGS)}")
         if self.spread is not None and not (self.spread >= 0 and isfinite(self.spread)):
-            raise CostError(f"spread is {self.spread}; it must be zero or more, finite, or None")
+            raise _ImpossibleError(f"spread is {self.spread}; it must be zero or more, finite, or None")
         if self.runs < 1 or self.dropped < 0:
-            raise CostError(f"{self.runs} runs, {self.dropped} dropped; the least are 1 and 0")
+            raise _ImpossibleError(f"{self.runs} runs, {self.dropped} dropped; the least are 1 and 0")
 
 
 @dataclass(frozen=True)
@@ -116,8 +122,12 @@ class Interval:
 
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
-            raise CostError(
+            raise _ImpossibleError(
                 f"interval of {self.value} has one end, {self.low} to {self.high}; give both or none"
+            )
+        if self.low is not None and self.high is not None and not self.low <= self.high:
+            raise _ImpossibleError(
+                f"interval of {self.value} goes from {self.low} to {self.high}; turn it round"
             )
 
 
@@ -155,6 +165,19 @@ class Fit:
     max_residual: float
     points: int
 
+    def __post_init__(self) -> None:
+        t1, s, a = (each.value for each in (self.one_core_s, self.serial_share, self.thread_overhead))
+        if not (0 < t1 < inf and 0 <= s <= 1 and 0 <= a < inf):
+            raise _ImpossibleError(
+                f"a fit has one_core_s {t1}, serial_share {s}, thread_overhead {a}; expected above zero, "
+                "a share from 0 to 1, and zero or more; all finite"
+            )
+        if not 0 < self.confidence < 1 or self.points < 1 or not 0 <= self.max_residual < inf:
+            raise _ImpossibleError(
+                f"a fit has confidence {self.confidence}, {self.points} points, max_residual {self.max_residual}; "
+                "expected between 0 and 1, at least 1, and zero or more"
+            )
+
 
 @dataclass(frozen=True)
 class MeasuredOp:
@@ -177,7 +200,7 @@ class MeasuredOp:
 
     def __post_init__(self) -> None:
         if not self.points:
-            raise CostError(f"{self.op} has no points")
+            raise _ImpossibleError(f"{self.op} has no points")
         _once([(point.width, point.sharing) for point in self.points], f"{self.op} has two points of")
         _once([fit.sharing for fit in self.fits], f"{self.op} has two fits of")
 
@@ -222,5 +245,5 @@ def _once(keys: Sequence[object], said: str) -> None:
     seen: set[object] = set()
     for key in keys:
         if key in seen:
-            raise CostError(f"{said} {key}; merge them first")
+            raise _ImpossibleError(f"{said} {key}; merge them first")
         seen.add(key)

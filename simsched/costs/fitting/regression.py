@@ -189,11 +189,15 @@ class OpRegression:
         Raises
         ------
         CostError
-            If there are no ops, or not the seconds of each.
+            If there are no ops, or not the seconds of each, or of a probe.
         """
         if not ops or len(ops) != len(seconds):
             raise CostError(
                 f"{len(ops)} ops and {len(seconds)} curves to learn from; expected as many, at least one"
+            )
+        if probes and not 1 <= min(probes) <= max(probes) <= min(map(len, seconds)):
+            raise CostError(
+                f"probes on {tuple(probes)} threads; seconds are known on 1 to {min(map(len, seconds))}"
             )
         made = cls(learner, tuple(dict.fromkeys(op.kind for op in ops)), tuple(probes))
         rows = [made.features(op, len(curve), curve) for op, curve in zip(ops, seconds, strict=True)]

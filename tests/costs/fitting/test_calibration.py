@@ -148,9 +148,13 @@ MISTAKES = {
     "ops.0.points.1.seconds is '1': ": lambda c: c["ops"][0]["points"][1].update(seconds="1"),
     "ops.1.points.0.width is 1.5": lambda c: c["ops"][1]["points"][0].update(width=1.5),
     "ops.0.points.0.sharing is 'tile'": lambda c: c["ops"][0]["points"][0].update(sharing="tile"),
-    "a point on 2 threads has -1.0 seconds": lambda c: c["ops"][0]["points"][1].update(seconds=-1.0),
+    "ops.0.points.1: a point on 2 threads has -1.0 seconds": lambda c: c["ops"][0]["points"][1].update(
+        seconds=-1.0
+    ),
     "measured twice": lambda c: c["ops"].append(c["ops"][0]),
-    "two points of": lambda c: c["ops"][0]["points"].append(c["ops"][0]["points"][0]),
+    "ops.0: mm(64x64;64x64) has two points of": lambda c: c["ops"][0]["points"].append(
+        c["ops"][0]["points"][0]
+    ),
     "date is 'yesterday'": lambda c: c.update(date="yesterday"),
     "NaN is no number of JSON": lambda c: c["facts"].update(x=float("nan")),
     "facts.x": lambda c: c["facts"].update(x=[1]),
@@ -225,7 +229,7 @@ def calibrations(draw):
             Fit(
                 "apart",
                 intervals(),
-                intervals(),
+                Interval(draw(st.floats(0, 1))),
                 intervals(),
                 0.95,
                 "covariance",
@@ -272,3 +276,33 @@ def test_damaged_files_load_or_say_why(tmp_path_factory, data):
     except FormatError as error:
         said = str(error)
     assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("one_core_s", {"value": 0.0, "low": None, "high": None}, "one_core_s 0.0"),
+        ("one_core_s", {"value": -1.0, "low": None, "high": None}, "one_core_s -1.0"),
+        ("serial_share", {"value": 1.5, "low": None, "high": None}, "serial_share 1.5"),
+        ("thread_overhead", {"value": -0.1, "low": None, "high": None}, "thread_overhead -0.1"),
+        ("thread_overhead", {"value": 0.1, "low": 0.2, "high": 0.1}, "goes from 0.2 to 0.1"),
+        ("confidence", 1.0, "confidence 1.0"),
+        ("points", 0, "0 points"),
+        ("max_residual", -1.0, "max_residual -1.0"),
+    ],
+)
+def test_impossible_fits_are_refused_where_they_stand(tmp_path, name, value, message):
+    path = tmp_path / "host.json"
+    calibration().save(path)
+    content = json.loads(path.read_text())
+    content["ops"][1]["fits"][0][name] = value
+    path.write_text(json.dumps(content))
+    with pytest.raises(FormatError, match=rf"ops\.1\.fits\.0.*{message}"):
+        Calibration.load(path)
+
+
+@pytest.mark.parametrize("fact", [float("nan"), float("inf"), object()])
+def test_facts_that_no_file_can_hold_are_refused(tmp_path, fact):
+    with pytest.raises(CostError, match="facts are text or finite numbers"):
+        calibration(facts={"seconds": fact}).save(tmp_path / "host.json")
+    assert not list(tmp_path.iterdir())

@@ -86,3 +86,9 @@ def test_dents_by_hand():
     """3 on the line from 4 to 2, where 3.6 was measured."""
     assert dents([1, 2, 3, 4], [8.0, 4.0, 3.6, 2.0]) == {3: 0.2}
     assert dents([1, 2], [1.0, 2.0]) == {}
+
+
+@given(st.floats(1e-9, 1e3), st.sampled_from(["linear", "pchip"]))
+def test_what_was_measured_flat_stays_flat(seconds, method):
+    """Else a width that was never measured would be the fastest, by a rounding."""
+    assert (WidthCurve([1, 4, 9], [seconds] * 3, method)(np.arange(1, 12)) == seconds).all()

@@ -141,3 +141,13 @@ def test_curve_of_a_kind():
 def test_impossible_points(make, message):
     with pytest.raises(CostError, match=message):
         make()
+
+
+@given(st.floats(1e-7, 1e-1), st.integers(2, 6))
+def test_equal_seconds_have_no_variance_to_explain(seconds, n):
+    assert fit_curve([Point(w, seconds) for w in range(1, n + 1)]).r2_log is None
+
+
+def test_draws_are_counted_from_zero():
+    with pytest.raises(CostError, match="bootstrap is -1"):
+        fit_curve([Point(w, 1.0 / w) for w in (1, 2, 3, 4)], bootstrap=-1, generator=np.random.default_rng(0))

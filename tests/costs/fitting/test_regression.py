@@ -72,3 +72,11 @@ def test_mistakes():
     )
     with pytest.raises(CostError, match="give them"):
         learned.seconds(OPS[0], 8)
+
+
+@pytest.mark.parametrize("probes", [[0], [9], [1, -1]])
+def test_probes_lie_within_what_is_known(probes):
+    with pytest.raises(CostError, match="seconds are known on 1 to 8"):
+        OpRegression.learned(
+            model("ridge", np.random.default_rng(0)), OPS, [seconds(op) for op in OPS], probes=probes
+        )
