@@ -82,7 +82,7 @@ def crosscheck(
         key = (layout.executors, layout.width) if isinstance(layout, Layout) else None
         model, runtime = known[key].cost_model(), known[key].runtime()
         simulated = simulate(case.graph, target, case.policy, layout, model, runtime)
-        checked.append(Checked(name, run, simulated))
+        checked.append(Checked(name, run, simulated, model, runtime))
     return CrossCheck(tuple(checked), known[None])
 
 
