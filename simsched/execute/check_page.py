@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simsched.execute.checked import Checked, CrossCheck
 
 #: Rectangles of all Gantt charts together, 0.2 kB each; one has at most a thousand.
-ALL_RECTANGLES = 6000
+ALL_RECTANGLES = 4000
 STYLE = """
 .verdict { font-weight: 600 }
 td { vertical-align: top }

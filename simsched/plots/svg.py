@@ -77,6 +77,8 @@ def _inline(document: str, width: float, height: float, description: str) -> str
     _, _, body = document.partition("<svg")
     _, _, body = body.partition(">")
     body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL)
+    # Indentation is a tenth of it.
+    body = re.sub(r">\n\s*<", "><", body)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
         f'aria-label="{escape(plain(description, 300))}" '
