@@ -61,8 +61,8 @@ def page(check: CrossCheck) -> str:
     most = min(ALL_RECTANGLES // (2 * len(check.cases)), 1000)
     points = inline_svg(
         lambda figure: accuracy(check.table, figure.add_subplot()),
-        720,
-        460,
+        480,
+        360,
         "Predicted over measured makespans",
     )
     worst = [table for table in (rankings_table(check), ratios_table(check)) if table.rows]
