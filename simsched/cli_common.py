@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,6 +30,8 @@ OWN_OPTIONS = FLAGS | {
     "--cores",
     "--width",
     "--repeats",
+    "--html",
+    "--md",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """
@@ -55,6 +59,29 @@ def graph_of(graph: str, context: typer.Context) -> TaskGraph:
     from simsched.graph.loading import load
 
     return load(graph, **reader_options(context.args))
+
+
+def graphs_of(arguments: list[str]) -> dict[str, TaskGraph]:
+    """Return the graphs among arguments by file name, or by path where two files have one name.
+
+    The options among them go to the reader of every graph.
+    """
+    from simsched.graph.loading import load
+
+    paths, options = [], []
+    rest = iter(arguments)
+    for argument in rest:
+        if not argument.startswith("--"):
+            paths.append(argument)
+        else:
+            options += [argument] if "=" in argument else [argument, *islice(rest, 1)]
+    if not paths:
+        raise FormatError("there is no graph; name one or more files")
+    names = [Path(path).name for path in paths]
+    return {
+        name if names.count(name) == 1 else path: load(path, **reader_options(options))
+        for name, path in zip(names, paths, strict=True)
+    }
 
 
 def reader_options(arguments: list[str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,9 +15,15 @@ from simsched.cli_common import (
     JsonOption,
     LayoutOption,
     graph_of,
+    graphs_of,
     progress_bar,
     say,
 )
+from simsched.files import check_place
+from simsched.plots.canvas import require_matplotlib
+
+if TYPE_CHECKING:
+    from simsched.execute import CrossCheck
 
 RepeatsOption = Annotated[int, typer.Option("--repeats", "-n", help="Runs that count.")]
 
@@ -82,8 +88,10 @@ def calibrate(
 
 
 def crosscheck(
-    context: typer.Context,
-    graph: GraphArgument,
+    graphs: Annotated[
+        list[str],
+        typer.Argument(metavar="GRAPH...", help="Trace, model or graph files; options of readers go to all."),
+    ],
     policy: Annotated[
         list[str] | None, typer.Option("--policy", "-p", help="A policy; repeat for more.")
     ] = None,
@@ -92,14 +100,31 @@ def crosscheck(
     ] = None,
     repeats: RepeatsOption = 20,
     json_: JsonOption = False,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Markdown file to write.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Page to write, with pictures.")] = None,
+    md: Annotated[Path | None, typer.Option("--md", help="Markdown file to write.")] = None,
 ) -> None:
-    """Run GRAPH for real under policies, and lay beside it what the simulator says."""
+    """Run each GRAPH for real under policies, and lay beside it what the simulator says."""
     from simsched.execute import crosscheck as check
 
-    tasks = graph_of(graph, context)
+    for path in (html, md):
+        if path is not None:
+            check_place(path)
+    if html is not None:
+        require_matplotlib()
+    loaded = graphs_of(graphs)
     chosen = policy or ["fifo", "critical-path", "wavefront", "corun", "sequential"]
     with progress_bar(None, "crosscheck", "runs") as progress:
-        checked = check({Path(graph).name: tasks}, chosen, layout or None, repeats, progress=progress)
-    text = checked.to_markdown(out)
-    say(json.dumps({"cases": checked.table.to_dict("records"), **checked.summary()}) if json_ else text)
+        checked = check(loaded, chosen, layout or None, repeats, progress=progress)
+    if html is not None:
+        checked.to_html(html)
+    text = checked.to_markdown(md)
+    say(_json(checked) if json_ else text)
+
+
+def _json(check: CrossCheck) -> str:
+    """Return the cases and the summary; what is unknown is null."""
+    import pandas as pd
+
+    cases = check.table.to_json(orient="records", double_precision=15)
+    numbers = pd.Series(check.summary()).to_json(double_precision=15)
+    return f'{{"cases": {cases}, "summary": {numbers}}}'

@@ -11,6 +11,20 @@ from typing import IO
 from simsched.errors import SimschedError
 
 
+def check_place(path: Path) -> None:
+    """Check, before there is anything to write, that a file may be there.
+
+    Raises
+    ------
+    SimschedError
+        If the folder does not exist, or the name is that of a folder.
+    """
+    if not path.parent.is_dir():
+        raise SimschedError(f"{path}: there is no folder {path.parent}; create it first")
+    if path.is_dir():
+        raise SimschedError(f"{path} is a folder; give the name of a file")
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Give a file to write; it takes the name `path` once complete, and vanishes if anything fails.
@@ -20,10 +34,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     SimschedError
         If the folder does not exist, or the file cannot be written there.
     """
-    if not path.parent.is_dir():
-        raise SimschedError(f"{path}: there is no folder {path.parent}; create it first")
-    if path.is_dir():
-        raise SimschedError(f"{path} is a folder; give the name of a file")
+    check_place(path)
     path = path.resolve()
     if path.exists() and not path.is_file():
         # A device or a pipe is written, never replaced.

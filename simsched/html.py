@@ -1,11 +1,26 @@
-"""Small HTML cards for notebooks. Everything that comes from a file is escaped here, once."""
+"""Small HTML cards for notebooks, and pages that need nothing else. What comes from a file is escaped here, once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from simsched.text import printable
+
+STYLE = """
+body { font: 16px/1.45 system-ui, sans-serif; color: #222; background: #fff }
+main { max-width: 60rem; margin: 0 auto; padding: .5rem }
+h1 { font-size: 1.4rem; overflow-wrap: anywhere }
+h2 { font-size: 1.1rem; margin-top: 1.6rem }
+table { border-collapse: collapse }
+caption { text-align: left; font-weight: 600; padding: .4rem 0 }
+th, td { text-align: left; padding: .2rem 1rem .2rem 0; border-bottom: 1px solid #ddd }
+th, td, li { overflow-wrap: anywhere }
+th { font-weight: 400; color: #555 }
+td { font-variant-numeric: tabular-nums }
+figure { margin: 1rem 0; overflow-x: auto }
+figure svg { min-width: 40rem }
+"""
 
 
 def card(title: str, facts: Mapping[str, object], notes: Iterable[str] = (), figure: str = "") -> str:
@@ -19,15 +34,61 @@ def card(title: str, facts: Mapping[str, object], notes: Iterable[str] = (), fig
         Markup made by simsched itself; inserted as it is.
     """
     rows = "".join(
-        f"<tr><th style='text-align:left;font-weight:normal;opacity:.7'>{escape(printable(str(k)))}</th>"
-        f"<td style='text-align:right'>{escape(printable(str(v)))}</td></tr>"
+        f"<tr><th style='text-align:left;font-weight:normal;opacity:.7'>{text(k)}</th>"
+        f"<td style='text-align:right'>{text(v)}</td></tr>"
         for k, v in facts.items()
     )
-    items = "".join(f"<li>{escape(printable(note))}</li>" for note in notes)
+    items = "".join(f"<li>{text(note)}</li>" for note in notes)
     return (
         "<div style='border:1px solid #8886;border-radius:6px;padding:.6em 1em;display:inline-block'>"
-        f"<b>{escape(printable(title))}</b><table style='margin:.4em 0'>{rows}</table>"
+        f"<b>{text(title)}</b><table style='margin:.4em 0'>{rows}</table>"
         + (f"<ul style='margin:.2em 0;padding-left:1.2em'>{items}</ul>" if items else "")
         + figure
         + "</div>"
     )
+
+
+def document(title: str, body: str, style: str = "") -> str:
+    """Return a page as HTML5.
+
+    Parameters
+    ----------
+    title : str
+        Plain text; escaped.
+    body : str
+        Markup made by simsched itself, below the title.
+    style : str
+        Rules beside those of all pages.
+    """
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{text(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n<body>\n<main>\n"
+        f"<h1>{text(title)}</h1>\n{body}</main>\n</body>\n</html>\n"
+    )
+
+
+def facts_table(caption: str, facts: Mapping[str, object]) -> str:
+    """Return a table of two columns; everything in it is escaped."""
+    rows = "".join(f'<tr><th scope="row">{text(k)}</th><td>{text(v)}</td></tr>\n' for k, v in facts.items())
+    return f"<table>\n<caption>{text(caption)}</caption>\n<tbody>\n{rows}</tbody>\n</table>"
+
+
+def columns_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table with a header, which scrolls where the screen is narrow; everything in it is escaped."""
+    head = "".join(f'<th scope="col">{text(column)}</th>' for column in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in row)}</tr>\n" for row in rows)
+    return (
+        f'<div style="overflow-x:auto">\n<table>\n<caption>{text(caption)}</caption>\n<thead>\n<tr>{head}</tr>\n'
+        f"</thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>\n"
+    )
+
+
+def listed(items: Iterable[str]) -> str:
+    """Return a list; everything in it is escaped."""
+    return "<ul>" + "".join(f"<li>{text(item)}</li>" for item in items) + "</ul>\n"
+
+
+def text(value: object) -> str:
+    """Return a value as text of a page: without control characters, which HTML has no place for, and escaped."""
+    return escape(printable(str(value)))

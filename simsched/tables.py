@@ -1,13 +1,15 @@
-"""Tables for the terminal: seconds with a fitting unit, shares in percent."""
+"""Tables for the terminal: seconds with a fitting unit, shares in percent. Tables for Markdown."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
+from simsched.text import printable
 from simsched.units import format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     import pandas as pd
 
@@ -27,3 +29,13 @@ def table_text(frame: pd.DataFrame) -> str:
     titles = {c: c.removesuffix("_s").replace("_", " ") for c in frame.columns}
     shown = frame.rename(columns=titles)
     return shown.to_string(index=False, formatters={titles[c]: f for c, f in formatters.items()})
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table as Markdown, its lines each with a line end; no text in it ends a cell or starts HTML."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "".join(f"| {' | '.join(_cell(cell) for cell in line)} |\n" for line in lines)
+
+
+def _cell(value: object) -> str:
+    return escape(printable(str(value)), quote=False).replace("|", "/")

@@ -7,7 +7,8 @@ from types import ModuleType
 from typing import Any
 
 from simsched.execute.calibrating import calibrate
-from simsched.execute.checking import CrossCheck, crosscheck
+from simsched.execute.checked import CrossCheck
+from simsched.execute.checking import crosscheck
 from simsched.execute.execution import Execution
 from simsched.execute.gaps import Gaps
 from simsched.execute.prepared import Settings

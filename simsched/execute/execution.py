@@ -108,6 +108,11 @@ class Execution(Sequence[Schedule]):
         return self.undisturbed if self.undisturbed.any() else np.ones(len(self.runs), bool)
 
     @property
+    def counting(self) -> tuple[Schedule, ...]:
+        """The schedules of the runs that count."""
+        return tuple(run.schedule for run, kept in zip(self.runs, self.kept, strict=True) if kept)
+
+    @property
     def median_s(self) -> float:
         """Median makespan of the runs that count."""
         return float(np.median(self.makespans_s[self.kept]))
@@ -134,11 +139,7 @@ class Execution(Sequence[Schedule]):
     @cached_property
     def median_tasks_s(self) -> npt.NDArray[np.float64]:
         """Median duration of each task over the runs that count, shape (n,)."""
-        return np.median(
-            [run.schedule.finish_s - run.schedule.start_s
-             for run, kept in zip(self.runs, self.kept, strict=True) if kept],
-            axis=0,
-        )  # fmt: skip
+        return np.median([schedule.finish_s - schedule.start_s for schedule in self.counting], axis=0)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -3,12 +3,14 @@
 Importing this package loads NumPy only; matplotlib is imported on use.
 """
 
+from simsched.plots.accuracy import accuracy
 from simsched.plots.corunning import corunning, corunning_frame
 from simsched.plots.gantt import gantt
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
 from simsched.plots.scaling import comparison, scaling
 
 __all__ = [
+    "accuracy",
     "comparison",
     "corunning",
     "corunning_frame",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from simsched.errors import MissingExtraError
+from simsched.errors import MissingExtraError, SimschedError
 from simsched.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -75,3 +76,23 @@ def outside_legend(ax: Axes, handles: Sequence[Artist], labels: Sequence[str]) -
         verbatim(text)
         text.set_text(plain(label))
     return legend
+
+
+def log_ticks(ax: Axes, which: Literal["x", "y"]) -> None:
+    """Make an axis logarithmic, with plain numbers at 1, 2 and 5."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set(**{f"{which}scale": "log"})
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def require_columns(frame: pd.DataFrame, columns: Sequence[str], what: str) -> None:
+    """Raise `SimschedError` if a table to be drawn lacks one of its columns."""
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        raise SimschedError(
+            f"{what} draws a table with {', '.join(columns)}; this one lacks {', '.join(missing)}"
+        )

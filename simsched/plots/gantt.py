@@ -91,25 +91,43 @@ def draw(
     schedule: Schedule,
     ax: Axes,
     *,
-    color: str | npt.ArrayLike = "kind",
+    color: str | npt.ArrayLike | Colouring = "kind",
     rows: int,
     title: str | None = None,
     legend: bool = True,
     max_rectangles: int = MAX_RECTANGLES,
     bins: int = BINS,
+    span_s: tuple[float, float] | None = None,
 ) -> None:
-    """Draw on `ax`; see `gantt`. Above `max_rectangles` an image of `bins` columns stands for them."""
-    chart = _Chart(schedule, ax, colouring(schedule, color), team_runs(schedule.teams, rows), rows)
+    """Draw on `ax`; see `gantt`. Above `max_rectangles` an image of `bins` columns stands for them.
+
+    The time axis is `span_s`, from the first start to the last finish when not given.
+    """
+    chart = _Chart(
+        schedule,
+        ax,
+        colouring(schedule, color),
+        team_runs(schedule.teams, rows),
+        rows,
+        own_span_s(schedule) if span_s is None else span_s,
+    )
     note = ""
     if count_rectangles(schedule, chart.runs) > max_rectangles:
         chart.image(bins)
-        note = f"; one column: {format_time(schedule.makespan_s / bins)}, colours blended"
+        note = f"; one column: {format_time((chart.span_s[1] - chart.span_s[0]) / bins)}, colours blended"
     else:
         chart.rectangles()
     chart.frame(note)
     set_title(ax, plain(gantt_title(schedule) if title is None else title, 200))
     if legend:
         chart.explain_colours()
+
+
+def own_span_s(schedule: Schedule) -> tuple[float, float]:
+    """Return the first start and the last finish."""
+    if not schedule.graph.n_tasks:
+        return 0.0, 0.0
+    return float(schedule.start_s.min()), float(schedule.finish_s.max())
 
 
 def gantt_title(schedule: Schedule) -> str:
@@ -133,13 +151,7 @@ class _Chart:
     colours: Colouring
     runs: TeamRuns
     rows: int
-
-    @cached_property
-    def span_s(self) -> tuple[float, float]:
-        """First start and last finish."""
-        if not self.schedule.graph.n_tasks:
-            return 0.0, 0.0
-        return float(self.schedule.start_s.min()), float(self.schedule.finish_s.max())
+    span_s: tuple[float, float]
 
     @cached_property
     def unit(self) -> TimeUnit:

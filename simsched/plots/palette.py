@@ -52,14 +52,16 @@ class Colouring:
     bar_label: str = ""
 
 
-def colouring(schedule: Schedule, color: str | npt.ArrayLike) -> Colouring:
-    """Return the colours of the tasks by a rule's name or by an array of one number a task.
+def colouring(schedule: Schedule, color: str | npt.ArrayLike | Colouring) -> Colouring:
+    """Return the colours of the tasks by a rule's name, by an array of one number a task, or as they are given.
 
     Raises
     ------
     SimschedError
         On an unknown rule, or an array that is not one number a task.
     """
+    if isinstance(color, Colouring):
+        return color
     if isinstance(color, str):
         if color not in RULES:
             raise SimschedError(

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.errors import SimschedError
-from simsched.plots.canvas import plain, shown_axes
+from simsched.plots.canvas import log_ticks, plain, require_columns, shown_axes
 from simsched.units import TimeUnit, format_time, time_unit
 
 if TYPE_CHECKING:
@@ -44,7 +43,9 @@ def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     SimschedError
         If a column is missing.
     """
-    _require(frame, ["cores", "makespan_s", "efficiency", *(column for column, _, _ in BOUNDS)], "scaling")
+    require_columns(
+        frame, ["cores", "makespan_s", "efficiency", *(column for column, _, _ in BOUNDS)], "scaling"
+    )
     ax = shown_axes((8.0, 4.2)) if ax is None else ax
     frame = frame.sort_values("cores", kind="stable")
     unit = time_unit(float(frame["makespan_s"].max()))
@@ -73,22 +74,13 @@ def _label_axes(ax: Axes, twin: Axes, frame: pd.DataFrame, unit: TimeUnit) -> No
         ax.set_xticks(shown, [f"{c:g}" for c in shown])
         ax.minorticks_off()
     if (frame["makespan_s"] > 0).any():
-        _log_ticks(ax)
+        log_ticks(ax, "y")
     ax.set_xlabel("cores")
     ax.set_ylabel(f"makespan ({unit.name})")
     twin.set_ylabel("efficiency (%)", color="0.4")
     twin.set_ylim(0, max(105.0, 105 * float(frame["efficiency"].max())) if len(frame) else 105.0)
     twin.tick_params(colors="0.4")
     twin.grid(False)
-
-
-def _log_ticks(ax: Axes) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    ax.set_yscale("log")
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -111,7 +103,7 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     SimschedError
         If a column is missing.
     """
-    _require(frame, ["policy", "layout", "makespan_s", "bound_s", "speedup"], "comparison")
+    require_columns(frame, ["policy", "layout", "makespan_s", "bound_s", "speedup"], "comparison")
     rows = np.arange(len(frame))
     ax = shown_axes((8.0, 1.3 + 0.35 * len(frame))) if ax is None else ax
     makespan, bound = frame["makespan_s"].to_numpy(np.float64), frame["bound_s"].to_numpy(np.float64)
@@ -147,11 +139,3 @@ def _row_names(frame: pd.DataFrame) -> list[str]:
     return [
         plain(f"{policy} {layout}".strip()) for policy, layout in zip(frame["policy"], layouts, strict=True)
     ]
-
-
-def _require(frame: pd.DataFrame, columns: list[str], what: str) -> None:
-    missing = [column for column in columns if column not in frame.columns]
-    if missing:
-        raise SimschedError(
-            f"{what} draws a table with {', '.join(columns)}; this one lacks {', '.join(missing)}"
-        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ from simsched.plots.gantt import draw, gantt_title, shown_rows
 from simsched.plots.picture import quiet_canvas, save
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from simsched.schedule import Schedule
 
 # Above this an embedded image is lighter (about 130 kB): a notebook keeps every card it ever showed.
@@ -35,17 +38,35 @@ def gantt_svg(schedule: Schedule, width: int = 640) -> str:
         If matplotlib is not installed.
     """
     rows = shown_rows(schedule)
+
+    def chart(figure: Figure) -> None:
+        draw(schedule, figure.add_subplot(), rows=rows, max_rectangles=MAX_CARD_RECTANGLES, bins=width)
+
     height = min(max(90 + 5 * rows, 150), width * 0.6)
+    return inline_svg(chart, width, height, f"Gantt chart, {gantt_title(schedule)}")
+
+
+def inline_svg(chart: Callable[[Figure], object], width: float, height: float, description: str) -> str:
+    """Return what `chart` draws on a figure as one `<svg>` element that stands inside a page.
+
+    Parameters
+    ----------
+    chart : callable
+        Given the figure.
+    width, height : float
+        Size in CSS pixels; narrower screens scale it down.
+    description : str
+        Read out in place of the picture; escaped.
+    """
     file = BytesIO()
     # The SVG canvas counts 72 dots an inch, so that its view box is in CSS pixels.
     with quiet_canvas((width / 72, height / 72)) as figure:
-        ax = figure.add_subplot()
-        draw(schedule, ax, rows=rows, max_rectangles=MAX_CARD_RECTANGLES, bins=width)
-        for image in ax.images:
+        chart(figure)
+        for image in (image for ax in figure.axes for image in ax.images):
             # A few flat colours compress to a third of what smooth transitions do.
             image.set_interpolation("nearest")
         save(figure, file, "svg", dpi=144)
-    return _inline(file.getvalue().decode(), width, height, f"Gantt chart, {gantt_title(schedule)}")
+    return _inline(file.getvalue().decode(), width, height, description)
 
 
 def _inline(document: str, width: float, height: float, description: str) -> str:
@@ -56,6 +77,8 @@ def _inline(document: str, width: float, height: float, description: str) -> str
     _, _, body = document.partition("<svg")
     _, _, body = body.partition(">")
     body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL)
+    # Indentation is a tenth of it.
+    body = re.sub(r">\n\s*<", "><", body)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
         f'aria-label="{escape(plain(description, 300))}" '

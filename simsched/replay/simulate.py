@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.costs import CostModel, TaskCosts
 from simsched.errors import CostError, EngineError, LayoutError, SimschedError
@@ -32,6 +33,7 @@ def simulate(
     engine: Engine = "auto",
     seed: int = 0,
     *,
+    factors: npt.ArrayLike | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Schedule:
     """Replay a task graph on a machine under a policy.
@@ -54,6 +56,9 @@ def simulate(
         Which engine replays; "auto" takes the compiled one wherever it is installed.
     seed : int
         Seed of every random draw: noise, random order.
+    factors : array_like of float, shape (n,), optional
+        Seconds of each task that really pass over those estimated, which are what policies decide by; when not given,
+        drawn as the cost model's noise says.
     progress : callable, optional
         Called now and then with the number of tasks finished since its last call.
 
@@ -80,12 +85,13 @@ def simulate(
         raise LayoutError(f"policy {chosen} chooses its own widths and cores; give it no layout")
     if isinstance(chosen, RankPolicy):
         wanted = chosen.checked_layout(target, wanted)
-    software = _software(runtime or target.runtime, chosen)
+    software = software_of(runtime or target.runtime, chosen)
     problem = Problem(graph, target, model.on(graph, target, software), wanted, seed)
-    return _engine(engine)(_plan(problem, chosen, software, model.noise), progress)
+    passing = _noise(problem, model.noise) if factors is None else _given(factors, graph)
+    return _engine(engine)(_plan(problem, chosen, software, passing), progress)
 
 
-def _software(runtime: RuntimeProfile, chosen: Policy) -> RuntimeProfile:
+def software_of(runtime: RuntimeProfile, chosen: Policy) -> RuntimeProfile:
     """Return the software's costs under a policy: teams of threads that are not pinned fork and join slower."""
     return runtime if not isinstance(chosen, RankPolicy) or chosen.pinned else runtime.not_pinned()
 
@@ -100,8 +106,7 @@ def _check_types(graph: object, costs: object, runtime: object, seed: object) ->
         raise SimschedError(f"seed is {seed!r}; expected a whole number of zero or more")
 
 
-def _plan(problem: Problem, chosen: Policy, runtime: RuntimeProfile, sigma: float) -> Plan:
-    noise = _noise(problem, sigma)
+def _plan(problem: Problem, chosen: Policy, runtime: RuntimeProfile, noise: Seconds | None) -> Plan:
     _check_finite(problem.costs, noise)
     if isinstance(chosen, RankPolicy):
         return StaticPlan.of(problem, chosen, runtime, noise)
@@ -114,6 +119,18 @@ def _noise(problem: Problem, sigma: float) -> Seconds | None:
         return None
     with np.errstate(over="ignore"):
         return np.exp(sigma * np.random.default_rng([problem.seed, 0]).standard_normal(problem.graph.n_tasks))
+
+
+def _given(factors: npt.ArrayLike, graph: TaskGraph) -> Seconds:
+    given = np.asarray(factors)
+    if given.shape != (graph.n_tasks,) or given.dtype.kind not in "iuf":
+        raise CostError(
+            f"factors are {given.dtype} of shape {given.shape}; expected a number for each of {graph.n_tasks} tasks"
+        )
+    if (wrong := ~(np.isfinite(given) & (given >= 0))).any():
+        task = int(wrong.argmax())
+        raise CostError(f"the factor of task {task} is {given[task]}; it must be zero or more, and finite")
+    return given.astype(np.float64)
 
 
 def _check_finite(costs: TaskCosts, noise: Seconds | None) -> None:

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 import simsched as ss
-from simsched.errors import EngineError
+from simsched.cli_common import graphs_of
+from simsched.errors import EngineError, SimschedError
 from simsched.execute.module import module
 
 
@@ -42,25 +43,40 @@ def test_execute(spinning, tmp_path):
     assert (tmp_path / "run.csv").read_text().startswith("task,")
 
 
-def test_calibrate_and_crosscheck(spinning, tmp_path):
+def test_calibrate(spinning, tmp_path):
     done = simsched("calibrate", spinning, "--out", tmp_path / "host.json", "--repeats", "2")
     assert done.returncode == 0, done.stderr
     assert ss.Calibration.load(tmp_path / "host.json").ops[0].op.kind == "spin"
+
+
+def test_crosscheck_of_several_graphs_writes_reports(spinning, tmp_path):
+    other = tmp_path / "more.simsched"
+    ss.load(spinning).save(other)
+    page, text = tmp_path / "check.html", tmp_path / "check.md"
     done = simsched(
-        "crosscheck",
-        spinning,
-        "--policy",
-        "fifo",
-        "--layout",
-        "1x1",
-        "--repeats",
-        "2",
-        "--out",
-        tmp_path / "check.md",
-    )
+        "crosscheck", spinning, other, "--policy", "fifo", "--layout", "1x1", "--repeats", "2",
+        "--html", page, "--md", text, "--json",
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "| spins.simsched | fifo | 1x1 |" in (tmp_path / "check.md").read_text()
-    assert "1 cases" in done.stdout
+    told = json.loads(done.stdout)
+    assert [case["graph"] for case in told["cases"]] == ["spins.simsched", "more.simsched"]
+    assert told["summary"]["cases"] == 2
+    assert told["summary"]["ratios_within"] is None
+    assert "| spins.simsched | fifo | 1x1 |" in text.read_text()
+    assert "<summary>more.simsched, fifo 1x1: " in page.read_text()
+
+
+def test_graphs_and_options_of_their_reader(spinning, tmp_path):
+    (tmp_path / "sub").mkdir()
+    same = tmp_path / "sub" / spinning.name
+    ss.load(spinning).save(same)
+    assert list(graphs_of([str(spinning), str(same)])) == [str(spinning), str(same)]
+    with pytest.raises(SimschedError, match="nonsense"):
+        graphs_of(["--nonsense", "3", str(spinning)])
+    with pytest.raises(SimschedError, match="option --nonsense needs a value"):
+        graphs_of([str(spinning), "--nonsense"])
+    with pytest.raises(SimschedError, match="there is no graph"):
+        graphs_of(["--nonsense=3"])
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+import simsched as ss
+from simsched.costs import CostModel
+from simsched.costs.fitting import Calibration, MeasuredOp, Op, Point
 from simsched.errors import EngineError
+from simsched.execute.checked import Checked, CrossCheck
+from simsched.execute.execution import Execution, Run
 from simsched.execute.module import module
+from simsched.graph.adjacency import Csr
+from simsched.machine import RuntimeProfile
+from simsched.schedule import Schedule
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +27,43 @@ def native() -> Any:
         return module()
     except EngineError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def made_up() -> SimpleNamespace:
+    """What makes executions and cross-checks without running anything."""
+    return SimpleNamespace(measured=_measured, run=_run, checked=_checked, crosscheck=_crosscheck)
+
+
+def _measured(graph, start, finish, executor=None, cores=2):
+    """Return a measured schedule of tasks on one core each."""
+    start, finish = np.array(start, np.float64), np.array(finish, np.float64)
+    executor = np.array(executor if executor is not None else np.zeros(graph.n_tasks), np.int32)
+    return Schedule(
+        graph=graph, ready_s=start.copy(), start_s=start, finish_s=finish,
+        teams=Csr(np.arange(cores + 1), np.arange(cores, dtype=np.int32)), team=executor, executor=executor,
+        start_order=np.argsort(start, kind="stable").astype(np.int32), alone_s=finish - start, n_cores=cores,
+        machine=ss.machine(f"generic[cores={cores}]"), engine="measured", notes=("kernels: made up",),
+    )  # fmt: skip
+
+
+def _run(schedule, stolen=0.0, latency_s=1e-7):
+    """Return a run of which a share was stolen."""
+    return Run(schedule, stolen, 0, latency_s, (1.0,), (1.0,))
+
+
+def _checked(graph, runs, policy="fifo", layout="2x1", name="graph"):
+    """Return a case: these runs beside what the graph's own seconds predict."""
+    costs, runtime = CostModel(), RuntimeProfile()
+    simulated = ss.simulate(graph, "generic[cores=2]", policy, layout, costs, runtime)
+    return Checked(name, Execution(tuple(runs)), simulated, costs, runtime)
+
+
+def _crosscheck(*cases):
+    """Return a cross-check of cases."""
+    calibration = Calibration.of(
+        [MeasuredOp(Op("MatMul", "8x8"), (Point(1, 1e-3),))],
+        "made up",
+        facts={"runs": 4, "core_to_core_s": 6e-8},
+    )
+    return CrossCheck(cases, calibration)

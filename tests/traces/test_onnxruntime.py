@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -374,10 +375,11 @@ def test_unknown_option_and_wrong_model_are_refused(tmp_path: Path) -> None:
         ONNXRUNTIME.read(profile, model=tmp_path / "none.onnx")
 
 
+# Copies: what is drawn may be changed in its place, and would be drawn changed from then on.
 JUNK = st.one_of(
     st.none(), st.booleans(), st.integers(-5, 2**70), st.floats(), st.text(max_size=5), st.just([]),
     st.just({}), st.just([{"float": [2]}]), st.just({"sub_threads": {"t": {"num_run": 1}}}),
-)  # fmt: skip
+).map(deepcopy)  # fmt: skip
 
 
 @settings(max_examples=150, deadline=None)

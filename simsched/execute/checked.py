@@ -1,0 +1,169 @@
+"""`CrossCheck`: measured schedules beside simulated ones, and how far they are apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.costs import CostModel
+from simsched.costs.fitting import Calibration
+from simsched.execute.attribution import Sources, sources
+from simsched.execute.execution import Execution
+from simsched.execute.rankings import over, rankings_frame
+from simsched.files import replacing
+from simsched.machine import RuntimeProfile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.schedule import Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """One case: measured and simulated.
+
+    Parameters
+    ----------
+    graph : str
+        Name of the graph.
+    execution : Execution
+        What was measured.
+    simulated : Schedule
+        What was predicted.
+    costs : CostModel
+        What it was predicted from.
+    runtime : RuntimeProfile
+        Likewise.
+    """
+
+    graph: str
+    execution: Execution
+    simulated: Schedule
+    costs: CostModel
+    runtime: RuntimeProfile
+
+    @property
+    def name(self) -> str:
+        """Policy and layout."""
+        return f"{self.simulated.policy} {self.simulated.layout}".strip()
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured makespan, less 1; NaN where nothing took time."""
+        return over(self.simulated.makespan_s, self.execution.median_s) - 1
+
+    @property
+    def spread(self) -> float:
+        """Interquartile range of the measured makespans over their median; NaN where nothing took time."""
+        return over(self.execution.spread_s, self.execution.median_s)
+
+    @cached_property
+    def tasks(self) -> pd.DataFrame:
+        """One row a task; see `simsched.execute.task_errors.tasks_frame`."""
+        from simsched.execute.task_errors import tasks_frame
+
+        return tasks_frame(self.execution, self.simulated)
+
+    @cached_property
+    def kinds(self) -> pd.DataFrame:
+        """One row a kind of task; see `simsched.execute.task_errors.kinds_frame`."""
+        from simsched.execute.task_errors import kinds_frame
+
+        return kinds_frame(self.tasks)
+
+    @cached_property
+    def sources(self) -> Sources:
+        """Where the error comes from; see `simsched.execute.attribution.sources`."""
+        return sources(self.execution, self.simulated, self.costs, self.runtime)
+
+
+@dataclass(frozen=True, eq=False)
+class CrossCheck:
+    """Measured beside simulated, case by case.
+
+    Parameters
+    ----------
+    cases : tuple of Checked
+    calibration : Calibration
+        What the predictions rest on.
+    """
+
+    cases: tuple[Checked, ...]
+    calibration: Calibration
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row a case.
+
+        graph, policy, layout, measured_s (median), spread (interquartile range over it), runs, dropped, predicted_s,
+        error; kernels_s, interference_s and dispatch_s, which add up to predicted less measured seconds (see
+        `Sources`), and told_apart.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([_row(case) for case in self.cases])
+
+    @cached_property
+    def rankings(self) -> pd.DataFrame:
+        """One row a pair of cases of one graph; see `simsched.execute.rankings.rankings_frame`."""
+        return rankings_frame(self.cases)
+
+    def summary(self) -> dict[str, float]:
+        """Return the check in numbers; see `simsched.execute.verdict.summary`."""
+        from simsched.execute.verdict import summary
+
+        return summary(self)
+
+    def to_markdown(self, path: str | Path | None = None) -> str:
+        """Return the report as Markdown, and write it to a file if one is named.
+
+        Raises
+        ------
+        SimschedError
+            If the file cannot be written.
+        """
+        from simsched.execute.check_markdown import markdown
+
+        text = markdown(self)
+        if path is not None:
+            with replacing(Path(path)) as file:
+                file.write(text.encode())
+        return text
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the report as one page that needs nothing else.
+
+        Raises
+        ------
+        SimschedError
+            If the file cannot be written.
+        MissingExtraError
+            If matplotlib, which draws the charts, is not installed.
+        """
+        from simsched.execute.check_page import page
+
+        text = page(self)
+        with replacing(Path(path)) as file:
+            file.write(text.encode())
+
+
+def _row(case: Checked) -> dict[str, object]:
+    found = case.sources
+    return {
+        "graph": case.graph,
+        "policy": case.simulated.policy,
+        "layout": case.simulated.layout,
+        "measured_s": case.execution.median_s,
+        "spread": case.spread,
+        "runs": len(case.execution),
+        "dropped": case.execution.n_dropped,
+        "predicted_s": case.simulated.makespan_s,
+        "error": case.error,
+        "kernels_s": found.kernels_s,
+        "interference_s": found.interference_s,
+        "dispatch_s": found.dispatch_s,
+        "told_apart": found.told_apart,
+    }
