@@ -1,7 +1,7 @@
 """From measured seconds to cost curves: fits, interpolation, calibration files, hill climbing, curves from traces."""
 
 from simsched.costs.fitting.calibration import CalibratedModel, Calibration, Overheads, Pair, fitted
-from simsched.costs.fitting.climbing import Climb, accuracy, hill_climb, untried_errors
+from simsched.costs.fitting.climbing import Climb, accuracy, climb_together, hill_climb, untried_errors
 from simsched.costs.fitting.fingerprint import Fingerprint
 from simsched.costs.fitting.interpolation import WidthCurve, dents
 from simsched.costs.fitting.measured import MeasuredCurves
@@ -28,6 +28,7 @@ __all__ = [
     "TraceCurves",
     "WidthCurve",
     "accuracy",
+    "climb_together",
     "curve_of",
     "curves_from_traces",
     "dents",
