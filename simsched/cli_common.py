@@ -28,6 +28,10 @@ OWN_OPTIONS = FLAGS | {
     "--cores",
     "--width",
     "--repeats",
+    "--widths",
+    "--climb-step",
+    "--tolerance",
+    "--pairs",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """
@@ -55,6 +59,15 @@ def graph_of(graph: str, context: typer.Context) -> TaskGraph:
     from simsched.graph.loading import load
 
     return load(graph, **reader_options(context.args))
+
+
+def graphs_of(arguments: list[str]) -> list[TaskGraph]:
+    """Return the graphs of a command that takes several, all read with the options that follow them."""
+    from simsched.graph.loading import load
+
+    end = next((i for i, argument in enumerate(arguments) if argument.startswith("--")), len(arguments))
+    options = reader_options(arguments[end:])
+    return [load(graph, **options) for graph in arguments[:end]]
 
 
 def reader_options(arguments: list[str]) -> dict[str, str]:

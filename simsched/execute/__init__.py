@@ -6,13 +6,24 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from simsched.execute.calibrating import calibrate
 from simsched.execute.checking import CrossCheck, crosscheck
+from simsched.execute.costs_of_threads import thread_costs
 from simsched.execute.execution import Execution
+from simsched.execute.measuring import calibrate
 from simsched.execute.prepared import Settings
 from simsched.execute.run import Case, execute, interleaved
 
-__all__ = ["Case", "CrossCheck", "Execution", "Settings", "calibrate", "crosscheck", "execute", "interleaved"]
+__all__ = [
+    "Case",
+    "CrossCheck",
+    "Execution",
+    "Settings",
+    "calibrate",
+    "crosscheck",
+    "execute",
+    "interleaved",
+    "thread_costs",
+]
 
 
 class _Room(ModuleType):

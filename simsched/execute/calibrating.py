@@ -1,4 +1,4 @@
-"""`calibrate()`: the seconds of a graph's ops by width, measured on this host while whole graphs run.
+"""The seconds of a graph's ops by width, read from whole graphs that run on this host.
 
 An op that runs alone in a loop finds its operands in the caches and is 7-10 % too fast. So whole graphs run, in random
 order, on executors of every width, and the ops' seconds are read from their measured schedules.
@@ -6,71 +6,19 @@ order, on executors of every width, and the ops' seconds are read from their mea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from simsched.costs.fitting import (
-    CalibratedModel,
-    Calibration,
-    MeasuredOp,
-    Op,
-    Overheads,
-    Point,
-    measured_ops,
-)
-from simsched.errors import EngineError
+from simsched.costs.fitting import Calibration, MeasuredOp, Op, Overheads, Point, measured_ops
 from simsched.execute.execution import Execution
-from simsched.execute.prepared import Settings
-from simsched.execute.run import Case, interleaved
+from simsched.execute.run import Case
 from simsched.graph import TaskGraph
-from simsched.machine import machine as machine_of
 
 METHOD = (
     "whole graphs in random order on executors of each width; seconds of an op on a width: mean over its tasks of "
     "their medians over the runs that count"
 )
-
-
-def calibrate(
-    graphs: TaskGraph | Sequence[TaskGraph],
-    machine: str = "host",
-    repeats: int = 10,
-    *,
-    settings: Settings | None = None,
-    progress: Callable[[int], object] | None = None,
-) -> CalibratedModel:
-    """Measure the ops of graphs on this host, and return a cost model that can be saved.
-
-    Parameters
-    ----------
-    graphs : TaskGraph or sequence of TaskGraph
-        Their kinds and shapes are measured.
-    machine : str
-        `host`, or a variation of it.
-    repeats : int
-        Runs of each graph on each width that count.
-    settings : Settings, optional
-        How they run.
-    progress : callable, optional
-        Called with 1 after every run.
-
-    Returns
-    -------
-    CalibratedModel
-        To be given to `simulate(costs=...)`; its `calibration` has the points, the fits and the overheads.
-
-    Raises
-    ------
-    SimschedError
-        If there are no tasks to measure, or a run does not end in time.
-    """
-    every = [graphs] if isinstance(graphs, TaskGraph) else list(graphs)
-    if not sum(graph.n_tasks for graph in every):
-        raise EngineError("there are no tasks to calibrate on; give a graph, or several")
-    cases = calibration_cases(every, machine_of(machine).n_threads)
-    runs = interleaved(cases, repeats, settings or Settings(machine=machine), progress)
-    return calibrated(list(zip(cases, runs, strict=True))).cost_model()
 
 
 def calibration_cases(

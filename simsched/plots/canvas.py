@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.container import Container
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
     from matplotlib.text import Text
@@ -64,7 +65,17 @@ def set_title(ax: Axes, title: str) -> None:
     verbatim(ax.set_title(title, fontsize="medium", loc="left"))
 
 
-def outside_legend(ax: Axes, handles: Sequence[Artist], labels: Sequence[str]) -> Legend:
+def log_ticks(ax: Axes) -> None:
+    """Give the second axis a logarithmic scale with ticks at 1, 2 and 5, written out."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def outside_legend(ax: Axes, handles: Sequence[Artist | Container], labels: Sequence[str]) -> Legend:
     """Put a legend to the right of the data; every label is shown, as it is."""
     # Matplotlib leaves out labels that start with "_": the legend is made with others, then renamed.
     legend = ax.legend(

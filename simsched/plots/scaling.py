@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.errors import SimschedError
-from simsched.plots.canvas import plain, shown_axes
+from simsched.plots.canvas import log_ticks, plain, shown_axes
 from simsched.units import TimeUnit, format_time, time_unit
 
 if TYPE_CHECKING:
@@ -73,22 +73,13 @@ def _label_axes(ax: Axes, twin: Axes, frame: pd.DataFrame, unit: TimeUnit) -> No
         ax.set_xticks(shown, [f"{c:g}" for c in shown])
         ax.minorticks_off()
     if (frame["makespan_s"] > 0).any():
-        _log_ticks(ax)
+        log_ticks(ax)
     ax.set_xlabel("cores")
     ax.set_ylabel(f"makespan ({unit.name})")
     twin.set_ylabel("efficiency (%)", color="0.4")
     twin.set_ylim(0, max(105.0, 105 * float(frame["efficiency"].max())) if len(frame) else 105.0)
     twin.tick_params(colors="0.4")
     twin.grid(False)
-
-
-def _log_ticks(ax: Axes) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    ax.set_yscale("log")
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:

@@ -6,8 +6,8 @@ import pytest
 import simsched as ss
 from simsched.costs.fitting import Calibration
 from simsched.errors import SimschedError
-from simsched.execute import Case, Settings, interleaved
-from simsched.execute.calibrating import calibrate, calibration_cases
+from simsched.execute import Case, Settings, calibrate, interleaved
+from simsched.execute.calibrating import calibration_cases
 from simsched.execute.checking import _suited, crosscheck
 
 
