@@ -38,7 +38,7 @@ Tasks = npt.NDArray[np.intp]
 LEAST_S, FEWEST = 2e-3, 4
 #: Share of a task's time for which the other chain must be beside it.
 BESIDE = 0.95
-#: Most tasks of a chain: ops further apart than this over `FEWEST`, and those of less than a microsecond, are not paired.
+#: Most tasks of a chain: ops further apart than this over `FEWEST`, and those of less than 1 us, are not paired.
 MOST = 2000
 
 

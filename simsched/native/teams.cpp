@@ -32,11 +32,11 @@ void Regions::work(std::size_t worker) {
     if (met_.fetch_add(1, std::memory_order_acq_rel) + 1 == slots_.size())
         call();
     for (std::uint32_t seen = 0; seen < fork_s_.size(); ++seen) {
-        while (slot.called.load(std::memory_order_acquire) == seen) {
-            if (stop_.load(std::memory_order_acquire))
-                return;
+        while (slot.called.load(std::memory_order_acquire) == seen && !stopped())
             wait_();
-        }
+        // Whoever calls itself never waits.
+        if (stopped())
+            return;
         slot.start_ns = clock_ns();
         if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1)
             joined(clock_ns());

@@ -29,6 +29,7 @@ class Regions final : public Job {
     };
     void call();
     void joined(std::int64_t now_ns);
+    bool stopped() const { return stop_.load(std::memory_order_acquire); }
 
     std::vector<Slot> slots_;
     std::span<double> fork_s_, join_s_;
