@@ -14,7 +14,7 @@ from simsched.costs.fitting.fingerprint import Fingerprint
 from simsched.costs.fitting.interpolation import Method
 from simsched.costs.fitting.measured import MeasuredCurves
 from simsched.costs.fitting.pair import Pair, pairs_frame
-from simsched.costs.fitting.parametric import curve_of, fit_curve
+from simsched.costs.fitting.parametric import curve_of, fitted
 from simsched.costs.fitting.points import STRICT, MeasuredOp, Sharing, fits_frame, points_frame
 from simsched.costs.fitting.summary import summary
 from simsched.costs.model import CostModel
@@ -296,9 +296,3 @@ class CalibratedModel(CostModel):
 
     def _repr_html_(self) -> str | None:
         return None if self.calibration is None else self.calibration._repr_html_()
-
-
-def fitted(one: MeasuredOp, runtime: RuntimeProfile | None = None) -> MeasuredOp:
-    """Return an op with a curve fitted to the points of each sharing that has more than one width."""
-    fits = [(s, one.of(s)) for s in one.sharings]
-    return replace(one, fits=tuple(fit_curve(points, s, runtime) for s, points in fits if len(points) > 1))
