@@ -32,6 +32,10 @@ OWN_OPTIONS = FLAGS | {
     "--repeats",
     "--html",
     "--md",
+    "--widths",
+    "--climb-step",
+    "--tolerance",
+    "--pairs",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """

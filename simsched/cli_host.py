@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -24,6 +24,7 @@ from simsched.plots.canvas import require_matplotlib
 
 if TYPE_CHECKING:
     from simsched.execute import CrossCheck
+    from simsched.execute.climbing import Widths
 
 RepeatsOption = Annotated[int, typer.Option("--repeats", "-n", help="Runs that count.")]
 
@@ -71,20 +72,47 @@ def execute(
 
 
 def calibrate(
-    context: typer.Context,
-    graph: GraphArgument,
+    graphs: Annotated[
+        list[str], typer.Argument(metavar="GRAPH...", help="Trace, model or graph files of one format.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write.")],
     repeats: RepeatsOption = 10,
+    widths: Annotated[
+        str | None,
+        typer.Option(
+            "--widths", "-w", help="sweep, climb, or widths as 1,2,4; by the size of the host when not given."
+        ),
+    ] = None,
+    climb_step: Annotated[
+        int | None, typer.Option(help="Threads that climbing adds at a time; 4 when not given.")
+    ] = None,
+    tolerance: Annotated[float, typer.Option(help="Relative rise that does not end a climb.")] = 0.0,
+    pairs: Annotated[
+        int | None, typer.Option(help="Ops that run beside each other and themselves; 3 when not given.")
+    ] = None,
 ) -> None:
-    """Measure the ops of GRAPH on this machine, and write a calibration file."""
+    """Measure the ops of GRAPH... on this machine, and write a calibration file."""
+    from simsched.costs.fitting.report import report
     from simsched.execute import calibrate as measure
-    from simsched.machine import machine
 
-    tasks = graph_of(graph, context)
-    with progress_bar((repeats + 2) * machine("host").n_threads, "calibrate", "runs") as progress:
-        model = measure(tasks, repeats=repeats, progress=progress)
+    tasks = list(graphs_of(graphs).values())
+    with progress_bar(None, "calibrate", "runs") as progress:
+        model = measure(
+            tasks, repeats=repeats, widths=_widths(widths), step=climb_step, tolerance=tolerance, pairs=pairs,
+            progress=progress,
+        )  # fmt: skip
     model.save(out)
-    say(f"wrote {len(model.calibration.ops) if model.calibration else 0} ops to {out}")
+    if model.calibration is not None:
+        say(report(model.calibration))
+    say(f"wrote {out}")
+
+
+def _widths(text: str | None) -> Widths | None:
+    """Return widths, or a word that `calibrate` knows or says what else it expects."""
+    parts = (text or "").split(",")
+    if all(part.isdecimal() for part in parts):
+        return [int(part) for part in parts]
+    return cast("Widths | None", text)
 
 
 def crosscheck(

@@ -6,11 +6,12 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from simsched.execute.calibrating import calibrate
 from simsched.execute.checked import CrossCheck
 from simsched.execute.checking import crosscheck
+from simsched.execute.costs_of_threads import thread_costs
 from simsched.execute.execution import Execution
 from simsched.execute.gaps import Gaps
+from simsched.execute.measuring import calibrate
 from simsched.execute.prepared import Settings
 from simsched.execute.recorded import RecordedReplay, replay_recorded
 from simsched.execute.run import Case, execute, interleaved
@@ -27,6 +28,7 @@ __all__ = [
     "execute",
     "interleaved",
     "replay_recorded",
+    "thread_costs",
 ]
 
 

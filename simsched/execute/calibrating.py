@@ -1,4 +1,4 @@
-"""`calibrate()`: the seconds of a graph's ops by width, measured on this host while whole graphs run.
+"""The seconds of a graph's ops by width, read from whole graphs that run on this host.
 
 An op that runs alone in a loop finds its operands in the caches and is 7-10 % too fast. So whole graphs run, in random
 order, on executors of every width, and the ops' seconds are read from their measured schedules.
@@ -6,29 +6,19 @@ order, on executors of every width, and the ops' seconds are read from their mea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
 import numpy as np
 
-from simsched.costs.fitting import (
-    CalibratedModel,
-    Calibration,
-    MeasuredOp,
-    Op,
-    Overheads,
-    Point,
-    measured_ops,
-)
-from simsched.errors import EngineError
+from simsched.costs.fitting import Calibration, MeasuredOp, Op, Overheads, Point, measured_ops
+from simsched.costs.fitting.points import Sharing
 from simsched.execute.execution import Execution
 from simsched.execute.gaps import DISPATCH, Gaps
-from simsched.execute.prepared import Settings
-from simsched.execute.run import Case, interleaved
+from simsched.execute.run import Case
+from simsched.execute.spreads import tasks_by_op
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
-from simsched.machine import machine as machine_of
 from simsched.policy import RankPolicy
 from simsched.policy import policy as policy_of
 
@@ -36,51 +26,6 @@ METHOD = (
     "whole graphs in random order on executors of each width; seconds of an op on a width: mean over its tasks of "
     "their medians over the runs that count, times what makes them add up to a graph's median work"
 )
-
-
-def calibrate(
-    graphs: TaskGraph | Sequence[TaskGraph],
-    machine: str = "host",
-    repeats: int = 10,
-    *,
-    settings: Settings | None = None,
-    progress: Callable[[int], object] | None = None,
-) -> CalibratedModel:
-    """Measure the ops of graphs on this host, and return a cost model that can be saved.
-
-    Parameters
-    ----------
-    graphs : TaskGraph or sequence of TaskGraph
-        Their kinds and shapes are measured.
-    machine : str
-        `host`, or a variation of it.
-    repeats : int
-        Runs of each graph on each width that count.
-    settings : Settings, optional
-        How they run.
-    progress : callable, optional
-        Called with 1 after every run.
-
-    Returns
-    -------
-    CalibratedModel
-        To be given to `simulate(costs=...)`; its `calibration` has the points, the fits and the overheads.
-
-    Raises
-    ------
-    SimschedError
-        If there are no tasks to measure, or a run does not end in time.
-    """
-    every = [graphs] if isinstance(graphs, TaskGraph) else list(graphs)
-    if not sum(graph.n_tasks for graph in every):
-        raise EngineError("there are no tasks to calibrate on; give a graph, or several")
-    target, settings = machine_of(machine), settings or Settings(machine=machine)
-    cases = calibration_cases(every, target.n_threads)
-    runs = list(zip(cases, interleaved(cases, repeats, settings, progress), strict=True))
-    deciding = deciding_cases(every, [(1, target.n_threads)])
-    settings = replace(settings, costs=settings.costs or calibrated(runs).cost_model())
-    decisions = interleaved(deciding, max(repeats // 4, 1), settings, progress)
-    return calibrated([*runs, *zip(deciding, decisions, strict=True)]).cost_model()
 
 
 def calibration_cases(
@@ -142,20 +87,20 @@ def _layout(case: Case) -> tuple[int, int]:
 
 def _points(graph: TaskGraph, execution: Execution) -> Iterator[tuple[Op, Point]]:
     """Yield an op and its point for each kind and shape of a graph."""
-    width, seconds = int(execution.schedule.widths[0]), _seconds(execution)
-    _, label = np.unique(np.stack([graph.kinds.codes, graph.shapes.codes]), axis=1, return_inverse=True)
-    label = label.ravel()
-    for number in range(int(label.max(initial=-1)) + 1):
-        tasks = np.flatnonzero(label == number)
-        first, mean = int(tasks[0]), float(seconds[tasks].mean())
-        op = Op(
-            graph.kinds.labels[graph.kinds.codes[first]],
-            graph.shapes.labels[graph.shapes.codes[first]],
-            _known(graph.flops[tasks]),
-            _known(graph.bytes_B[tasks]),
-        )
-        runs = int(execution.kept.sum())
-        yield op, Point(width, max(mean, 1e-9), "shared" if width > 1 else "apart", None, runs * len(tasks))
+    if not graph.n_tasks:
+        return
+    width, seconds, machine = (
+        int(execution.schedule.widths[0]),
+        _seconds(execution),
+        execution.schedule.machine,
+    )
+    sharing: Sharing = (
+        "shared" if width > 1 and machine is not None and machine.cores_per_tile > 1 else "apart"
+    )
+    for (kind, shape), tasks in tasks_by_op(graph).items():
+        op = Op(kind, shape, _known(graph.flops[tasks]), _known(graph.bytes_B[tasks]))
+        runs = int(execution.kept.sum()) * len(tasks)
+        yield op, Point(width, max(float(seconds[tasks].mean()), 1e-9), sharing, None, runs)
 
 
 def _seconds(execution: Execution) -> Seconds:

@@ -71,6 +71,23 @@ class Crew:
     def broken(self) -> bool:
         """Whether workers are stuck for ever."""
 
+def region_times(crew: Crew, rounds: int, timeout_s: float, grace_s: float) -> tuple:
+    """
+    Fork and join an empty region on all workers of a crew, again and again.
+
+    Returns the seconds from each call to the last worker's first instruction, and from there until the last
+    worker has been counted, both float64 (rounds,).
+    """
+
+def wake_up_times(
+    crew: Crew, times: int, asleep_s: float, timeout_s: float
+) -> Annotated[NDArray[numpy.float64], {"shape": (None,)}]:
+    """
+    Wake the first worker of a crew, asleep for `asleep_s`, again and again.
+
+    Returns the seconds from each wake-up to its first instruction, float64 (times,).
+    """
+
 class Program:
     """What the tasks of a graph do, and in which memory."""
 

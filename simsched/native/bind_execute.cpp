@@ -1,4 +1,5 @@
 #include "arrays.hpp"
+#include "bind_teams.hpp"
 #include "checks.hpp"
 #include "corun.hpp"
 #include "crew.hpp"
@@ -236,6 +237,7 @@ NB_MODULE(_execute, m) {
         .def(nb::init<const std::vector<std::vector<int>> &>(), "cpus"_a, "The CPUs of each worker.")
         .def_prop_ro("size", &Crew::size, "Number of workers.")
         .def_prop_ro("broken", &Crew::broken, "Whether workers are stuck for ever.");
+    bind_teams(m);
     nb::class_<Bound>(m, "Program", "What the tasks of a graph do, and in which memory.")
         .def(nb::init<std::vector<std::shared_ptr<Kernel>>, const Array<std::int32_t> &,
                       const Array<std::int64_t> &, Floats>(),

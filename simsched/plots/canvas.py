@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.container import Container
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
     from matplotlib.text import Text
@@ -65,7 +66,7 @@ def set_title(ax: Axes, title: str) -> None:
     verbatim(ax.set_title(title, fontsize="medium", loc="left"))
 
 
-def outside_legend(ax: Axes, handles: Sequence[Artist], labels: Sequence[str]) -> Legend:
+def outside_legend(ax: Axes, handles: Sequence[Artist | Container], labels: Sequence[str]) -> Legend:
     """Put a legend to the right of the data; every label is shown, as it is."""
     # Matplotlib leaves out labels that start with "_": the legend is made with others, then renamed.
     legend = ax.legend(

@@ -79,6 +79,31 @@ def test_graphs_and_options_of_their_reader(spinning, tmp_path):
         graphs_of(["--nonsense=3"])
 
 
+def test_calibrating_on_given_widths_and_pairs(spinning, tmp_path):
+    """Two graphs; the report has points, the threads' costs and the pairs; what cannot be is one clear line."""
+    out = tmp_path / "host.json"
+    options = ("--out", out, "--repeats", "2")
+    done = simsched("calibrate", spinning, spinning, *options, "--widths", "1", "--pairs", "0")
+    assert done.returncode == 0, done.stderr
+    found = ss.Calibration.load(out)
+    assert [point.width for point in found.ops[0].points] == [1]
+    assert found.facts["runs"] == 4
+    assert found.pairs == ()
+    assert "wake up" in done.stdout
+    assert f"wrote {out}" in done.stdout
+    pairs = "1" if ss.machine("host").n_threads > 1 else "0"
+    climb = ("--widths", "climb", "--climb-step", "1", "--tolerance", "0.1", "--pairs", pairs)
+    done = simsched("calibrate", spinning, *options, *climb)
+    assert done.returncode == 0, done.stderr
+    assert ss.Calibration.load(out).method.endswith("climb in steps of 1")
+    assert len(ss.Calibration.load(out).pairs) == int(pairs)
+    for wrong, says in (("all", "widths='all'"), ("1,4096", "has teams of 1 to")):
+        done = simsched("calibrate", spinning, *options, "--widths", wrong)
+        assert done.returncode == 2
+        assert says in done.stderr
+        assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

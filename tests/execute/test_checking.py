@@ -8,8 +8,8 @@ import pytest
 import simsched as ss
 from simsched.costs.fitting import Calibration
 from simsched.errors import SimschedError
-from simsched.execute import Case, Settings, interleaved
-from simsched.execute.calibrating import _gap_s, _seconds, calibrate, calibration_cases
+from simsched.execute import Case, Settings, calibrate, interleaved
+from simsched.execute.calibrating import _gap_s, _seconds, calibration_cases
 from simsched.execute.checking import _suited, crosscheck
 from simsched.execute.execution import Execution, Run
 from simsched.execute.run import _order

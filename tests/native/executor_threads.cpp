@@ -4,7 +4,9 @@
 #include "../../simsched/native/crew.hpp"
 #include "../../simsched/native/execution.hpp"
 #include "../../simsched/native/lister.hpp"
+#include "../../simsched/native/teams.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -243,4 +245,11 @@ int main(int argc, char **argv) {
     require(!crew.run(stuck, 1, 0.2, 10, [] {}) && !crew.broken() && stuck->story().running[0].task == 0,
             "watchdog");
     std::printf("%-40s stopped\n", "watchdog");
+
+    std::vector<double> fork_s(1000), join_s(1000), woken_s(20);
+    require(crew.run(std::make_shared<Regions>(3, fork_s, join_s, true), 3, 1800, 1, [] {}), "regions");
+    require(wake_ups(crew, woken_s, 1e-3, 1800, [] {}), "wake-ups");
+    for (const auto &times : {fork_s, join_s, woken_s})
+        require(std::ranges::all_of(times, [](double s) { return s > 0; }), "times of regions and wake-ups");
+    std::printf("%-40s %zu regions, %zu wake-ups\n", "teams", fork_s.size(), woken_s.size());
 }

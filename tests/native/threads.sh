@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the executor with ThreadSanitizer, without Python and BLAS, and runs graphs through it under every discipline,
-# with wide teams, with a scheduler thread, with more threads than cores, and stopped from outside.
+# with wide teams, with a scheduler thread, with more threads than cores, and stopped from outside; then empty regions
+# and wake-ups.
 #
 #   tests/native/threads.sh [TASKS [CASE]]
 #
@@ -12,7 +13,7 @@ cd "$(dirname "$0")/../.."
 folder=${THREADS:-build/threads}
 mkdir -p "$folder"
 sources=
-for name in crew execution program lister corun cores csr; do sources="$sources simsched/native/$name.cpp"; done
+for name in crew execution program lister corun cores csr teams; do sources="$sources simsched/native/$name.cpp"; done
 # shellcheck disable=SC2086
 "${CXX:-c++}" -std=c++20 -O1 -g -fsanitize=thread -D_GLIBCXX_ASSERTIONS -Wall -Wextra \
   tests/native/executor_threads.cpp $sources -o "$folder/executor_threads" -pthread

@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from math import inf
+from math import asinh, inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from statistics import NormalDist, median
+from typing import TYPE_CHECKING, Literal
 
 from simsched.costs.fitting.fingerprint import Fingerprint
 from simsched.costs.fitting.interpolation import Method
 from simsched.costs.fitting.measured import MeasuredCurves
-from simsched.costs.fitting.parametric import curve_of, fit_curve
-from simsched.costs.fitting.points import STRICT, MeasuredOp, Sharing, points_frame
+from simsched.costs.fitting.pair import Pair, pairs_frame
+from simsched.costs.fitting.parametric import curve_of, fitted
+from simsched.costs.fitting.points import STRICT, MeasuredOp, Sharing, fits_frame, points_frame
+from simsched.costs.fitting.summary import summary
 from simsched.costs.model import CostModel
 from simsched.errors import CostError
+from simsched.html import card
 from simsched.machine import RuntimeProfile
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from simsched.costs.curves import Curve
 
@@ -73,36 +78,6 @@ class Overheads:
         known = {f.name for f in fields(RuntimeProfile)}
         told = {f.name: getattr(self, f.name) for f in fields(self) if f.name in known}
         return replace(base or RuntimeProfile(), **{name: v for name, v in told.items() if v is not None})
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two ops that ran side by side, each on its own team.
-
-    Parameters
-    ----------
-    kinds, shapes : pair of str
-        What they are.
-    widths : pair of int
-        Threads of each team.
-    slowdowns : pair of float
-        Seconds of each beside the other over its seconds alone.
-    runs, dropped : int
-        Runs that counted, and that did not.
-    """
-
-    __pydantic_config__ = STRICT
-
-    kinds: tuple[str, str]
-    shapes: tuple[str, str]
-    widths: tuple[int, int]
-    slowdowns: tuple[float, float]
-    runs: int = 1
-    dropped: int = 0
-
-    def __post_init__(self) -> None:
-        if min(self.widths) < 1 or not all(0 < s < inf for s in self.slowdowns):
-            raise CostError(f"{self} has a width below 1, or a slowdown that is not above zero and finite")
 
 
 @dataclass(frozen=True)
@@ -202,7 +177,7 @@ class Calibration:
         method: Method = "pchip",
         sharing: Sharing | None = None,
         unmeasured_shapes: bool = True,
-        noise: float = 0.0,
+        noise: float | Literal["measured"] = 0.0,
     ) -> CalibratedModel:
         """Return a cost model of the measured seconds, to be given to `simulate(costs=...)`.
 
@@ -214,8 +189,8 @@ class Calibration:
             Machine it is to be used on instead of the one it describes; its name stands in the notes.
         method, sharing, unmeasured_shapes
             As in `MeasuredCurves`.
-        noise : float
-            As in `CostModel`.
+        noise : float or "measured"
+            As in `CostModel`; or what `measured_noise` returns.
 
         Raises
         ------
@@ -230,7 +205,8 @@ class Calibration:
             unmeasured_shapes,
             self._notes(other_host, machine),
         )
-        return CalibratedModel(curves=self.curves(), noise=noise, measured=measured, calibration=self)
+        sigma = self.measured_noise() if noise == "measured" else noise
+        return CalibratedModel(curves=self.curves(), noise=sigma, measured=measured, calibration=self)
 
     def runtime(self, base: RuntimeProfile | None = None) -> RuntimeProfile:
         """Return a runtime profile with the overheads that were measured, the rest that of `base`."""
@@ -250,19 +226,40 @@ class Calibration:
 
     def fits(self) -> pd.DataFrame:
         """Return one row a fitted curve: kind, shape, sharing, the parameters, their ends, and how well it fits."""
-        import pandas as pd
+        return fits_frame(self.ops)
 
-        rows = []
-        for one in self.ops:
-            for fit in one.fits:
-                row: dict[str, object] = {"kind": one.op.kind, "shape": one.op.shape, "sharing": fit.sharing}
-                for name in ("one_core_s", "serial_share", "thread_overhead"):
-                    found = getattr(fit, name)
-                    row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
-                rows.append(
-                    row | {"r2_log": fit.r2_log, "max_residual": fit.max_residual, "points": fit.points}
-                )
-        return pd.DataFrame(rows)
+    def pairs_frame(self) -> pd.DataFrame:
+        """Return two rows a pair, one for each of its ops; see `simsched.costs.fitting.pair.pairs_frame`."""
+        return pairs_frame(self.pairs)
+
+    def measured_noise(self) -> float:
+        """Return the standard deviation of the log seconds of a task that the points' spreads tell.
+
+        Half the interquartile range over the median of a log-normal variable is sinh(0.6745 sigma); the spread is the
+        median of those of the points. What slows all tasks of a run down alike is in it, too.
+
+        Raises
+        ------
+        CostError
+            If no point has a spread.
+        """
+        spreads = [point.spread for one in self.ops for point in one.points if point.spread is not None]
+        if not spreads:
+            raise CostError("no point of this calibration has a spread; give the noise as a number")
+        return asinh(median(spreads)) / NormalDist().inv_cdf(0.75)
+
+    def plot(self, ax: Axes | None = None, most: int = 6) -> Axes:
+        """Draw the curves of the longest ops; see `simsched.plots.cost_curves`."""
+        from simsched.plots import cost_curves, cost_curves_frame
+
+        return cost_curves(cost_curves_frame(self, most), ax)
+
+    def summary(self) -> dict[str, object]:
+        """Return what was measured where and when, how well the curves fit, and what software and neighbours cost."""
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        return card(f"Calibration of {self.machine}", self.summary(), (self.method,))
 
     def _notes(self, other_host: bool, machine: str | None) -> tuple[str, ...]:
         measured = f"measured on {self.host}" + (f", {self.date}" if self.date else "")
@@ -300,8 +297,5 @@ class CalibratedModel(CostModel):
             raise CostError("this model was made without a calibration; use Calibration.cost_model()")
         self.calibration.save(path)
 
-
-def fitted(one: MeasuredOp, runtime: RuntimeProfile | None = None) -> MeasuredOp:
-    """Return an op with a curve fitted to the points of each sharing that has more than one width."""
-    fits = [(s, one.of(s)) for s in one.sharings]
-    return replace(one, fits=tuple(fit_curve(points, s, runtime) for s, points in fits if len(points) > 1))
+    def _repr_html_(self) -> str | None:
+        return None if self.calibration is None else self.calibration._repr_html_()

@@ -7,7 +7,7 @@ nearest tried ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Thing = TypeVar("Thing")
 #: Returns measured seconds of an op on so many threads.
 Measure = Callable[[Thing, int, Sharing], float]
+#: Returns those of several ops, each on so many threads.
+MeasureAll = Callable[[Sequence[Thing], int, Sharing], Sequence[float]]
 
 
 def widest(machine: Machine) -> dict[Sharing, int]:
@@ -99,28 +101,61 @@ def hill_climb(
     >>> found.tried["apart"], found.steps
     ({1: 9.0, 3: 5.666666666666666, 5: 6.6}, 3)
     """
+    return climb_together(
+        [op], lambda ops, width, sharing: [measure(ops[0], width, sharing)], most, step, tolerance
+    )[0]
+
+
+def climb_together(
+    ops: Sequence[Thing],
+    measure: MeasureAll[Thing],
+    most: Mapping[Sharing, int],
+    step: int,
+    tolerance: float = 0.0,
+) -> list[Climb]:
+    """Climb with several ops at once, as the paper does: each profiling run measures all ops that still climb.
+
+    Parameters
+    ----------
+    ops : sequence of object
+        Handed to `measure`, those that still climb.
+    measure : callable
+        Takes ops, a width and a sharing, and returns the seconds of each; called once a width and sharing.
+    most, step, tolerance
+        As in `hill_climb`.
+
+    Raises
+    ------
+    CostError
+        As `hill_climb`.
+    """
     if step < 1 or not most or min(most.values()) < 1 or not 0 <= tolerance < float("inf"):
         raise CostError(f"hill climbing in steps of {step} up to {dict(most)} with tolerance {tolerance}")
 
-    def seconds(width: int, sharing: Sharing) -> float:
-        found = float(measure(op, width, sharing))
-        if not 0 < found < float("inf"):
-            raise CostError(
-                f"measuring {op} on {width} threads gave {found} seconds; expected above zero, finite"
-            )
-        return found
+    def seconds(going: Sequence[int], width: int, sharing: Sharing) -> dict[int, float]:
+        found = measure([ops[i] for i in going], width, sharing)
+        return {i: _checked(ops[i], width, s) for i, s in zip(going, found, strict=True)}
 
-    alone = seconds(1, "apart")
-    tried: dict[Sharing, dict[int, float]] = {}
+    alone = seconds(range(len(ops)), 1, "apart")
+    tried: list[dict[Sharing, dict[int, float]]] = [{s: {1: alone[i]} for s in most} for i in alone]
     for sharing, cores in most.items():
-        row = tried[sharing] = {1: alone}
         last = alone
         for width in range(1 + step, cores + 1, step):
-            row[width] = now = seconds(width, sharing)
-            if now > last * (1 + tolerance):
+            if not last:
                 break
-            last = now
-    return Climb(tried, 1 + sum(len(row) - 1 for row in tried.values()))
+            now = seconds(list(last), width, sharing)
+            for i, found in now.items():
+                tried[i][sharing][width] = found
+            last = {i: found for i, found in now.items() if not found > last[i] * (1 + tolerance)}
+    return [Climb(rows, 1 + sum(len(row) - 1 for row in rows.values())) for rows in tried]
+
+
+def _checked(op: object, width: int, seconds: float) -> float:
+    if not 0 < seconds < float("inf"):
+        raise CostError(
+            f"measuring {op} on {width} threads gave {seconds} seconds; expected above zero, finite"
+        )
+    return float(seconds)
 
 
 def most_steps(cores: int, step: int) -> float:

@@ -10,13 +10,13 @@ so that a tenth too long counts as much on one thread as on many.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S, Curve
-from simsched.costs.fitting.points import Fit, How, Interval, Point, Sharing
+from simsched.costs.fitting.points import Fit, How, Interval, MeasuredOp, Point, Sharing
 from simsched.errors import CostError
 from simsched.machine import RuntimeProfile
 
@@ -142,6 +142,12 @@ def fit_curve(
     t1, s, a = (_interval(i, value, ends, x) for i, value in enumerate(problem.full(x)))
     worst = float(np.abs(np.expm1(residual)).max())
     return Fit(sharing, t1, s, a, confidence, how, r2(problem.log_s, residual), worst, len(points))
+
+
+def fitted(one: MeasuredOp, runtime: RuntimeProfile | None = None) -> MeasuredOp:
+    """Return an op with a curve fitted to the points of each sharing that has more than one width."""
+    fits = [(s, one.of(s)) for s in one.sharings]
+    return replace(one, fits=tuple(fit_curve(points, s, runtime) for s, points in fits if len(points) > 1))
 
 
 def r2(log_s: Array, residual: Array) -> float | None:

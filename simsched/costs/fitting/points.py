@@ -241,6 +241,21 @@ def points_frame(ops: Sequence[MeasuredOp]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["kind", "shape", "flops", "bytes_B", *names])
 
 
+def fits_frame(ops: Sequence[MeasuredOp]) -> pd.DataFrame:
+    """Return one row a fitted curve: kind, shape, sharing, the parameters, their ends, and how well it fits."""
+    import pandas as pd
+
+    rows = []
+    for one in ops:
+        for fit in one.fits:
+            row: dict[str, object] = {"kind": one.op.kind, "shape": one.op.shape, "sharing": fit.sharing}
+            for name in ("one_core_s", "serial_share", "thread_overhead"):
+                found = getattr(fit, name)
+                row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+            rows.append(row | {"r2_log": fit.r2_log, "max_residual": fit.max_residual, "points": fit.points})
+    return pd.DataFrame(rows)
+
+
 def _once(keys: Sequence[object], said: str) -> None:
     seen: set[object] = set()
     for key in keys:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simsched as ss
-from simsched.costs.fitting import Calibration, Op, accuracy, hill_climb, untried_errors
+from simsched.costs.fitting import Calibration, Op, accuracy, climb_together, hill_climb, untried_errors
 from simsched.costs.fitting.climbing import most_steps, widest
 from simsched.errors import CostError
 
@@ -95,3 +95,26 @@ def test_what_was_climbed_is_a_calibration():
 def test_what_cannot_be_climbed(measure, most, step, message):
     with pytest.raises(CostError, match=message):
         hill_climb("op", measure, most, step)
+
+
+def test_ops_that_climb_together_stop_by_themselves():
+    """Each count is run once, for those ops that still climb; each op finds what it finds alone."""
+    rows = {"short": [1, 9, 2, 9, 3, 9, 4], "long": [9, 9, 5, 9, 4, 9, 6], "flat": [2, 9, 2, 9, 2, 9, 2]}
+    ran = []
+
+    def measure(ops, width, sharing):
+        ran.append((list(ops), width))
+        return [rows[op][width - 1] for op in ops]
+
+    found = climb_together(list(rows), measure, {"apart": 7}, 2)
+    assert ran == [
+        (["short", "long", "flat"], 1),
+        (["short", "long", "flat"], 3),
+        (["long", "flat"], 5),
+        (["long", "flat"], 7),
+    ]
+    for op, climb in zip(rows, found, strict=True):
+        assert climb == hill_climb(op, lambda o, w, s: rows[o][w - 1], {"apart": 7}, 2)
+    ran.clear()
+    climb_together(["short"], measure, {"shared": 7, "apart": 7}, 2)
+    assert [width for _, width in ran] == [1, 3, 3]

@@ -1,0 +1,71 @@
+"""`Pair`: what two ops did to each other that ran side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+from simsched.costs.fitting.points import STRICT
+from simsched.errors import CostError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two ops that ran side by side, each on its own team.
+
+    Parameters
+    ----------
+    kinds, shapes : pair of str
+        What they are.
+    widths : pair of int
+        Threads of each team.
+    slowdowns : pair of float
+        Seconds of each beside the other over its seconds alone; the median of the runs.
+    runs, dropped : int
+        Runs that counted, and that did not.
+    spreads : pair of float or None
+        Half the interquartile range of the runs' slowdowns; None where unknown.
+    """
+
+    __pydantic_config__ = STRICT
+
+    kinds: tuple[str, str]
+    shapes: tuple[str, str]
+    widths: tuple[int, int]
+    slowdowns: tuple[float, float]
+    runs: int = 1
+    dropped: int = 0
+    spreads: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if min(self.widths) < 1 or not all(0 < s < inf for s in self.slowdowns):
+            raise CostError(f"{self} has a width below 1, or a slowdown that is not above zero and finite")
+        if self.spreads is not None and not all(0 <= s < inf for s in self.spreads):
+            raise CostError(f"{self} has a spread that is below zero or not finite")
+
+
+def pairs_frame(pairs: Sequence[Pair]) -> pd.DataFrame:
+    """Return two rows a pair, one for each of its ops: what it is, what was beside it, and how much slower it was.
+
+    Columns: kind, shape, width, beside_kind, beside_shape, beside_width, slowdown, spread, runs, dropped.
+    """
+    import pandas as pd
+
+    rows = []
+    for pair in pairs:
+        for own, other in ((0, 1), (1, 0)):
+            row: dict[str, object] = {
+                f"{said}{name}": getattr(pair, f"{name}s")[place]
+                for said, place in (("", own), ("beside_", other))
+                for name in ("kind", "shape", "width")
+            }
+            spread = None if pair.spreads is None else pair.spreads[own]
+            counts = {"runs": pair.runs, "dropped": pair.dropped}
+            rows.append(row | {"slowdown": pair.slowdowns[own], "spread": spread} | counts)
+    described = [f"{said}{name}" for said in ("", "beside_") for name in ("kind", "shape", "width")]
+    return pd.DataFrame(rows, columns=[*described, "slowdown", "spread", "runs", "dropped"])

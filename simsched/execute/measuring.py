@@ -1,0 +1,129 @@
+"""`calibrate()`: measure ops by width, pairs of them, and threads on this host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+
+from simsched.costs.fitting import CalibratedModel, Calibration, MeasuredOp, fitted
+from simsched.errors import EngineError
+from simsched.execute.calibrating import METHOD, calibrated, calibration_cases, deciding_cases
+from simsched.execute.climbing import Runs, Widths, chosen_widths, climbed, grid_cases
+from simsched.execute.costs_of_threads import thread_costs
+from simsched.execute.execution import Execution
+from simsched.execute.pairs import measured_pairs
+from simsched.execute.prepared import Settings
+from simsched.execute.run import Case, interleaved
+from simsched.execute.spreads import with_spreads
+from simsched.graph import TaskGraph
+from simsched.machine import Machine
+from simsched.machine import machine as machine_of
+
+#: Ops of which pairs are measured unless something else is asked for.
+PAIRED = 3
+
+
+def calibrate(
+    graphs: TaskGraph | Sequence[TaskGraph],
+    machine: str = "host",
+    repeats: int = 10,
+    *,
+    widths: Widths | None = None,
+    step: int | None = None,
+    tolerance: float = 0.0,
+    pairs: int | None = None,
+    settings: Settings | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> CalibratedModel:
+    """Measure the ops of graphs on this host, and return a cost model that can be saved.
+
+    Parameters
+    ----------
+    graphs : TaskGraph or sequence of TaskGraph
+        Their kinds and shapes are measured.
+    machine : str
+        `host`, or a variation of it.
+    repeats : int
+        Runs of each graph on each width that count, and of each pair.
+    widths : {"sweep", "climb"} or sequence of int, optional
+        Which widths are measured: every one, those that hill climbing asks for, or these. When not given, every one on
+        hosts of up to 8 hardware threads, and climbing beyond.
+    step : int, optional
+        Threads that climbing adds at a time; 4, as in the paper, when not given.
+    tolerance : float
+        Relative rise that does not end a climb.
+    pairs : int, optional
+        Ops that run beside each other and beside themselves, those first that take most of the time; 3 when not given,
+        where there are two hardware threads.
+    settings : Settings, optional
+        How they run.
+    progress : callable, optional
+        Called with 1 after every run.
+
+    Returns
+    -------
+    CalibratedModel
+        To be given to `simulate(costs=...)`; its `calibration` has the points, the fits, the overheads and the pairs.
+
+    Raises
+    ------
+    SimschedError
+        If there are no tasks to measure, widths, a step or pairs are asked for that the host cannot run, or a run does
+        not end in time.
+    """
+    every = [graphs] if isinstance(graphs, TaskGraph) else list(graphs)
+    if not sum(graph.n_tasks for graph in every):
+        raise EngineError("there are no tasks to calibrate on; give a graph, or several")
+    host = machine_of(machine)
+    wanted, by = chosen_widths(host, widths, step)
+    if pairs is None:
+        pairs = PAIRED if host.n_threads > 1 else 0
+    how = settings or Settings(machine=machine)
+
+    def run(cases: Sequence[Case]) -> list[Execution]:
+        return interleaved(cases, repeats, how, progress)
+
+    ops, runs = _ops(every, host, run, wanted, by, tolerance)
+    deciding = deciding_cases(every, [(1, host.n_threads)])
+    knowing = replace(how, costs=how.costs or calibrated(runs).cost_model())
+    runs = [*runs, *zip(deciding, interleaved(deciding, repeats, knowing, progress), strict=True)]
+    found = _calibration(
+        ops, runs, host, f"widths: {wanted}" + (f" in steps of {by}" if wanted == "climb" else "")
+    )
+    paired = measured_pairs(every, host, found.ops, pairs, run)
+    facts = {"pairs_left_out": "; ".join(paired.left_out)} if paired.left_out else {}
+    return replace(found, pairs=paired.pairs, facts={**found.facts, **facts}).cost_model()
+
+
+def _ops(
+    graphs: Sequence[TaskGraph],
+    host: Machine,
+    run: Callable[[Sequence[Case]], list[Execution]],
+    widths: Widths,
+    step: int,
+    tolerance: float,
+) -> tuple[Sequence[MeasuredOp], Runs]:
+    if widths == "climb":
+        return climbed(graphs, host, run, step, tolerance)
+    cases = (
+        calibration_cases(graphs, host.n_threads)
+        if isinstance(widths, str)
+        else grid_cases(graphs, host, widths)
+    )
+    runs = list(zip(cases, run(cases), strict=True))
+    return with_spreads(calibrated(runs).ops, runs), runs
+
+
+def _calibration(ops: Sequence[MeasuredOp], runs: Runs, host: Machine, widths: str) -> Calibration:
+    """Return what runs tell, with these ops and what threads cost: fits take that off the seconds of wide teams."""
+    found = calibrated(runs)
+    threads = {name: value for name, value in asdict(thread_costs(host)).items() if value is not None}
+    overheads = replace(found.overheads, **threads)
+    counts = {"runs": sum(len(run) for _, run in runs), "dropped": sum(run.n_dropped for _, run in runs)}
+    return replace(
+        found,
+        ops=tuple(fitted(one, overheads.runtime()) for one in ops),
+        method=f"{METHOD}; {widths}",
+        overheads=overheads,
+        facts={**found.facts, **counts},
+    )

@@ -1,0 +1,154 @@
+"""Measured seconds by threads, and the curves fitted to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.costs.fitting.parametric import formula
+from simsched.errors import SimschedError
+from simsched.plots.canvas import log_ticks, outside_legend, shown_axes
+from simsched.plots.palette import OKABE_ITO, RGB
+from simsched.units import time_unit
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.container import ErrorbarContainer
+
+    from simsched.costs.fitting import Calibration, Fit, Interval, MeasuredOp
+    from simsched.costs.fitting.points import Sharing
+    from simsched.machine import RuntimeProfile
+
+Array = npt.NDArray[np.float64]
+
+COLUMNS = ["kind", "shape", "sharing", "width", "measured_s", "spread", "fitted_s", "low_s", "high_s"]
+
+
+def cost_curves_frame(calibration: Calibration, most: int | None = None) -> pd.DataFrame:
+    """Return what was measured and what was fitted, op by op.
+
+    Parameters
+    ----------
+    calibration : Calibration
+    most : int, optional
+        Only the ops that take longest on their least width; all when not given.
+
+    Returns
+    -------
+    DataFrame
+        One row for each op, sharing and width from 1 to the widest measured: kind, shape, sharing, width, measured_s
+        and spread (NaN where it was not measured), fitted_s, and low_s and high_s, between which the curve lies for all
+        parameters within their intervals: more than a joint interval, as it takes all their ends at once. NaN where
+        there is no curve, or no interval.
+    """
+    import pandas as pd
+
+    runtime = calibration.runtime()
+    longest = sorted(calibration.ops, key=lambda one: -one.of(one.sharings[0])[0].seconds)
+    parts = [_rows(one, sharing, runtime) for one in longest[:most] for sharing in one.sharings]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
+
+
+def _rows(one: MeasuredOp, sharing: Sharing, runtime: RuntimeProfile) -> pd.DataFrame:
+    import pandas as pd
+
+    points = {point.width: point for point in one.of(sharing)}
+    widths = np.arange(1, max(points) + 1)
+    fit = next((fit for fit in one.fits if fit.sharing == sharing), None)
+    spreads = {width: np.nan if p.spread is None else p.spread for width, p in points.items()}
+    return pd.DataFrame(
+        {
+            "kind": one.op.kind,
+            "shape": one.op.shape,
+            "sharing": sharing,
+            "width": widths,
+            "measured_s": [points[w].seconds if w in points else np.nan for w in widths.tolist()],
+            "spread": [spreads.get(w, np.nan) for w in widths.tolist()],
+            "fitted_s": _curve(fit, "value", widths.astype(np.float64), runtime),
+            "low_s": _curve(fit, "low", widths.astype(np.float64), runtime),
+            "high_s": _curve(fit, "high", widths.astype(np.float64), runtime),
+        }
+    )[COLUMNS]
+
+
+def _curve(fit: Fit | None, end: str, widths: Array, runtime: RuntimeProfile) -> Array:
+    """Return the curve through one end of all intervals; it rises with each parameter."""
+    if fit is None or (end != "value" and fit.intervals == "none"):
+        return np.full(len(widths), np.nan)
+
+    def at(found: Interval) -> float:
+        # What few widths do not tell is fixed, and has no interval.
+        value: float | None = getattr(found, end)
+        return found.value if value is None else value
+
+    return formula(widths, at(fit.one_core_s), at(fit.serial_share), at(fit.thread_overhead), runtime)
+
+
+def cost_curves(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw seconds by threads: what was measured with its spread, the fitted curves and their intervals.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What `cost_curves_frame` returns. Threads that share tiles are drawn full, threads apart hollow and dashed.
+    ax : Axes, optional
+        Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    SimschedError
+        If a column is missing.
+    """
+    if missing := [column for column in COLUMNS if column not in frame.columns]:
+        raise SimschedError(
+            f"cost_curves draws what cost_curves_frame returns; this lacks {', '.join(missing)}"
+        )
+    ax = shown_axes((8.0, 4.2)) if ax is None else ax
+    unit = time_unit(float(frame["measured_s"].max())) if len(frame) else time_unit(0.0)
+    handles: list[ErrorbarContainer] = []
+    labels: list[str] = []
+    for place, ((kind, shape), rows) in enumerate(frame.groupby(["kind", "shape"], sort=False)):
+        colour = OKABE_ITO[place % len(OKABE_ITO)]
+        both = rows["sharing"].nunique() > 1
+        for sharing, one in rows.groupby("sharing", sort=False):
+            handles.append(_draw(ax, one, unit.per_s, colour, both and sharing == "apart"))
+            labels.append(f"{kind or 'op'} {shape}" + (f", {sharing}" if both else ""))
+    _label(ax, frame, unit.name)
+    outside_legend(ax, handles, labels)
+    return ax
+
+
+def _draw(ax: Axes, rows: pd.DataFrame, per_s: float, colour: RGB, hollow: bool) -> ErrorbarContainer:
+    """Draw one curve, and return what stands for it in a legend."""
+    widths, measured = rows["width"], rows["measured_s"] * per_s
+    ax.fill_between(
+        widths, rows["low_s"] * per_s, rows["high_s"] * per_s, color=colour, alpha=0.15, linewidth=0
+    )
+    ax.plot(widths, rows["fitted_s"] * per_s, "--" if hollow else "-", color=colour, linewidth=1.2)
+    # A spread as wide as the median itself has no lower end on a logarithmic axis.
+    error = measured * rows["spread"].fillna(0.0).clip(upper=0.99)
+    return ax.errorbar(
+        widths, measured, error, fmt="o", color=colour, markersize=4, capsize=2, linewidth=1,
+        markerfacecolor="white" if hollow else colour,
+    )  # fmt: skip
+
+
+def _label(ax: Axes, frame: pd.DataFrame, unit: str) -> None:
+    ax.set_xlabel("threads")
+    ax.set_ylabel(f"time ({unit})")
+    ax.spines[["top", "right"]].set_visible(False)
+    if len(frame):
+        ax.set_xscale("log", base=2)
+        most = int(frame["width"].max())
+        # A power of two next to the end would be written over it.
+        ticks = [*(2**k for k in range(most.bit_length()) if 3 * 2**k <= 2 * most), most]
+        ax.set_xticks(ticks, [str(tick) for tick in ticks])
+        ax.minorticks_off()
+        log_ticks(ax, "y")
