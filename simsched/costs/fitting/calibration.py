@@ -50,8 +50,6 @@ class Overheads:
         The barrier at the end of a team's work, and what each thread adds.
     wake_up_s : float or None
         From waking a sleeping thread to its first instruction.
-    remote_s : float or None
-        What reading an input that another core wrote adds to a task.
     """
 
     __pydantic_config__ = STRICT
@@ -65,7 +63,6 @@ class Overheads:
     barrier_s: float | None = None
     barrier_per_thread_s: float | None = None
     wake_up_s: float | None = None
-    remote_s: float | None = None
 
     def __post_init__(self) -> None:
         for name in (f.name for f in fields(self)):
