@@ -108,6 +108,14 @@ def test_central_dispatch_is_serial(replay):
     assert schedule.makespan_s == 2.0
 
 
+@pytest.mark.parametrize(("policy", "starts"), [("critical-path", [0.5, 1.0]), ("corun", [2.0, 4.0])])
+def test_choosing_widths_has_its_own_cost(replay, policy, starts):
+    """A start costs 0.5 s, but 2 s where widths are chosen; two tasks of 9 s that do not gain from a second core."""
+    runtime = ss.RuntimeProfile(dispatch_s=0.5, decide_s=2.0)
+    schedule = replay([9, 9], [], policy, runtime=runtime)
+    assert schedule.start_s.tolist() == starts
+
+
 def test_central_dispatch_sees_what_happened_meanwhile(replay):
     """One core, dispatch 1 s: 0 (level 3) starts at 1 and ends at 2; its follower 1 (2 s) is dispatched from 2 to 3."""
     runtime = ss.RuntimeProfile(dispatch_s=1.0)
