@@ -4,6 +4,7 @@ Importing this package loads NumPy only; matplotlib is imported on use.
 """
 
 from simsched.plots.corunning import corunning, corunning_frame
+from simsched.plots.corunning_events import corunning_events, corunning_events_frame
 from simsched.plots.gantt import gantt
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
 from simsched.plots.scaling import comparison, scaling
@@ -11,6 +12,8 @@ from simsched.plots.scaling import comparison, scaling
 __all__ = [
     "comparison",
     "corunning",
+    "corunning_events",
+    "corunning_events_frame",
     "corunning_frame",
     "diagonal_score",
     "gantt",
