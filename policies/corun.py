@@ -97,7 +97,7 @@ class CoRun(Policy):
         return layout.executors, layout.width
 
     def _cores(self, machine: Machine) -> int:
-        """Return the hardware threads of which teams are made: the first of each core where the second are for small tasks."""
+        """Return how many hardware threads teams are made of: one a core where the second ones take small tasks."""
         if not self.smt:
             return machine.n_threads
         if machine.smt < 2:

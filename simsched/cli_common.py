@@ -17,6 +17,7 @@ from simsched.text import printable
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
 
+DEFAULT_MACHINE = "knl-7250"
 FLAGS = {"--json", "--help", "--show-completion", "--install-completion"}
 OWN_OPTIONS = FLAGS | {
     "--machine",
@@ -28,6 +29,7 @@ OWN_OPTIONS = FLAGS | {
     "--cores",
     "--width",
     "--repeats",
+    "--reserved",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """

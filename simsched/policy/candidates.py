@@ -115,11 +115,15 @@ class CandidateRule(Policy):
             return None
         cores = view.problem.machine.n_cores
         idle = bisect_left(view.idle_cores, 2 * cores)
+        end_s, now = holder.finish_s, view.now_s
         fitting = (
-            (task, next((w for w, s in self._offers[task] if w <= idle and view.now_s + s <= holder.finish_s), 0))
+            (self._serial_s[task], task, width)
             for task in view.ready
+            for width, seconds in self._offers[task]
+            if width <= idle and now + seconds <= end_s
         )
-        smallest = min(((self._serial_s[task], task, width) for task, width in fitting if width), default=None)
+        # Of one task's widths the first one that fits, whatever its size.
+        smallest = min(fitting, key=lambda offer: offer[:2], default=None)
         return smallest and Start(smallest[1], smallest[2])
 
     def _holder(self, view: View) -> Running | None:

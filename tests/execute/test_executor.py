@@ -122,7 +122,9 @@ def test_strategies_of_corun(policy: str) -> None:
 def test_second_hardware_threads_run_small_tasks_or_are_refused() -> None:
     host = ss.machine("host")
     if host.smt_ways < 2:
-        with pytest.raises(MachineError, match="needs the second hardware threads of host: this machine has one"):
+        with pytest.raises(
+            MachineError, match="needs the second hardware threads of host: this machine has one"
+        ):
             once(layered(10, 2), "corun[smt=true]")
         return
     # One task holds all cores while the other, a tenth as long and serial, is ready.

@@ -151,7 +151,9 @@ def test_both_are_slowed_by_the_throughput_of_the_core(engine):
 
 def test_the_next_task_does_not_wait_for_second_threads(engine):
     """0 only waits for the memory, 1 only computes and is slowed more: it still runs when 0 makes way for 2."""
-    knl = ss.machine(TWO_WAYS).varied({"share_cores": True, "core_bandwidth_Bps": 1e10, "bandwidth_Bps": 1e15})
+    knl = ss.machine(TWO_WAYS).varied(
+        {"share_cores": True, "core_bandwidth_Bps": 1e10, "bandwidth_Bps": 1e15}
+    )
     schedule = replay(
         engine,
         [40, 19, 1],

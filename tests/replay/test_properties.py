@@ -24,13 +24,16 @@ def test_static_policies(policy, engine):
     check_policy(policy, work_conserving=True, examples=60, engine=engine)
 
 
-@pytest.mark.parametrize("policy", [
-    "corun",
-    "corun[candidates=1,interval=3]",
-    "corun[per_kind=true,smt=true]",
-    "corun[beside=false,smt=true]",
-    "corun[fastest=false,beside=false]",
-])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "corun",
+        "corun[candidates=1,interval=3]",
+        "corun[per_kind=true,smt=true]",
+        "corun[beside=false,smt=true]",
+        "corun[fastest=false,beside=false]",
+    ],
+)
 def test_dynamic_policies(policy, engine):
     check_policy(policy, examples=60, engine=engine)
 
