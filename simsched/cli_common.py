@@ -19,6 +19,7 @@ from simsched.text import printable
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
 
+DEFAULT_MACHINE = "knl-7250"
 FLAGS = {"--json", "--help", "--show-completion", "--install-completion"}
 OWN_OPTIONS = FLAGS | {
     "--machine",
@@ -36,6 +37,7 @@ OWN_OPTIONS = FLAGS | {
     "--climb-step",
     "--tolerance",
     "--pairs",
+    "--reserved",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """
