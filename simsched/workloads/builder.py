@@ -13,6 +13,7 @@ from simsched.graph import TaskGraph
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import format_shape
 from simsched.workloads.cell_work import CellWork
+from simsched.workloads.ops.elementwise import add_n
 from simsched.workloads.tensor import NO_TASK, Dims, Gradient, Node, Phase, Place, Tensor
 
 #: A network of more ops is a mistake, or wants a coarser granularity.
@@ -172,22 +173,17 @@ class Builder:
             self._place = place
             if parameter not in found:
                 raise GraphError(f"a parameter of {parameter.dims} in {place.scope!r} has no gradient")
-            self._update(parameter, self._total(found[parameter]))
+            self._update(parameter, add_n(found[parameter]))
         self._place = outer
 
     def _propagate(self, node: Node, found: dict[Tensor, list[Tensor]]) -> None:
         arrived = [found.pop(out, []) for out in node.outputs]
         if not any(arrived):
             return
-        gradients = node.gradient(*(self._total(parts) if parts else None for parts in arrived))
+        gradients = node.gradient(*(add_n(parts) if parts else None for parts in arrived))
         for x, gradient in zip(node.inputs, gradients, strict=True):
             if gradient is not None and x.trained:
                 found.setdefault(x, []).append(gradient)
-
-    def _total(self, parts: list[Tensor]) -> Tensor:
-        if len(parts) == 1:
-            return parts[0]
-        return self.op("AddN", parts, parts[0].dims, (len(parts) - 1.0) * parts[0].elements)
 
     def _update(self, parameter: Tensor, gradient: Tensor) -> None:
         self.op("ApplyGradientDescent", [parameter, gradient], parameter.dims, 2.0 * parameter.elements)
