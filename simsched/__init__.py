@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from simsched.schedule import bounds as bounds
     from simsched.sweep import compare as compare
     from simsched.sweep import predict as predict
+    from simsched.workloads import workload as workload
 
 #: What users type, and the module it lives in. Loaded on use, so that `import simsched` stays light.
 _HOMES = {
@@ -67,6 +68,7 @@ _HOMES = {
     "predict": "simsched.sweep",
     "replay_recorded": "simsched.execute",
     "simulate": "simsched.replay",
+    "workload": "simsched.workloads",
 }
 
 __all__ = list(_HOMES)
