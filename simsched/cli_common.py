@@ -45,7 +45,9 @@ READER_HELP = """
 Further options go to the reader of GRAPH's format, as in --execution-trace FILE, --model FILE or --step 3;
 `simsched list formats` shows them all."""
 
-GraphArgument = Annotated[str, typer.Argument(metavar="GRAPH", help="A trace, model or graph file.")]
+GraphArgument = Annotated[
+    str, typer.Argument(metavar="GRAPH", help="A trace, model or graph file, or a workload: lstm[layers=2].")
+]
 MachineOption = Annotated[
     str, typer.Option("--machine", "-m", help="A machine: name, name[cores=N] or TOML file.")
 ]
@@ -61,19 +63,34 @@ def say(text: str, *, err: bool = False) -> None:
 
 
 def graph_of(graph: str, context: typer.Context) -> TaskGraph:
-    """Return the graph of a command's argument, read with the options that are not the command's own."""
-    from simsched.graph.loading import load
+    """Return the graph of a command's argument: a workload, or a file read with the options that are not the command's.
 
-    return load(graph, **reader_options(context.args))
+    A file that is called like a workload is read; any other option makes it a file, too.
+    """
+    return _read(graph, reader_options(context.args))
+
+
+def _read(graph: str, options: dict[str, str]) -> TaskGraph:
+    from simsched.graph.loading import load
+    from simsched.workloads import workload
+
+    if makes_workload(graph) and not options:
+        return workload(graph)
+    return load(graph, **options)
+
+
+def makes_workload(graph: str) -> bool:
+    """Tell whether a command's argument is a workload and not a file."""
+    from simsched.workloads import is_workload
+
+    return is_workload(graph) and not Path(graph).exists()
 
 
 def graphs_of(arguments: list[str]) -> dict[str, TaskGraph]:
-    """Return the graphs among arguments by file name, or by path where two files have one name.
+    """Return the graphs among arguments by file name or workload, or by path where two files have one name.
 
-    The options among them go to the reader of every graph.
+    The options among them go to the reader of every graph; with any, there are only files.
     """
-    from simsched.graph.loading import load
-
     paths, options = [], []
     rest = iter(arguments)
     for argument in rest:
@@ -82,10 +99,10 @@ def graphs_of(arguments: list[str]) -> dict[str, TaskGraph]:
         else:
             options += [argument] if "=" in argument else [argument, *islice(rest, 1)]
     if not paths:
-        raise FormatError("there is no graph; name one or more files")
+        raise FormatError("there is no graph; name one or more files or workloads")
     names = [Path(path).name for path in paths]
     return {
-        name if names.count(name) == 1 else path: load(path, **reader_options(options))
+        name if names.count(name) == 1 else path: _read(path, reader_options(options))
         for name, path in zip(names, paths, strict=True)
     }
 

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from simsched.errors import EngineError
-from simsched.execute import rules, window_rules
+from simsched.execute import convolution_rules, pooling_rules, rules
 from simsched.graph.shapes import parse_shape
 
 Options = Mapping[str, Mapping[str, int]]
@@ -125,5 +125,6 @@ def _table() -> tuple[dict[str, Operator], dict[str, int]]:
 
 
 def _rule(name: str) -> rules.Rule:
-    rule: rules.Rule = getattr(rules if hasattr(rules, name) else window_rules, name)
+    room = next(room for room in (rules, convolution_rules, pooling_rules) if hasattr(room, name))
+    rule: rules.Rule = getattr(room, name)
     return rule

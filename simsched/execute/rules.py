@@ -1,4 +1,6 @@
-"""Sizes of kernels from the shapes of a task's inputs; see `operators.toml`. Those with windows: `window_rules.py`.
+"""Sizes of kernels from the shapes of a task's inputs; see `operators.toml`.
+
+Those with windows are in `convolution_rules.py` and `pooling_rules.py`.
 
 A rule returns the sizes that its kernel takes (those are listed in the C++ file of the kernel's family), or None where
 the shapes are not what it expects; the task then counts as one of unknown kind.
@@ -91,6 +93,17 @@ def batch_norm(seen: Seen) -> Sizes | None:
 def batch_norm_gradient(seen: Seen) -> Sizes | None:
     """Gradient, x, and what else there is."""
     return batch_norm(seen) if len(seen.shape) > 1 and seen.shape[0] == seen.shape[1] else None
+
+
+def addends(seen: Seen) -> Sizes | None:
+    """Two tensors or more, all of one size."""
+    amounts = {math.prod(dims) for dims in seen.shape}
+    return [*amounts, len(seen.shape)] if len(amounts) == 1 and len(seen.shape) > 1 else None
+
+
+def layer_norm_gradient(seen: Seen) -> Sizes | None:
+    """Gradient, x, and what else there is."""
+    return rows(seen) if len(seen.shape) > 1 and seen.shape[0] == seen.shape[1] else None
 
 
 def layer_norm(seen: Seen) -> Sizes | None:

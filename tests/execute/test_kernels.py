@@ -225,6 +225,7 @@ BINARY: dict[str, Reference] = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "maximum": np.maximum,
     "minimum": np.minimum, "not_less": np.greater_equal, "relu_gradient": lambda a, b: a * (b > 0),
     "sigmoid_gradient": lambda a, b: a * b * (1 - b), "tanh_gradient": lambda a, b: a * (1 - b * b),
+    "gelu_gradient": lambda a, b: a * (UNARY["gelu"](b + 1e-5) - UNARY["gelu"](b - 1e-5)) / 2e-5,
 }  # fmt: skip
 
 
@@ -283,6 +284,14 @@ def test_binary(native: Any, name: str, isa: str) -> None:
 
 @pytest.mark.parametrize("isa", sets())
 @pytest.mark.parametrize("width", TEAMS)
+@pytest.mark.parametrize(("n", "count"), [(1, 2), (300, 3), (5000, 9)])
+def test_sum(native: Any, n: int, count: int, width: int, isa: str) -> None:
+    parts = [floats(n, seed=i) for i in range(count)]
+    close(run(native, "sum_of", [n, count], parts, width, isa), np.sum(parts, axis=0, dtype=float))
+
+
+@pytest.mark.parametrize("isa", sets())
+@pytest.mark.parametrize("width", TEAMS)
 @pytest.mark.parametrize(("n", "c", "pixels"), [(1, 1, 7), (4, 7, 33), (2, 3, 1000)])
 def test_batch_norm(native: Any, n: int, c: int, pixels: int, width: int, isa: str) -> None:
     x, dy = floats(n, c, pixels) + 2, floats(n, c, pixels, seed=1)
@@ -316,6 +325,10 @@ def test_rows(native: Any, rows: int, columns: int, width: int, isa: str) -> Non
         normal * scale + shift,
         1e-4,
     )
+    g = dy.astype(float) * scale
+    along = normal * (g * normal).mean(axis=1, keepdims=True)
+    expected = (g - g.mean(axis=1, keepdims=True) - along) / np.sqrt(exact.var(axis=1, keepdims=True) + 1e-5)
+    close(run(native, "layer_norm_gradient", [rows, columns], [dy, x, scale], width, isa), expected, 1e-4)
 
 
 @pytest.mark.parametrize("isa", sets())
@@ -373,9 +386,11 @@ def test_all_kernels_are_tested(native: Any) -> None:
         "pool_average",
         "pool_max_gradient",
         "pool_average_gradient",
+        "sum_of",
         "batch_norm",
         "batch_norm_gradient",
         "layer_norm",
+        "layer_norm_gradient",
         "softmax",
         "softmax_gradient",
         "reduce_sum",
@@ -410,6 +425,7 @@ def test_all_kernels_are_tested(native: Any) -> None:
         # Products of sizes that BLAS could not count.
         ("convolution", [1, 1, 65536, 65536, 1, 1, 1, 1, 1, 0, 0, 1, 0], "more than 2\\^31"),
         ("convolution_data", [1, 2**20, 1, 1, 1, 64, 64, 1, 1, 32, 32, 1, 0], "more than 2\\^31"),
+        ("sum_of", [4, 1], "operands is 1"),
         ("concatenation", [3], "length"),
         ("relu", [-1], "elements is -1"),
     ],

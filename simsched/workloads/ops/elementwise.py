@@ -1,0 +1,183 @@
+"""Element-wise ops and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from simsched.errors import GraphError
+
+if TYPE_CHECKING:
+    from simsched.workloads.tensor import Dims, Gradient, Tensor
+
+
+def add(a: Tensor, b: Tensor) -> Tensor:
+    """Return a + b."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        yield _as(dy, a)
+        yield _as(dy, b)
+
+    return _binary("AddV2", a, b, gradient)
+
+
+def add_n(parts: Sequence[Tensor]) -> Tensor:
+    """Return the sum of one tensor or more, all of one shape; of one, itself.
+
+    Raises
+    ------
+    GraphError
+        If there is none, or their shapes differ.
+    """
+    if len({x.dims for x in parts}) != 1:
+        raise GraphError(f"the sum of {[x.dims for x in parts]}; give tensors of one shape")
+    first, count = parts[0], len(parts)
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield from [dy] * count
+
+    return (
+        first.net.op("AddN", parts, first.dims, (count - 1.0) * first.elements, gradient)
+        if count > 1
+        else first
+    )
+
+
+def subtract(a: Tensor, b: Tensor) -> Tensor:
+    """Return a - b."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        yield _as(dy, a)
+        yield _as(negative(dy), b) if b.trained else None
+
+    return _binary("Sub", a, b, gradient)
+
+
+def multiply(a: Tensor, b: Tensor) -> Tensor:
+    """Return a b, element by element."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        yield _as(multiply(dy, b), a) if a.trained else None
+        yield _as(multiply(dy, a), b) if b.trained else None
+
+    return _binary("Mul", a, b, gradient)
+
+
+def divide(a: Tensor, b: Tensor) -> Tensor:
+    """Return a / b, element by element."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        yield _as(divide(dy, b), a) if a.trained else None
+        yield _as(negative(divide(multiply(dy, y), b)), b) if b.trained else None
+
+    y = _binary("RealDiv", a, b, gradient)
+    return y
+
+
+def floor_mod(a: Tensor, b: Tensor) -> Tensor:
+    """Return what is left of a after as many whole b as it holds."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        yield _as(dy, a)
+        yield _as(multiply(dy, negative(_binary("FloorDiv", a, b))), b) if b.trained else None
+
+    return _binary("FloorMod", a, b, gradient)
+
+
+def less(a: Tensor, b: Tensor) -> Tensor:
+    """Return where a is below b; not trained."""
+    return _binary("Less", a, b)
+
+
+def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """Return a where the condition holds and b elsewhere, all of one shape."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        nothing = dy.net.input()
+        yield None
+        yield where(condition, dy, nothing) if a.trained else None
+        yield where(condition, nothing, dy) if b.trained else None
+
+    return a.net.op("Where", [condition, a, b], condition.dims, 0.0, gradient)
+
+
+def negative(x: Tensor) -> Tensor:
+    """Return -x."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield negative(dy)
+
+    return x.net.op("Neg", [x], x.dims, x.elements, gradient)
+
+
+def bias_add(x: Tensor, bias: Tensor) -> Tensor:
+    """Return x + bias, the bias along the last axis; its gradient is a `BiasAddGrad`."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        yield dy
+        yield dy.net.op("BiasAddGrad", [dy], bias.dims, dy.elements)
+
+    return _binary("BiasAdd", x, bias, gradient)
+
+
+def sigmoid(x: Tensor) -> Tensor:
+    """Return 1 / (1 + exp(-x))."""
+    return _activation(x, "Sigmoid", 3.0)
+
+
+def tanh(x: Tensor) -> Tensor:
+    """Return the hyperbolic tangent."""
+    return _activation(x, "Tanh", 3.0)
+
+
+def gelu(x: Tensor) -> Tensor:
+    """Return x times the share of a normal distribution below it; the gradient is computed from the input."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield dy.net.op("GeluGrad", [dy, x], dy.dims, 2.0 * dy.elements)
+
+    return x.net.op("Gelu", [x], x.dims, x.elements, gradient)
+
+
+def relu(x: Tensor) -> Tensor:
+    """Return x where it is above 0, else 0."""
+    return _activation(x, "Relu", 1.0)
+
+
+def _activation(x: Tensor, kind: str, gradient_passes: float) -> Tensor:
+    """Add an activation whose gradient (kind and `Grad`) is computed from its output."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield dy.net.op(f"{kind}Grad", [dy, y], dy.dims, gradient_passes * dy.elements)
+
+    y = x.net.op(kind, [x], x.dims, x.elements, gradient)
+    return y
+
+
+def _binary(kind: str, a: Tensor, b: Tensor, gradient: Gradient | None = None) -> Tensor:
+    dims = broadcast(a.dims, b.dims)
+    return a.net.op(kind, [a, b], dims, max(a.elements, b.elements), gradient)
+
+
+def broadcast(a: Dims, b: Dims) -> Dims:
+    """Return the shape of an element-wise op on two operands, one of which may have axes of 1 or fewer axes.
+
+    Raises
+    ------
+    GraphError
+        If neither operand has the shape of both together.
+    """
+    larger, smaller = (a, b) if len(a) >= len(b) else (b, a)
+    front = len(larger) - len(smaller)
+    if all(small in (1, large) for large, small in zip(larger[front:], smaller, strict=True)):
+        return larger
+    if front == 0 and all(large in (1, small) for large, small in zip(larger, smaller, strict=True)):
+        return smaller
+    raise GraphError(f"an element-wise op on {a} and {b}; one must have the shape of both")
+
+
+def _as(dy: Tensor, operand: Tensor) -> Tensor | None:
+    """Return the gradient of an operand that may have been broadcast: summed over what it was broadcast along."""
+    if not operand.trained or dy.dims == operand.dims:
+        return dy if operand.trained else None
+    return dy.net.op("Sum", [dy], operand.dims, dy.elements)
