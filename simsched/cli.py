@@ -19,7 +19,7 @@ except ImportError:
     print(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}", file=sys.stderr)
     sys.exit(2)
 
-from simsched import cli_host
+from simsched import cli_host, cli_reproduce
 from simsched.cli_common import (
     FLAGS,
     OWN_OPTIONS,
@@ -45,8 +45,10 @@ DEFAULT_MACHINE = "knl-7250"
 
 
 @app.command("list")
-def list_(what: Annotated[str, typer.Argument(help="machines, policies, workloads or formats.")]) -> None:
-    """List what there is: machines, policies, workloads, formats; yours too, once your package registers them."""
+def list_(
+    what: Annotated[str, typer.Argument(help="machines, policies, workloads, formats or papers.")],
+) -> None:
+    """List machines, policies, workloads, formats or papers; yours too, once your package registers them."""
     from simsched.listing import lines
 
     for line in lines(what):
@@ -216,6 +218,7 @@ def convert(
 
 
 cli_host.add_to(app)
+cli_reproduce.add_to(app)
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ OWN_OPTIONS = FLAGS | {
     "--cores",
     "--width",
     "--repeats",
+    "--tables",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """
