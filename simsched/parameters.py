@@ -28,9 +28,14 @@ def positive(default: float) -> Any:
     return field(default=default, metadata={"above": 0.0})
 
 
+def text(default: str) -> Any:
+    """Return the field of a parameter that is any text; who uses it checks it."""
+    return field(default=default, metadata={"text": True})
+
+
 @dataclass(frozen=True)
 class Parameters:
-    """Base of what is made from a spec: subclass it with fields of `whole`, `one_of`, `positive`, or switches.
+    """Base of what is made from a spec: subclass it with fields of `whole`, `one_of`, `positive`, `text`, or switches.
 
     Attributes
     ----------
@@ -72,4 +77,6 @@ def _judged(each: Field[Any], value: object) -> tuple[bool, str]:
     if "above" in allowed:
         fits = number and isinstance(value, int | float) and isfinite(value) and value > allowed["above"]
         return fits, f"a number above {allowed['above']:g}"
+    if "text" in allowed:
+        return isinstance(value, str), "text"
     return isinstance(value, bool), "true or false"

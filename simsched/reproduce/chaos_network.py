@@ -52,12 +52,12 @@ def layers(published: Published, network: str) -> list[Layer]:
 
 
 def _layer(before: Sequence[int], row: Sequence[int], *, first: bool) -> Layer:
-    kind, maps, side, kernel, weights = row
+    kind, (maps, side, kernel, weights) = str(row[0]), row[1:]
     ops = weights * side**2 if weights else maps * side**2 * kernel**2
     # Each unit of a connected layer has a weight an input and a bias: Table 2's last pool of the large network hands on
     # 900 values by these, 400 by its printed side.
     inputs = weights // maps - 1 if kind in CONNECTED else before[1] * before[2] ** 2
-    return Layer(str(kind), ops, ops if first or not weights else 2 * ops, weights, inputs)
+    return Layer(kind, ops, ops if first or not weights else 2 * ops, weights, inputs)
 
 
 @dataclass(frozen=True)
