@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from simsched.policy import Start as Start
     from simsched.policy import policy as policy
     from simsched.replay import simulate as simulate
+    from simsched.reproduce import reproduce as reproduce
     from simsched.schedule import Schedule as Schedule
     from simsched.schedule import bounds as bounds
     from simsched.sweep import compare as compare
@@ -68,6 +69,7 @@ _HOMES = {
     "policy": "simsched.policy",
     "predict": "simsched.sweep",
     "replay_recorded": "simsched.execute",
+    "reproduce": "simsched.reproduce",
     "simulate": "simsched.replay",
     "tune": "simsched.sweep",
     "workload": "simsched.workloads",
@@ -84,7 +86,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'simsched' has no attribute {name!r}")
     home = import_module(_HOMES[name])
-    # Importing the rooms `execute`, `machine` and `policy` puts them here, and they are callable; all else is put here.
+    # Importing a room of the same name (`execute`, `machine`, `policy`, `reproduce`) puts it here, and it is callable;
+    # all else is put here.
     return globals().setdefault(name, getattr(home, name))
 
 

@@ -19,7 +19,7 @@ except ImportError:
     print(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}", file=sys.stderr)
     sys.exit(2)
 
-from simsched import cli_host, cli_recorded, cli_tune
+from simsched import cli_host, cli_recorded, cli_reproduce, cli_tune
 from simsched.cli_common import (
     DEFAULT_MACHINE,
     FLAGS,
@@ -44,8 +44,10 @@ app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None,
 
 
 @app.command("list")
-def list_(what: Annotated[str, typer.Argument(help="machines, policies, workloads or formats.")]) -> None:
-    """List what there is: machines, policies, workloads, formats; yours too, once your package registers them."""
+def list_(
+    what: Annotated[str, typer.Argument(help="machines, policies, workloads, formats or papers.")],
+) -> None:
+    """List machines, policies, workloads, formats or papers; yours too, once your package registers them."""
     from simsched.listing import lines
 
     for line in lines(what):
@@ -218,6 +220,7 @@ def convert(
 cli_tune.add_to(app)
 cli_host.add_to(app)
 cli_recorded.add_to(app)
+cli_reproduce.add_to(app)
 
 
 def main() -> None:

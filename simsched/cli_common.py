@@ -38,6 +38,7 @@ OWN_OPTIONS = FLAGS | {
     "--tolerance",
     "--pairs",
     "--reserved",
+    "--tables",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """

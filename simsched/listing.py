@@ -11,24 +11,29 @@ from simsched.plugins import Group, named, registered
 from simsched.spec import format_scalar
 
 if TYPE_CHECKING:
+    from simsched.reproduce import System
     from simsched.schedule import Schedule
     from simsched.workloads import Workload
 
 
 def lines(what: str) -> Iterator[str]:
-    """Return the lines of a list: machines, policies, workloads or formats.
+    """Return the lines of a list: machines, policies, workloads, formats or papers.
 
     Raises
     ------
     SpecError
         If there is no such list.
     """
-    makers: dict[Group, Callable[[str], Iterator[str]]]
-    makers = {"machines": _machines, "policies": _policies, "workloads": _workloads, "formats": _formats}
-    for group, maker in makers.items():
-        if what == group:
-            return _listed(group, maker)
-    raise SpecError(f"there is no list of {what!r}; there are {', '.join(makers)}")
+    lists: dict[str, tuple[Group, Callable[[str], Iterator[str]]]] = {
+        "machines": ("machines", _machines),
+        "policies": ("policies", _policies),
+        "workloads": ("workloads", _workloads),
+        "formats": ("formats", _formats),
+        "papers": ("reproductions", _papers),
+    }
+    if what not in lists:
+        raise SpecError(f"there is no list of {what!r}; there are {', '.join(lists)}")
+    return _listed(*lists[what])
 
 
 def _listed(group: Group, maker: Callable[[str], Iterator[str]]) -> Iterator[str]:
@@ -78,6 +83,14 @@ def _formats(name: str) -> Iterator[str]:
     yield f"{name:<16} {reader.title}"
     for option, meaning in reader.options.items():
         yield f"{'':<18} --{option.replace('_', '-'):<18} {meaning}"
+
+
+def _papers(name: str) -> Iterator[str]:
+    cls: type[System] = named("reproductions", name)
+    published = cls.published()
+    yield _with_parameters(name, cls)
+    yield f"{'':<18} {published.citation}"
+    yield f"{'':<18} {'; '.join(published.tables)}"
 
 
 def _first_line(cls: type) -> str:

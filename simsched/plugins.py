@@ -19,6 +19,7 @@ Group = Literal[
     "formats",
     "writers",
     "workloads",
+    "reproductions",
 ]
 
 _SINGULAR = {
@@ -31,6 +32,7 @@ _SINGULAR = {
     "formats": "format",
     "writers": "writer",
     "workloads": "workload",
+    "reproductions": "published system",
 }
 
 

@@ -23,7 +23,11 @@ Scalar = bool | int | float | str
 #: Replay engines; "auto" takes the fastest that is installed and can do what is asked.
 Engine = Literal["auto", "simpy", "native"]
 
-_SPEC = re.compile(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)\s*(?:\[(?P<body>[^\[\]]*)\])?\s*")
+_SPEC = re.compile(
+    r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)\s*(?:\[(?P<body>(?:[^\[\]]|\[[^\[\]]*\])*)\])?\s*"
+)
+#: Between items; a value may be a spec with brackets of its own.
+_COMMA = re.compile(r",(?![^\[]*\])")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
@@ -71,7 +75,7 @@ def parse(text: str) -> Spec:
         )
     params: dict[str, Scalar] = {}
     body = match["body"]
-    for item in body.split(",") if body and body.strip() else []:
+    for item in _COMMA.split(body) if body and body.strip() else []:
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals or not _KEY.fullmatch(key) or not value:
             raise SpecError(f"{item.strip()!r} in {text!r} is not key=value")

@@ -10,6 +10,7 @@ from simsched.plots.curves import cost_curves, cost_curves_frame
 from simsched.plots.gantt import gantt
 from simsched.plots.graph import draw_graph, graph_frame
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
+from simsched.plots.published import curves, grouped_bars
 from simsched.plots.scaling import comparison, scaling
 
 __all__ = [
@@ -21,10 +22,12 @@ __all__ = [
     "corunning_frame",
     "cost_curves",
     "cost_curves_frame",
+    "curves",
     "diagonal_score",
     "draw_graph",
     "gantt",
     "graph_frame",
+    "grouped_bars",
     "scaling",
     "start_order",
     "start_order_frame",

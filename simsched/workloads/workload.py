@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from simsched.errors import SpecError
+from simsched.parameters import Parameters, one_of, whole
 from simsched.plugins import named, registered
 from simsched.spec import Scalar, Spec, made, parse
 
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
 
-#: Of any number of a workload: far beyond real ones, and counts of elements still have a shape that can be written.
-MOST = 2**24
-
-
-def whole(default: int, least: int = 1) -> Any:
-    """Return the field of a parameter that is a whole number of at least `least`."""
-    return field(default=default, metadata={"least": least})
-
-
-def one_of(default: str, *others: str) -> Any:
-    """Return the field of a parameter that is one of a few words."""
-    return field(default=default, metadata={"words": (default, *others)})
+__all__ = ["Workload", "family", "is_workload", "one_of", "whole", "workload"]
 
 
 @dataclass(frozen=True)
-class Workload:
+class Workload(Parameters):
     """Base of all families: a frozen dataclass whose fields are the parameters; subclass it and write `graph`.
 
     Fields are made by `whole` and `one_of`, or are switches with a default; what they are given is checked.
@@ -57,28 +47,6 @@ class Workload:
     <TaskGraph 'chain[length=5]': 5 tasks, 4 edges>
     """
 
-    name: ClassVar[str] = ""
-
-    def __post_init__(self) -> None:
-        for each in fields(self):
-            self._check(each, getattr(self, each.name))
-
-    def _check(self, each: Field[Any], value: object) -> None:
-        least, words = each.metadata.get("least"), each.metadata.get("words")
-        if least is not None:
-            fits = isinstance(value, int) and not isinstance(value, bool) and least <= value <= MOST
-            expected = f"a whole number from {least} to {MOST}"
-        elif words is not None:
-            fits, expected = value in words, f"one of {', '.join(words)}"
-        else:
-            fits, expected = isinstance(value, bool), "true or false"
-        if not fits:
-            raise self.refused(each.name, expected)
-
-    def refused(self, parameter: str, expected: str) -> SpecError:
-        """Return the error of a parameter whose value is impossible."""
-        return SpecError(f"{self.name}[{parameter}={getattr(self, parameter)!r:.60}]: expected {expected}")
-
     def graph(self) -> TaskGraph:
         """Return the task graph.
 
@@ -93,10 +61,6 @@ class Workload:
     def sizes(cls) -> Mapping[str, Mapping[str, Scalar]]:
         """Return the parameters of each published size, by its name; see `sizes.toml`."""
         return {size: row["parameters"] for size, row in _sizes().get(cls.name, {}).items()}
-
-    def __str__(self) -> str:
-        changed = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
-        return str(Spec(self.name or type(self).__name__, changed))
 
 
 @cache

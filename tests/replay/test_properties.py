@@ -17,6 +17,7 @@ STATIC = [
     "critical-path",
     "critical-path[placement=scatter]",
     "wavefront",
+    "data-parallel",
 ]
 
 
