@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from simsched.schedule import bounds as bounds
     from simsched.sweep import compare as compare
     from simsched.sweep import predict as predict
+    from simsched.workloads import workload as workload
 
 #: What users type, and the module it lives in. Loaded on use, so that `import simsched` stays light.
 _HOMES = {
@@ -65,6 +66,7 @@ _HOMES = {
     "policy": "simsched.policy",
     "predict": "simsched.sweep",
     "simulate": "simsched.replay",
+    "workload": "simsched.workloads",
 }
 
 __all__ = list(_HOMES)

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from simsched.errors import SimschedError, SpecError
 from simsched.plugins import Group, named, registered
+from simsched.spec import format_scalar
 
 if TYPE_CHECKING:
     from simsched.schedule import Schedule
+    from simsched.workloads import Workload
 
 
 def lines(what: str) -> Iterator[str]:
-    """Return the lines of a list: machines, policies or formats.
+    """Return the lines of a list: machines, policies, workloads or formats.
 
     Raises
     ------
@@ -22,7 +24,7 @@ def lines(what: str) -> Iterator[str]:
         If there is no such list.
     """
     makers: dict[Group, Callable[[str], Iterator[str]]]
-    makers = {"machines": _machines, "policies": _policies, "formats": _formats}
+    makers = {"machines": _machines, "policies": _policies, "workloads": _workloads, "formats": _formats}
     for group, maker in makers.items():
         if what == group:
             return _listed(group, maker)
@@ -54,9 +56,21 @@ def _machines(name: str) -> Iterator[str]:
 
 
 def _policies(name: str) -> Iterator[str]:
-    cls = named("policies", name)
-    params = ",".join(f.name if f.default is MISSING else f"{f.name}={f.default}" for f in fields(cls))
-    yield f"{name:<16} {_first_line(cls)} [{params}]"
+    yield _with_parameters(name, named("policies", name))
+
+
+def _workloads(name: str) -> Iterator[str]:
+    cls: type[Workload] = named("workloads", name)
+    yield _with_parameters(name, cls)
+    for size, parameters in cls.sizes().items():
+        yield f"{'':<18} size={size:<12} {','.join(f'{k}={format_scalar(v)}' for k, v in parameters.items())}"
+
+
+def _with_parameters(name: str, cls: type) -> str:
+    params = ",".join(
+        f.name if f.default is MISSING else f"{f.name}={format_scalar(f.default)}" for f in fields(cls)
+    )
+    return f"{name:<16} {_first_line(cls)} [{params}]"
 
 
 def _formats(name: str) -> Iterator[str]:
