@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Literal
 
 import numpy as np
 
@@ -13,9 +12,8 @@ from simsched.errors import GraphError
 from simsched.graph import TaskGraph
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import format_shape
-from simsched.workloads.tensor import NO_TASK, Dims, Gradient, Node, Place, Tensor
-
-Phase = Literal["forward", "gradients", "update"]
+from simsched.workloads.cell_work import CellWork
+from simsched.workloads.tensor import NO_TASK, Dims, Gradient, Node, Phase, Place, Tensor
 
 #: A network of more ops is a mistake, or wants a coarser granularity.
 MAX_OPS = 4_000_000
@@ -53,6 +51,7 @@ class Builder:
         self._flops: list[float] = []
         self._bytes: list[int] = []
         self._where: list[tuple[Phase, Place]] = []
+        self._made: list[Tensor] = []
 
     def input(self, *dims: int) -> Tensor:
         """Return a tensor that is there from the beginning and is not trained: data, an initial state, a constant."""
@@ -120,12 +119,15 @@ class Builder:
         self._flops.append(flops)
         self._bytes.append(sum(x.size_B for x in read) + out.size_B)
         self._where.append((self._phase, self._place))
+        self._made.append(out)
         self._record(read, (out,), gradient)
         return out
 
     def also(self, first: Tensor, *dims: int) -> Tensor:
         """Return a further output of the op that made `first`; it is not trained."""
-        self._bytes[first.task] += (more := Tensor(self, dims, first.task, trained=False)).size_B
+        more = Tensor(self, dims, first.task, trained=False)
+        self._bytes[first.task] += more.size_B
+        self._made.append(more)
         return more
 
     def views(self, of: Tensor, shapes: Sequence[Dims], gradient: Gradient) -> tuple[Tensor, ...]:
@@ -189,6 +191,10 @@ class Builder:
 
     def _update(self, parameter: Tensor, gradient: Tensor) -> None:
         self.op("ApplyGradientDescent", [parameter, gradient], parameter.dims, 2.0 * parameter.elements)
+
+    def cells(self) -> CellWork:
+        """Return the work of each cell that ops were put into (`within`), forward and backward; see `CellWork`."""
+        return CellWork.of(self._where, self._inputs, self._made, self._flops)
 
     def graph(self, name: str) -> TaskGraph:
         """Return the task graph of the ops so far; durations are unknown, FLOPs and bytes are known."""

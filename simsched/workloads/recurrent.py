@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from simsched.errors import SpecError
 from simsched.workloads.builder import Builder
@@ -21,9 +21,6 @@ State = tuple["Tensor", ...]
 
 class Cell(Protocol):
     """A layer of a recurrent network: its parameters, and what it does in a step."""
-
-    #: Tensors of a state, each of (batch, hidden); the first is the output.
-    n_states: int
 
     def step(self, x: Tensor, state: State) -> State:
         """Return the next state from the input (batch, inputs) and the state."""
@@ -63,6 +60,13 @@ class Affine:
 class Recurrent(Workload):
     """Base of stacked recurrent networks; subclass it and write `cell`.
 
+    Attributes
+    ----------
+    cell_kind : str
+        Kind of a task that is a whole cell; its backward pass is the same and `Grad`.
+    n_states : int
+        Tensors of a state, each of (batch, hidden); the first is the output.
+
     Parameters
     ----------
     layers, steps : int
@@ -79,11 +83,14 @@ class Recurrent(Workload):
         Outputs of a dense layer on the last layer; 0 for none, the units are the logits.
     outputs : {"last", "every"}
         Which steps have logits and a loss.
-    fused : bool
-        Whether the gates of a cell share one matrix product of their input and one of their state.
     training : bool
         Whether a backward pass and a weight update follow the forward pass.
+    granularity : {"op", "cell"}
+        Whether a task is an op, or all ops of a cell in one direction; see `simsched.workloads.cell_grid`.
     """
+
+    cell_kind: ClassVar[str] = ""
+    n_states: ClassVar[int] = 1
 
     layers: int = whole(4)
     steps: int = whole(20)
@@ -93,8 +100,8 @@ class Recurrent(Workload):
     mini_batches: int = whole(1)
     classes: int = whole(0, least=0)
     outputs: str = one_of("last", "every")
-    fused: bool = False
     training: bool = True
+    granularity: str = one_of("op", "cell")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -111,31 +118,40 @@ class Recurrent(Workload):
         each, more = divmod(self.batch, self.mini_batches)
         return (each + 1,) * more + (each,) * (self.mini_batches - more)
 
+    @property
+    def n_parameters(self) -> int:
+        """Number of trained scalars."""
+        return self._layers()[0].n_parameters
+
     def inputs(self, layer: int) -> int:
         """Return the inputs of a layer."""
         return self.hidden if layer else self.input or self.hidden
 
     def graph(self) -> TaskGraph:
         """Return the task graph."""
-        return self.unrolled().graph(str(self))
+        from simsched.workloads.cell_grid import cell_grid
+
+        return cell_grid(self) if self.granularity == "cell" else self.unrolled().graph(str(self))
 
     def unrolled(self) -> Builder:
         """Return the network of all mini-batches, op by op, trained where asked."""
-        net = Builder(self.training)
-        cells = []
-        for layer in range(self.layers):
-            with net.within(f"layer{layer}"):
-                cells.append(self.cell(net, self.inputs(layer)))
-        head = Dense(net, "head", self.hidden, self.classes) if self.classes else None
+        net, cells, head = self._layers()
         losses = [loss for part in range(self.mini_batches) for loss in self._run(net, cells, head, part)]
         if self.training:
             net.train(losses)
         return net
 
+    def _layers(self) -> tuple[Builder, list[Cell], Dense | None]:
+        net, cells = Builder(self.training), []
+        for layer in range(self.layers):
+            with net.within(f"layer{layer}"):
+                cells.append(self.cell(net, self.inputs(layer)))
+        return net, cells, Dense(net, "head", self.hidden, self.classes) if self.classes else None
+
     def _run(self, net: Builder, cells: list[Cell], head: Dense | None, part: int) -> Iterator[Tensor]:
         """Add the forward pass of a mini-batch; yield its losses."""
         batch = self.parts[part]
-        states = [tuple(net.input(batch, self.hidden) for _ in range(cell.n_states)) for cell in cells]
+        states = [tuple(net.input(batch, self.hidden) for _ in range(self.n_states)) for _ in cells]
         for step in range(self.steps):
             label = f"batch{part}/step{step}" if self.mini_batches > 1 else f"step{step}"
             x = net.input(batch, self.inputs(0))

@@ -4,11 +4,16 @@ from simsched.workloads.ops.convolution import conv2d
 from simsched.workloads.ops.elementwise import (
     add,
     bias_add,
+    divide,
+    floor_mod,
+    less,
     multiply,
+    negative,
     relu,
     sigmoid,
     subtract,
     tanh,
+    where,
 )
 from simsched.workloads.ops.loss import cross_entropy
 from simsched.workloads.ops.pooling import average_pool, max_pool
@@ -22,13 +27,18 @@ __all__ = [
     "chunks",
     "conv2d",
     "cross_entropy",
+    "divide",
+    "floor_mod",
+    "less",
     "matmul",
     "max_pool",
     "multiply",
+    "negative",
     "relu",
     "reshaped",
     "sigmoid",
     "subtract",
     "tanh",
     "transposed",
+    "where",
 ]

@@ -41,6 +41,44 @@ def multiply(a: Tensor, b: Tensor) -> Tensor:
     return _binary("Mul", a, b, gradient)
 
 
+def divide(a: Tensor, b: Tensor) -> Tensor:
+    """Return a / b, element by element."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        yield _as(divide(dy, b), a) if a.trained else None
+        yield _as(negative(divide(multiply(dy, y), b)), b) if b.trained else None
+
+    y = _binary("RealDiv", a, b, gradient)
+    return y
+
+
+def floor_mod(a: Tensor, b: Tensor) -> Tensor:
+    """Return what is left of a after as many whole b as it holds."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        yield _as(dy, a)
+        yield _as(multiply(dy, negative(_binary("FloorDiv", a, b))), b) if b.trained else None
+
+    return _binary("FloorMod", a, b, gradient)
+
+
+def less(a: Tensor, b: Tensor) -> Tensor:
+    """Return where a is below b; not trained."""
+    return _binary("Less", a, b)
+
+
+def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """Return a where the condition holds and b elsewhere, all of one shape."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        nothing = dy.net.input()
+        yield None
+        yield where(condition, dy, nothing) if a.trained else None
+        yield where(condition, nothing, dy) if b.trained else None
+
+    return a.net.op("Where", [condition, a, b], condition.dims, 0.0, gradient)
+
+
 def negative(x: Tensor) -> Tensor:
     """Return -x."""
 
@@ -85,7 +123,7 @@ def _activation(x: Tensor, kind: str, gradient_passes: float) -> Tensor:
     return y
 
 
-def _binary(kind: str, a: Tensor, b: Tensor, gradient: Gradient) -> Tensor:
+def _binary(kind: str, a: Tensor, b: Tensor, gradient: Gradient | None = None) -> Tensor:
     dims = broadcast(a.dims, b.dims)
     return a.net.op(kind, [a, b], dims, max(a.elements, b.elements), gradient)
 
