@@ -13,6 +13,7 @@ from simsched.graph import TaskGraph
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import format_shape
 from simsched.workloads.cell_work import CellWork
+from simsched.workloads.ops.elementwise import add_n
 from simsched.workloads.optimizers import Optimizer, optimizer_of
 from simsched.workloads.tensor import NO_TASK, Dims, Gradient, Node, Phase, Place, Tensor
 
@@ -193,7 +194,7 @@ class Builder:
             self._place = place
             if parameter not in found:
                 raise GraphError(f"a parameter of {parameter.dims} in {place.scope!r} has no gradient")
-            self._update(parameter, self._total(found[parameter]), rule)
+            self._update(parameter, add_n(found[parameter]), rule)
         self._place = outer
 
     @contextmanager
@@ -216,19 +217,14 @@ class Builder:
         arrived = [found.pop(out, []) for out in node.outputs]
         if not any(arrived):
             return
-        gradients = node.gradient(*(self._total(parts) if parts else None for parts in arrived))
-        for x, gradient in zip(node.inputs, self._ready(list(gradients)), strict=True):
+        gradients = node.gradient(*(add_n(parts) if parts else None for parts in arrived))
+        for x, gradient in zip(node.inputs, self._handed_on(node, list(gradients)), strict=True):
             if gradient is not None and x.trained:
                 found.setdefault(x, []).append(gradient)
 
-    def _ready(self, gradients: list[Tensor | None]) -> list[Tensor | None]:
-        """Return the gradients of an op's inputs as they are handed on."""
+    def _handed_on(self, node: Node, gradients: list[Tensor | None]) -> list[Tensor | None]:
+        """Return the gradients of an op's inputs as those that made the inputs see them."""
         return gradients
-
-    def _total(self, parts: list[Tensor]) -> Tensor:
-        if len(parts) == 1:
-            return parts[0]
-        return self.op("AddN", parts, parts[0].dims, (len(parts) - 1.0) * parts[0].elements)
 
     def _update(self, parameter: Tensor, gradient: Tensor, rule: Optimizer) -> Tensor:
         slots = [self.input(*parameter.dims) for _ in range(rule.slots)]

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
     from simsched.workloads.tensor import Tensor
 
+Function = Callable[["Tensor"], "Tensor"]
+
 #: Height and width of all filters, and their stride.
 WINDOW, STRIDE = 5, 2
 
@@ -94,6 +96,12 @@ class DCGAN(Workload):
         net.train([taken_in], self.optimizer, generator)
 
 
+def halved(image: int) -> tuple[int, int]:
+    """Return half and a quarter of the pixels, as strides of 2 leave them."""
+    half = (image + 1) // 2
+    return half, (half + 1) // 2
+
+
 def labelled(x: Tensor, classes: int) -> Tensor:
     """Return rows or images with labels beside them; for images the labels are spread over the pixels."""
     labels = x.net.input(x.dims[0], *(1,) * (len(x.dims) - 2), classes)
@@ -106,7 +114,12 @@ class Normalised:
     """A layer, batch normalisation, an activation."""
 
     def __init__(
-        self, net: Builder, scope: str, layer: Callable[[Tensor], Tensor], outputs: int, activation: Callable[[Tensor], Tensor]
+        self,
+        net: Builder,
+        scope: str,
+        layer: Callable[[Tensor], Tensor],
+        outputs: int,
+        activation: Callable[[Tensor], Tensor],
     ) -> None:
         self._net, self._scope, self._layer, self._activation = net, scope, layer, activation
         self._norm = BatchNorm(net, scope, outputs)
@@ -137,8 +150,7 @@ class Generator:
 
     def __init__(self, net: Builder, sizes: DCGAN) -> None:
         self._classes, self._channels = sizes.classes, 2 * sizes.filters
-        half = -(-sizes.image // 2)
-        self._quarter = -(-half // 2)
+        half, self._quarter = halved(sizes.image)
         pixels = self._quarter**2 * self._channels
         with net.within("generator"):
             self._dense = [
@@ -146,7 +158,9 @@ class Generator:
                 _dense(net, "h1", sizes.units + sizes.classes, pixels, relu),
             ]
             inner = self._channels + sizes.classes
-            self._grow = Normalised(net, "h2", Transposed(net, "h2", inner, self._channels, half), self._channels, relu)
+            self._grow = Normalised(
+                net, "h2", Transposed(net, "h2", inner, self._channels, half), self._channels, relu
+            )
             self._image = Transposed(net, "h3", inner, sizes.channels, sizes.image)
 
     def __call__(self, noise: Tensor) -> Tensor:
@@ -166,7 +180,7 @@ class Discriminator:
     def __init__(self, net: Builder, sizes: DCGAN) -> None:
         self._classes = sizes.classes
         first, second = sizes.channels + sizes.classes, sizes.filters + sizes.classes
-        quarter = -(-(-(-sizes.image // 2)) // 2)
+        _, quarter = halved(sizes.image)
         with net.within("discriminator"):
             self._first = Convolution(net, "h0", (WINDOW, WINDOW, first, first), STRIDE)
             convolution = Convolution(net, "h1", (WINDOW, WINDOW, first + sizes.classes, second), STRIDE)
@@ -183,7 +197,5 @@ class Discriminator:
             return self._last(labelled(y, self._classes))
 
 
-def _dense(
-    net: Builder, scope: str, inputs: int, outputs: int, activation: Callable[[Tensor], Tensor]
-) -> Normalised:
+def _dense(net: Builder, scope: str, inputs: int, outputs: int, activation: Function) -> Normalised:
     return Normalised(net, scope, Dense(net, scope, inputs, outputs), outputs, activation)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from simsched.workloads.builder import Builder
 from simsched.workloads.images import ImageNetwork
 from simsched.workloads.inception_layers import Layers
-from simsched.workloads.inception_tensorflow import TensorFlowLayers, TensorFlowStep
-from simsched.workloads.ops import average_pool, max_pool
+from simsched.workloads.inception_tensorflow import TensorFlowLayers
+from simsched.workloads.layers import flat
+from simsched.workloads.ops import average_pool, concat, dropout, max_pool
+from simsched.workloads.tensorflow_step import TensorFlowStep
 from simsched.workloads.workload import one_of, whole
 
 if TYPE_CHECKING:
@@ -97,13 +99,13 @@ class InceptionV3(ImageNetwork):
             with net.within(f"mixed_{module}"):
                 x = _module7(layers, x)
         with net.within("logits"):
-            x = layers.dropout(layers.flat(average_pool(x, x.dims[1], 1)))
+            x = dropout(flat(average_pool(x, x.dims[1], 1)))
         return [layers.dense(x, "logits", self.classes), *helper]
 
     def _helper(self, layers: Layers, x: Tensor) -> Tensor:
         y = layers.convolution(average_pool(x, 5, 3), "proj", (1, 1, 128))
         y = layers.convolution(y, "conv", (y.dims[1], y.dims[2], 768), padding="valid")
-        return layers.dense(layers.flat(y), "logits", self.classes)
+        return layers.dense(flat(y), "logits", self.classes)
 
 
 def _stem(layers: Layers, images: Tensor) -> Tensor:
@@ -115,7 +117,7 @@ def _stem(layers: Layers, images: Tensor) -> Tensor:
 
 
 def _module5(layers: Layers, x: Tensor, projected: int) -> Tensor:
-    return layers.concat([
+    return concat([
         layers.chain(x, "branch0", (1, 1, 64)),
         layers.chain(x, "branch1", (1, 1, 48), (5, 5, 64)),
         layers.chain(x, "branch2", (1, 1, 64), (3, 3, 96), (3, 3, 96)),
@@ -125,7 +127,7 @@ def _module5(layers: Layers, x: Tensor, projected: int) -> Tensor:
 
 def _module6a(layers: Layers, x: Tensor) -> Tensor:
     y = layers.chain(x, "branch1", (1, 1, 64), (3, 3, 96))
-    return layers.concat([
+    return concat([
         layers.convolution(x, "branch0", (3, 3, 384), 2, "valid"),
         layers.convolution(y, "branch1/reduce", (3, 3, 96), 2, "valid"),
         max_pool(x, 3, 2),
@@ -134,7 +136,7 @@ def _module6a(layers: Layers, x: Tensor) -> Tensor:
 
 def _module6(layers: Layers, x: Tensor, inner: int) -> Tensor:
     wide, high = (1, 7, inner), (7, 1, inner)
-    return layers.concat([
+    return concat([
         layers.chain(x, "branch0", (1, 1, 192)),
         layers.chain(x, "branch1", (1, 1, inner), wide, (7, 1, 192)),
         layers.chain(x, "branch2", (1, 1, inner), high, wide, high, (1, 7, 192)),
@@ -145,7 +147,7 @@ def _module6(layers: Layers, x: Tensor, inner: int) -> Tensor:
 def _module7a(layers: Layers, x: Tensor) -> Tensor:
     one = layers.chain(x, "branch0", (1, 1, 192))
     two = layers.chain(x, "branch1", (1, 1, 192), (1, 7, 192), (7, 1, 192))
-    return layers.concat([
+    return concat([
         layers.convolution(one, "branch0/reduce", (3, 3, 320), 2, "valid"),
         layers.convolution(two, "branch1/reduce", (3, 3, 192), 2, "valid"),
         max_pool(x, 3, 2),
@@ -155,9 +157,9 @@ def _module7a(layers: Layers, x: Tensor) -> Tensor:
 def _module7(layers: Layers, x: Tensor) -> Tensor:
     one = layers.chain(x, "branch1", (1, 1, 384))
     two = layers.chain(x, "branch2", (1, 1, 448), (3, 3, 384))
-    return layers.concat([
+    return concat([
         layers.chain(x, "branch0", (1, 1, 320)),
-        layers.concat([layers.convolution(one, f"branch1/{h}x{w}", (h, w, 384)) for h, w in ((1, 3), (3, 1))]),
-        layers.concat([layers.convolution(two, f"branch2/{h}x{w}", (h, w, 384)) for h, w in ((1, 3), (3, 1))]),
+        concat([layers.convolution(one, f"branch1/{h}x{w}", (h, w, 384)) for h, w in ((1, 3), (3, 1))]),
+        concat([layers.convolution(two, f"branch2/{h}x{w}", (h, w, 384)) for h, w in ((1, 3), (3, 1))]),
         layers.chain(average_pool(x, 3, 1, "same"), "pool", (1, 1, 192)),
     ])  # fmt: skip

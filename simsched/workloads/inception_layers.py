@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from simsched.workloads.layers import Convolution, Dense, flat
-from simsched.workloads.ops import concat, dropout, relu
+from simsched.workloads.layers import Convolution, Dense
+from simsched.workloads.ops import relu
 
 if TYPE_CHECKING:
     from simsched.workloads.builder import Builder
@@ -34,7 +33,9 @@ class Layers:
     ) -> Tensor:
         """Return a new convolution's outputs, normalised and rectified."""
         high, wide, outputs = filters
-        y = Convolution(self.net, scope, (high, wide, x.dims[-1], outputs), stride, padding, normalised=True)(x)
+        y = Convolution(self.net, scope, (high, wide, x.dims[-1], outputs), stride, padding, normalised=True)(
+            x
+        )
         with self.net.within(scope):
             return relu(y)
 
@@ -43,18 +44,6 @@ class Layers:
         for i, each in enumerate(filters):
             x = self.convolution(x, f"{scope}/{i}_{each[0]}x{each[1]}", each)
         return x
-
-    def concat(self, parts: Sequence[Tensor]) -> Tensor:
-        """Return images side by side along their channels."""
-        return concat(parts)
-
-    def flat(self, x: Tensor) -> Tensor:
-        """Return images as rows."""
-        return flat(x)
-
-    def dropout(self, x: Tensor) -> Tensor:
-        """Return rows, some values of which are zero in training."""
-        return dropout(x)
 
     def dense(self, x: Tensor, scope: str, outputs: int) -> Tensor:
         """Return a new dense layer's outputs."""

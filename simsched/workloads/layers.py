@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simsched.workloads.ops import batch_norm, bias_add, conv2d, matmul, relu, reshaped
+from simsched.workloads.ops import batch_norm, bias_add, conv2d, layer_norm, matmul, relu, reshaped
 
 if TYPE_CHECKING:
     from simsched.workloads.builder import Builder
@@ -96,6 +96,29 @@ class Convolution:
             if self.bias is not None:
                 return bias_add(y, self.bias)
         return y if self._normalise is None else self._normalise(y)
+
+
+class LayerNorm:
+    """Rows of `size` brought to mean 0 and variance 1, scaled and shifted.
+
+    Parameters
+    ----------
+    net : Builder
+    scope : str
+        Name of the layer.
+    size : int
+        Elements of a row.
+    """
+
+    def __init__(self, net: Builder, scope: str, size: int) -> None:
+        self._net, self._scope = net, scope
+        with net.within(scope):
+            self.scale, self.shift = net.parameter(size), net.parameter(size)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return the rows, in the shape of `x`."""
+        with self._net.within(self._scope):
+            return layer_norm(x, self.scale, self.shift)
 
 
 def convolved(

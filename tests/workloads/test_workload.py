@@ -96,6 +96,22 @@ def test_every_op_has_a_kernel(name) -> None:
     assert len(notes) == 1, notes
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "lstm[layers=2,steps=3,hidden=8,fused=true]",
+        "gru[layers=2,steps=3,hidden=8]",
+        "phased_lstm[layers=1,steps=2,hidden=8]",
+        "pathnet[image=8,neurons=2,batch=2]",
+        "transformer[layers=1,hidden=16,tokens=4,batch=2,attention=apart]",
+    ],
+)
+def test_real_runs(spec) -> None:
+    pytest.importorskip("simsched.native._execute")
+    measured = ss.execute(ss.workload(spec), "critical-path", "1x1", repeats=1, warmup=0)
+    assert len(measured.schedule.tasks) == ss.workload(spec).n_tasks
+
+
 def test_listed() -> None:
     found = list(lines("workloads"))
     assert any(line.startswith("lstm ") and "layers=4" in line and "fused=false" in line for line in found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from simsched.errors import GraphError
@@ -19,6 +19,28 @@ def add(a: Tensor, b: Tensor) -> Tensor:
         yield _as(dy, b)
 
     return _binary("AddV2", a, b, gradient)
+
+
+def add_n(parts: Sequence[Tensor]) -> Tensor:
+    """Return the sum of one tensor or more, all of one shape; of one, itself.
+
+    Raises
+    ------
+    GraphError
+        If there is none, or their shapes differ.
+    """
+    if len({x.dims for x in parts}) != 1:
+        raise GraphError(f"the sum of {[x.dims for x in parts]}; give tensors of one shape")
+    first, count = parts[0], len(parts)
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield from [dy] * count
+
+    return (
+        first.net.op("AddN", parts, first.dims, (count - 1.0) * first.elements, gradient)
+        if count > 1
+        else first
+    )
 
 
 def subtract(a: Tensor, b: Tensor) -> Tensor:
@@ -106,6 +128,15 @@ def sigmoid(x: Tensor) -> Tensor:
 def tanh(x: Tensor) -> Tensor:
     """Return the hyperbolic tangent."""
     return _activation(x, "Tanh", 3.0)
+
+
+def gelu(x: Tensor) -> Tensor:
+    """Return x times the share of a normal distribution below it; the gradient is computed from the input."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield dy.net.op("GeluGrad", [dy, x], dy.dims, 2.0 * dy.elements)
+
+    return x.net.op("Gelu", [x], x.dims, x.elements, gradient)
 
 
 def relu(x: Tensor) -> Tensor:
