@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 class TensorFlowStep(Builder):
     """A builder of all ops that a run of TensorFlow's training op executes.
 
-    As in the public Inception program (tensorflow/models, research/inception, one tower): variables and their reads; L2 losses of
-    weights; gradients in groups; averages of gradients over towers; RMSProp with its slots; moving averages of batches,
-    without the bias of their beginning, of losses, and of all variables. Not in it: the input pipeline and summaries,
-    which other runs execute, and what only depends on constants, which is folded before the step.
+    As in the public Inception program (tensorflow/models, research/inception, one tower): variables and their reads; L2
+    losses of weights; gradients in groups; averages of gradients over towers; RMSProp with its slots; moving averages
+    of batches, without the bias of their beginning, of losses, and of all variables. Not in it: the input pipeline and
+    summaries, which other runs execute, and what only depends on constants, which is folded before the step.
     """
 
     def __init__(self) -> None:
@@ -85,9 +85,8 @@ class TensorFlowStep(Builder):
         with self.within("train"):
             self._average_variables(step)
             applied = self._group(self._groups["updates"])
-            counted = self._assigned(
-                "AssignAdd", self._variables[step], renamed("Identity", self.input(), after=[applied])
-            )
+            one = renamed("Identity", self.input(), after=[applied])
+            counted = self._assigned("AssignAdd", self._variables[step], one)
             groups = [self._group(self._groups[name]) for name in ("averages", "moving")]
             self._group([counted, *groups, loss])
 
