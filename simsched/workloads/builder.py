@@ -17,8 +17,8 @@ from simsched.workloads.ops.elementwise import add_n
 from simsched.workloads.optimizers import Optimizer, optimizer_of
 from simsched.workloads.tensor import NO_TASK, Dims, Gradient, Node, Phase, Place, Tensor
 
-#: A network of more ops is a mistake, or wants a coarser granularity.
-MAX_OPS = 4_000_000
+#: A network of more ops or parameters is a mistake, or wants a coarser granularity.
+MAX_OPS = 1_000_000
 
 
 class Builder:
@@ -60,7 +60,15 @@ class Builder:
         return Tensor(self, dims, NO_TASK, trained=False)
 
     def parameter(self, *dims: int) -> Tensor:
-        """Return a new parameter; `train` updates it."""
+        """Return a new parameter; `train` updates it.
+
+        Raises
+        ------
+        GraphError
+            If there are more than `MAX_OPS`.
+        """
+        if len(self.parameters) >= MAX_OPS:
+            raise GraphError(f"a network of more than {MAX_OPS} parameters; take fewer layers")
         made = Tensor(self, dims, NO_TASK, trained=True)
         self.parameters.append((made, self._place))
         return made

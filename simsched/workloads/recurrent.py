@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from simsched.errors import SpecError
@@ -115,13 +115,17 @@ class Recurrent(Workload):
     @property
     def parts(self) -> tuple[int, ...]:
         """Sequences of each mini-batch; they differ by one at most."""
+        return tuple(map(self._part, range(self.mini_batches)))
+
+    def _part(self, part: int) -> int:
         each, more = divmod(self.batch, self.mini_batches)
-        return (each + 1,) * more + (each,) * (self.mini_batches - more)
+        return each + (part < more)
 
     @property
     def n_parameters(self) -> int:
-        """Number of trained scalars."""
-        return self._layers()[0].n_parameters
+        """Number of trained scalars; all layers but the first are alike."""
+        one, two = (replace(self, layers=layers)._layers()[0].n_parameters for layers in (1, 2))
+        return one + (self.layers - 1) * (two - one)
 
     def inputs(self, layer: int) -> int:
         """Return the inputs of a layer."""
@@ -150,7 +154,7 @@ class Recurrent(Workload):
 
     def _run(self, net: Builder, cells: list[Cell], head: Dense | None, part: int) -> Iterator[Tensor]:
         """Add the forward pass of a mini-batch; yield its losses."""
-        batch = self.parts[part]
+        batch = self._part(part)
         states = [tuple(net.input(batch, self.hidden) for _ in range(self.n_states)) for _ in cells]
         for step in range(self.steps):
             label = f"batch{part}/step{step}" if self.mini_batches > 1 else f"step{step}"

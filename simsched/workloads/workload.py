@@ -16,8 +16,8 @@ from simsched.spec import Scalar, Spec, made, parse
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
 
-#: Of any number of a workload: what a tensor's axis may have.
-MOST = 2**31 - 1
+#: Of any number of a workload: far beyond real ones, and counts of elements still have a shape that can be written.
+MOST = 2**24
 
 
 def whole(default: int, least: int = 1) -> Any:

@@ -196,7 +196,7 @@ def test_a_wavefront_is_as_wide_as_the_layers() -> None:
     [
         ({"layers": 0}, r"lstm\[layers=0\]: expected a whole number from 1"),
         ({"hidden": -3}, r"lstm\[hidden=-3\]: expected a whole number"),
-        ({"hidden": 2**40}, r"expected a whole number from 1 to 2147483647"),
+        ({"hidden": 2**40}, r"expected a whole number from 1 to 16777216"),
         ({"steps": 2.5}, "expected int"),
         ({"batch": True}, "expected int"),
         ({"outputs": "none"}, "expected one of last, every"),
@@ -213,7 +213,22 @@ def test_impossible_parameters(parameters, said) -> None:
         ss.workload("lstm", **parameters)
 
 
-def test_ops_without_end_are_refused(monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"steps": 2**24}, "more than 1000 ops; take fewer steps, or granularity=cell"),
+        ({"batch": 2**24, "mini_batches": 2**24}, "more than 1000 ops"),
+        ({"layers": 2**24}, "more than 1000 parameters; take fewer layers"),
+        ({"layers": 2**24, "granularity": "cell"}, "cells, more than"),
+        ({"batch": 2**24, "mini_batches": 2**24, "granularity": "cell"}, "cells, more than"),
+    ],
+)
+def test_networks_without_end_are_refused(monkeypatch, parameters, said) -> None:
     monkeypatch.setattr("simsched.workloads.builder.MAX_OPS", 1000)
-    with pytest.raises(ss.SimschedError, match="more than 1000 ops; take fewer steps, or granularity=cell"):
-        ss.workload("lstm", steps=10**9)
+    with pytest.raises(ss.SimschedError, match=said):
+        ss.workload("lstm", **parameters)
+
+
+def test_units_without_end_are_counted_all_the_same() -> None:
+    graph = ss.workload("lstm", layers=1, steps=2, hidden=2**24)
+    assert np.isfinite(graph.flops).all()
