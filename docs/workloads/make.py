@@ -14,7 +14,7 @@ END = "<!-- as far as here -->"
 
 #: What the table counts.
 COUNTED = (
-    "lstm[size=small]", "lstm[size=medium]", "lstm[size=large]", "lstm[size=wpar]", "gru", "rnn",
+    "lstm[size=small]", "lstm[size=medium]", "lstm[size=large]", "lstm[size=ptb]", "lstm[size=wpar]", "gru", "rnn",
     "phased_lstm[size=small]", "phased_lstm[size=medium]", "phased_lstm[size=large]",
     "pathnet[size=small]", "pathnet[size=medium]", "pathnet[size=large]",
     "transformer[size=base]", "transformer[size=big]", "transformer[size=bert-base]", "transformer[size=bert-large]",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from simsched.errors import SpecError
 from simsched.workloads.builder import Builder
+from simsched.workloads.cell_grid import cell_grid
 from simsched.workloads.layers import Dense
 from simsched.workloads.ops import add, bias_add, cross_entropy, matmul
 from simsched.workloads.workload import Workload, one_of, whole
@@ -133,8 +134,6 @@ class Recurrent(Workload):
 
     def graph(self) -> TaskGraph:
         """Return the task graph."""
-        from simsched.workloads.cell_grid import cell_grid
-
         return cell_grid(self) if self.granularity == "cell" else self.unrolled().graph(str(self))
 
     def unrolled(self) -> Builder:

@@ -52,6 +52,11 @@ def test_parameters(name, formula) -> None:
     assert recurrent(name, layers=1, input=28, hidden=128).n_parameters == keras[name]
 
 
+def test_parameters_of_the_penn_treebank_model() -> None:
+    """Published implementations have 4.65 M, 2 M of them the embedding of 10,000 words."""
+    assert recurrent("lstm", size="ptb").n_parameters == 4_651_600 - 2_000_000
+
+
 @pytest.mark.parametrize("name", GATES)
 def test_flops_of_the_matrix_products(name) -> None:
     """Forward 2 b (x + h) g h a cell; backward twice that, less the gradients of inputs and first states."""

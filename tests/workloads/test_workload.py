@@ -118,6 +118,15 @@ def test_real_runs(spec) -> None:
     assert len(measured.schedule.tasks) == ss.workload(spec).n_tasks
 
 
+@pytest.mark.parametrize("policy", ["critical-path", "fifo", "wavefront", "corun"])
+def test_both_engines_give_the_same_schedule(policy) -> None:
+    pytest.importorskip("simsched.native._core")
+    graph = ss.workload("phased_lstm[layers=2,steps=3,hidden=64]")
+    simpy, native = (ss.simulate(graph, "knl-7250", policy, engine=engine) for engine in ("simpy", "native"))
+    np.testing.assert_array_equal(simpy.start_s, native.start_s)
+    np.testing.assert_array_equal(simpy.finish_s, native.finish_s)
+
+
 def test_listed() -> None:
     found = list(lines("workloads"))
     assert any(line.startswith("lstm ") and "layers=4" in line and "fused=false" in line for line in found)
