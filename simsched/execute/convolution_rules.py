@@ -1,6 +1,6 @@
 """Sizes of the kernels of convolutions, and of their gradients.
 
-What shapes do not tell of the windows, FLOPs or the shape of a gradient may tell; else it is guessed.
+What shapes do not tell of the windows, FLOPs, bytes or the shape of a gradient may tell; else it is guessed.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 
 from simsched.execute.rules import Dims, Seen, Sizes
-from simsched.execute.windows import Window, Windows, checked, places
+from simsched.execute.windows import Window, Windows, checked, places, told_by_image
+from simsched.graph.shapes import numel
 
 
 def convolution(seen: Seen) -> Sizes | None:
@@ -39,18 +40,16 @@ def convolution_gradients(seen: Seen) -> Sizes | None:
 
 
 def data_gradient(seen: Seen) -> Sizes | None:
-    """Size of the images (a vector), filters of HWIO, gradient of the output of NHWC."""
+    """Size of the images (a vector), filters of HWIO, gradient of the output of NHWC; bytes tell the images."""
     if len(seen.shape) < 3 or len(seen.shape[1]) != 4 or len(seen.shape[2]) != 4:
         return None
     kh, kw, c, f = seen.shape[1]
     n, out_h, out_w, filters = seen.shape[2]
     if filters != f:
         return None
-    windows = _windows(seen, kh, kw)
-    h, w = (
-        (out - 1) * v.stride + v.size - 2 * v.padding for out, v in zip((out_h, out_w), windows, strict=True)
-    )
-    return checked([n, c, h, w, f, kh, kw], windows, (h, w), [1, 0]) if min(h, w) > 0 else None
+    pixels = (seen.bytes_B / 4 - sum(map(numel, seen.shape))) / max(n * c, 1)
+    windows, image = told_by_image(_candidates(seen, kh, kw), (out_h, out_w), pixels)
+    return checked([n, c, *image, f, kh, kw], windows, image, [1, 0]) if min(image) > 0 else None
 
 
 def weights_gradient(seen: Seen) -> Sizes | None:
@@ -59,12 +58,18 @@ def weights_gradient(seen: Seen) -> Sizes | None:
         return None
     n, h, w, c = seen.shape[0]
     out_h, out_w, f = seen.shape[2][1:]
-    side = seen.given["filter"]
+    high = wide = seen.given["filter"]
     each = 2.0 * n * out_h * out_w * f * c
     if "filter" not in seen.pinned and seen.flops > 0 and each:
-        side = max(round(math.sqrt(seen.flops / each)), 1)
-    windows = _told_by_output(seen, (side, side), (h, w), (out_h, out_w))
-    return windows and checked([n, c, h, w, f, side, side], windows, (h, w), [1, 0])
+        high, wide = _sides(max(round(seen.flops / each), 1))
+    windows = _told_by_output(seen, (high, wide), (h, w), (out_h, out_w))
+    return windows and checked([n, c, h, w, f, high, wide], windows, (h, w), [1, 0])
+
+
+def _sides(taps: int) -> tuple[int, int]:
+    """Return height and width of a filter: a square, else a row."""
+    side = math.isqrt(taps)
+    return (side, side) if side * side == taps else (1, taps)
 
 
 def _images(x: Dims, w: Dims) -> tuple[int, int, int, int, int, int, int, int] | None:
@@ -73,7 +78,9 @@ def _images(x: Dims, w: Dims) -> tuple[int, int, int, int, int, int, int, int] |
         x, w = (x[0], x[1], 1, x[2]), (w[0], w[1], 1, w[2])
     if len(x) != 4 or len(w) != 4 or not all((*x, *w)):
         return None
-    if x[1] % w[1] == 0 and w[0] % (x[1] // w[1]) == 0 and (x[1] == w[1] or x[3] != w[2]):
+    # Of whole images, where both orders match, filters fit into one of them only.
+    last = x[3] == w[2] and (x[1] != w[1] or w[3] > x[3])
+    if x[1] % w[1] == 0 and w[0] % (x[1] // w[1]) == 0 and not last:
         return (*x, w[0], w[2], w[3], x[1] // w[1])
     if x[3] == w[2]:
         return (x[0], x[3], x[1], x[2], w[3], w[0], w[1], 1)

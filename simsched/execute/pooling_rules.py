@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from simsched.execute.rules import Dims, Seen, Sizes
-from simsched.execute.windows import Window, Windows, checked, places
+from simsched.execute.windows import Window, Windows, checked, places, told_by_image
 from simsched.graph.shapes import numel
 
 #: Largest window that is looked for.
@@ -67,17 +67,30 @@ def even_pooling_gradient(seen: Seen) -> Sizes | None:
 
 
 def average_gradient(seen: Seen) -> Sizes | None:
-    """Size of the images (a vector), and the gradient of NHWC; FLOPs tell the window."""
+    """Size of the images (a vector), and the gradient of NHWC; FLOPs tell the window, bytes the images."""
     if len(seen.shape) < 2 or len(seen.shape[1]) != 4 or 0 in seen.shape[1]:
         return None
-    n, out_h, out_w, c = seen.shape[1]
+    n, *out, c = seen.shape[1]
     side = seen.given["pool_window"]
-    if seen.flops > 0:
+    if seen.flops > 0 and "pool_window" not in seen.pinned:
         side = max(round(math.sqrt(seen.flops / numel(seen.shape[1]))), 1)
+    pixels = (seen.bytes_B / 4 - sum(map(numel, seen.shape))) / (n * c)
+    windows, image = told_by_image(_averages(seen, side, whole=out[0] == 1), tuple(out), pixels)
+    return _pooling((n * c, *image), windows)
+
+
+def _averages(seen: Seen, side: int, *, whole: bool) -> list[Windows]:
+    """Return the windows of a size that may be meant, the likeliest first."""
+    given = seen.given["pool_stride"], seen.given["pool_padding"]
     # Windows that overlap keep the size of the images; others, as those of whole images, do not.
-    stride, padding = (1, side // 2) if side % 2 and out_h > 1 else (side, 0)
-    h, w = ((out - 1) * stride + side - 2 * padding for out in (out_h, out_w))
-    return _pooling((n * c, h, w), (Window(side, stride, padding), Window(side, stride, padding)))
+    likeliest = (1, side // 2) if side % 2 and not whole else (side, 0)
+    moves = [likeliest, *product((1, 2, 3, side, given[0]), (side // 2, 0, given[1]))]
+    pinned = [f"pool_{key}" in seen.pinned for key in ("stride", "padding")]
+    return [
+        (Window(side, *move), Window(side, *move))
+        for move in moves
+        if all(a == b or not pin for a, b, pin in zip(move, given, pinned, strict=True))
+    ]
 
 
 def _images(seen: Seen) -> Images | None:

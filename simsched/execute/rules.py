@@ -83,10 +83,13 @@ def _product(a: Dims, b: Dims, bias: Dims | None) -> Sizes | None:
 
 
 def batch_norm(seen: Seen) -> Sizes | None:
-    """Images: x of (n, c, ...), and what else there is."""
+    """Images: x of (n, c, ...), or (n, ..., c) where a scale or shift tells; what else there is."""
     if not seen.shape or len(seen.shape[0]) < 2:
         return None
     n, c, *rest = seen.shape[0]
+    scales = {dims[0] for dims in seen.shape[1:] if len(dims) == 1}
+    if rest and c not in scales and rest[-1] in scales:
+        c, rest = rest[-1], [c, *rest[:-1]]
     return [n, c, math.prod(rest)]
 
 
@@ -96,14 +99,35 @@ def batch_norm_gradient(seen: Seen) -> Sizes | None:
 
 
 def addends(seen: Seen) -> Sizes | None:
-    """Two tensors or more, all of one size."""
-    amounts = {math.prod(dims) for dims in seen.shape}
-    return [*amounts, len(seen.shape)] if len(amounts) == 1 and len(seen.shape) > 1 else None
+    """Two tensors or more, all of one size; numbers beside them do not count."""
+    tensors = [dims for dims in seen.shape if dims] or list(seen.shape)
+    amounts = {math.prod(dims) for dims in tensors}
+    return [*amounts, len(tensors)] if len(amounts) == 1 and len(tensors) > 1 else None
 
 
 def layer_norm_gradient(seen: Seen) -> Sizes | None:
     """Gradient, x, and what else there is."""
     return rows(seen) if len(seen.shape) > 1 and seen.shape[0] == seen.shape[1] else None
+
+
+def local_response(seen: Seen) -> Sizes | None:
+    """Images of NHWC; FLOPs tell the window, two operations of each value for a channel of it."""
+    return _response(seen, 2.0)
+
+
+def local_response_gradient(seen: Seen) -> Sizes | None:
+    """Gradient, x, y, all of NHWC; four operations of each value for a channel of the window."""
+    return _response(seen, 4.0) if len(seen.shape) > 2 else None
+
+
+def _response(seen: Seen, each: float) -> Sizes | None:
+    found = rows(seen)
+    if found is None or len(set(seen.shape)) > 1:
+        return None
+    channels = seen.given["channels"]
+    if "channels" not in seen.pinned and seen.flops > 0 and all(found):
+        channels = max(round(seen.flops / (each * math.prod(found))), 1)
+    return [*found, channels]
 
 
 def layer_norm(seen: Seen) -> Sizes | None:
@@ -128,6 +152,18 @@ def reduction(seen: Seen) -> Sizes | None:
         return None
     *front, last = seen.shape[0]
     return [1, math.prod(front), last] if front else [1, last, 1]
+
+
+def whole(seen: Seen) -> Sizes | None:
+    """Input: x, into one number."""
+    return [1, math.prod(seen.shape[0]), 1] if seen.shape else None
+
+
+def spread(seen: Seen) -> Sizes | None:
+    """A tensor written several times; bytes tell how often."""
+    if not seen.shape or not 0 < seen.bytes_B < math.inf:
+        return None
+    return [int(seen.bytes_B / 4) - math.prod(seen.shape[0])]
 
 
 def concatenation(seen: Seen) -> Sizes | None:
@@ -187,7 +223,7 @@ def unary(seen: Seen) -> Sizes | None:
 
 
 def binary(seen: Seen) -> Sizes | None:
-    """Two tensors, of which one is broadcast along axes at the front or the back; or a tensor and a number."""
+    """Two tensors, of which one is broadcast along axes at the front, the middle or the back; or one and a number."""
     operands = sorted(seen.shape[:2], key=math.prod, reverse=True)
     if not operands or not math.prod(operands[0]):
         return None
@@ -204,7 +240,19 @@ def _broadcast(large: Dims, small: Dims) -> Sizes | None:
     longest = max(len(large), len(small))
     pairs = zip(*((1,) * (longest - len(dims)) + dims for dims in (large, small)), strict=True)
     axes = [(a, b) for a, b in pairs if (a, b) != (1, 1)]
-    kept = [place for place, (a, b) in enumerate(axes) if a == b]
-    if any(b not in (1, a) for a, b in axes) or kept != list(range(kept[0], kept[-1] + 1)):
+    if any(b not in (1, a) for a, b in axes):
         return None
-    return [n, math.prod(a for a, _ in axes[kept[-1] + 1 :]), period]
+    kept = [place for place, (a, b) in enumerate(axes) if a == b]
+    inner = math.prod(a for a, _ in axes[kept[-1] + 1 :])
+    rows = _rows(axes, [place for place in range(kept[0], kept[-1]) if place not in kept], inner)
+    return None if rows is None else [n, inner, period, *rows]
+
+
+def _rows(axes: list[tuple[int, int]], amid: list[int], inner: int) -> Sizes | None:
+    """Return the length of a row behind the axes amid those kept, and how many times each row counts."""
+    if not amid:
+        return []
+    if inner > 1 or amid[-1] - amid[0] >= len(amid):
+        return None
+    behind, between = axes[amid[-1] + 1 :], axes[amid[0] : amid[-1] + 1]
+    return [math.prod(a for a, _ in behind), math.prod(a for a, _ in between)]

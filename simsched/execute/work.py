@@ -106,6 +106,7 @@ class _Finder:
         self._strangers: Counter[str] = Counter()
         self._alike: Counter[tuple[str, str]] = Counter()
         self._immobile = 0
+        self._idle = (graph.flops == 0) & (graph.bytes_B == 0)
 
     def found(self) -> Work:
         kernel_of = np.full(self._graph.n_tasks, SPINS, np.int32)
@@ -122,7 +123,7 @@ class _Finder:
         graph, which = self._graph, np.zeros(self._graph.n_tasks, np.intp)
         shaped = np.array([bool(label) for label in graph.shapes.labels], np.bool_)[graph.shapes.codes]
         amounts = [np.where(shaped, column, np.nan) for column in (graph.flops, graph.bytes_B)]
-        for column in (graph.kinds.codes, graph.shapes.codes, *amounts):
+        for column in (graph.kinds.codes, graph.shapes.codes, self._idle, *amounts):
             distinct, codes = np.unique(column, return_inverse=True)
             which = np.unique(which * len(distinct) + codes, return_inverse=True)[1]
         return which
@@ -130,7 +131,8 @@ class _Finder:
     def _assign(self, tasks: npt.NDArray[np.intp], kernel_of: Index) -> None:
         graph, first = self._graph, int(tasks[0])
         kind = graph.kinds[first]
-        if plain(kind) in SPIN_KINDS:
+        # What neither computes nor moves anything has no kernel to miss.
+        if plain(kind) in SPIN_KINDS or self._idle[first]:
             self._ran["spin"] += len(tasks)
             return
         found = sizes(

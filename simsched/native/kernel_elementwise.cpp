@@ -25,13 +25,17 @@ class Elementwise final : public Kernel {
 };
 
 // out[i] = f(a[i], b[i / inner % period]). Sizes: elements, inner, period; b of one element has period 1, b
-// like a has inner 1 and period n, a bias of rows inner 1, a bias of channels the pixels as inner.
+// like a has inner 1 and period n, a bias of rows inner 1, a bias of channels the pixels as inner. With inner
+// 1 there may be two sizes more, of b (n, row) and a (n, times, row): out[n, t, i] = f(a[n, t, i], b[n, i]).
 class Broadcast final : public Kernel {
   public:
     Broadcast(Sizes &sizes, const Loops::NamedBinary &function)
         : n_(sizes.next("elements")), inner_(sizes.next("inner")), period_(sizes.next("period")),
+          row_(sizes.empty() ? period_ : sizes.next("row")), times_(sizes.empty() ? 1 : sizes.next("times")),
           function_(function) {
-        if (n_ % elements({inner_, period_}))
+        if (period_ % row_ || (times_ > 1 && inner_ > 1))
+            throw std::invalid_argument("the rows of the second operand do not fit it");
+        if (n_ % elements({inner_, period_, times_}))
             throw std::invalid_argument("the second operand does not divide the first");
         inputs = {n_, period_};
         output = n_;
@@ -40,19 +44,20 @@ class Broadcast final : public Kernel {
         const auto mine = part.of(n_, grain);
         const float *a = o.inputs[0], *b = o.inputs[1];
         // Runs over which b is one value, or as long as a.
-        const auto whole = period_ == 1 ? n_ : inner_ == 1 ? period_ : inner_;
+        const auto whole = period_ == 1 ? n_ : inner_ == 1 ? row_ : inner_;
         for (auto at = mine.begin; at < mine.end;) {
             const auto length = std::min(whole - at % whole, mine.end - at);
             if (period_ == 1 || inner_ > 1)
                 function_.with_scalar(a + at, b[at / inner_ % period_], o.output + at, length);
             else
-                function_.run(a + at, b + at % period_, o.output + at, length);
+                function_.run(a + at, b + at / (row_ * times_) * row_ % period_ + at % row_, o.output + at,
+                              length);
             at += length;
         }
     }
 
   private:
-    std::size_t n_, inner_, period_;
+    std::size_t n_, inner_, period_, row_, times_;
     Loops::NamedBinary function_;
 };
 

@@ -282,6 +282,15 @@ def test_binary(native: Any, name: str, isa: str) -> None:
         close(found, BINARY[name](a.astype(float), b.astype(float)), 1e-5)
 
 
+@pytest.mark.parametrize("width", TEAMS)
+@pytest.mark.parametrize("shape", [(1, 2, 5, 3), (1, 4, 3, 1), (3, 2, 7, 300)])
+def test_rows_that_count_several_times(native: Any, shape: tuple[int, ...], width: int) -> None:
+    _, count, times, row = shape
+    a, b = floats(*shape), floats(count, 1, row, seed=1)
+    found = run(native, "subtract", [a.size, 1, b.size, row, times], [a, b], width)
+    close(found, a - np.broadcast_to(b, shape))
+
+
 @pytest.mark.parametrize("isa", sets())
 @pytest.mark.parametrize("width", TEAMS)
 @pytest.mark.parametrize(("n", "count"), [(1, 2), (300, 3), (5000, 9)])
@@ -375,6 +384,21 @@ def test_embedding(native: Any, width: int) -> None:
     close(run(native, "embedding", [37, 5, 100], [table], width), table[rows])
 
 
+@pytest.mark.parametrize("width", TEAMS)
+@pytest.mark.parametrize(("rows", "channels", "window"), [(1, 1, 5), (5, 33, 5), (17, 4, 3), (3, 2, 9)])
+def test_local_response(native: Any, rows: int, channels: int, window: int, width: int) -> None:
+    x, dy = floats(rows, channels) * 90, floats(rows, channels, seed=1)
+    exact = x.astype(float)
+    apart = np.abs(np.subtract.outer(np.arange(channels), np.arange(channels)))
+    around = (apart <= window // 2).astype(float)
+    s = 1 + 1e-4 * exact**2 @ around
+    y = exact * s**-0.75
+    sizes = [rows, channels, window]
+    close(run(native, "local_response", sizes, [x], width), y, 1e-4)
+    expected = dy * s**-0.75 - 1.5e-4 * exact * ((dy * y / s) @ around)
+    close(run(native, "local_response_gradient", sizes, [dy, x, y.astype(np.float32)], width), expected, 1e-4)
+
+
 def test_all_kernels_are_tested(native: Any) -> None:
     others = {
         "gemm",
@@ -391,6 +415,8 @@ def test_all_kernels_are_tested(native: Any) -> None:
         "batch_norm_gradient",
         "layer_norm",
         "layer_norm_gradient",
+        "local_response",
+        "local_response_gradient",
         "softmax",
         "softmax_gradient",
         "reduce_sum",
@@ -415,6 +441,9 @@ def test_all_kernels_are_tested(native: Any) -> None:
         ("gemm", [2**20, 2**20, 2**20, 1, 0, 0, 0], "2\\^40"),
         ("gemm", [1, 1, 1, 1, 0, 0, 3], "bias"),
         ("add", [10, 1, 3], "divide"),
+        ("add", [12, 1, 4, 3, 1], "rows"),
+        ("add", [24, 2, 4, 2, 3], "rows"),
+        ("add", [12, 1, 4, 2, 2], "divide"),
         ("nothing", [1], "no kernel"),
         ("convolution", [1, 1, 2, 2, 1, 3, 3, 1, 1, 0, 0, 1, 0], "does not fit"),
         ("convolution", [1, 3, 4, 4, 4, 1, 1, 1, 1, 0, 0, 2, 0], "groups"),
