@@ -6,14 +6,17 @@ Importing this package loads NumPy only; matplotlib is imported on use.
 from simsched.plots.corunning import corunning, corunning_frame
 from simsched.plots.gantt import gantt
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
+from simsched.plots.published import curves, grouped_bars
 from simsched.plots.scaling import comparison, scaling
 
 __all__ = [
     "comparison",
     "corunning",
     "corunning_frame",
+    "curves",
     "diagonal_score",
     "gantt",
+    "grouped_bars",
     "scaling",
     "start_order",
     "start_order_frame",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simsched.errors import MissingExtraError
+from simsched.errors import MissingExtraError, SimschedError
 from simsched.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -75,3 +76,12 @@ def outside_legend(ax: Axes, handles: Sequence[Artist], labels: Sequence[str]) -
         verbatim(text)
         text.set_text(plain(label))
     return legend
+
+
+def require_columns(frame: pd.DataFrame, columns: Sequence[str], what: str) -> None:
+    """Raise `SimschedError` if a table to draw lacks columns."""
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        raise SimschedError(
+            f"{what} draws a table with {', '.join(columns)}; this one lacks {', '.join(missing)}"
+        )

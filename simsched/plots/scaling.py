@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.errors import SimschedError
-from simsched.plots.canvas import plain, shown_axes
+from simsched.plots.canvas import plain, require_columns, shown_axes
 from simsched.units import TimeUnit, format_time, time_unit
 
 if TYPE_CHECKING:
@@ -44,7 +43,9 @@ def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     SimschedError
         If a column is missing.
     """
-    _require(frame, ["cores", "makespan_s", "efficiency", *(column for column, _, _ in BOUNDS)], "scaling")
+    require_columns(
+        frame, ["cores", "makespan_s", "efficiency", *(column for column, _, _ in BOUNDS)], "scaling"
+    )
     ax = shown_axes((8.0, 4.2)) if ax is None else ax
     frame = frame.sort_values("cores", kind="stable")
     unit = time_unit(float(frame["makespan_s"].max()))
@@ -111,7 +112,7 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     SimschedError
         If a column is missing.
     """
-    _require(frame, ["policy", "layout", "makespan_s", "bound_s", "speedup"], "comparison")
+    require_columns(frame, ["policy", "layout", "makespan_s", "bound_s", "speedup"], "comparison")
     rows = np.arange(len(frame))
     ax = shown_axes((8.0, 1.3 + 0.35 * len(frame))) if ax is None else ax
     makespan, bound = frame["makespan_s"].to_numpy(np.float64), frame["bound_s"].to_numpy(np.float64)
@@ -147,11 +148,3 @@ def _row_names(frame: pd.DataFrame) -> list[str]:
     return [
         plain(f"{policy} {layout}".strip()) for policy, layout in zip(frame["policy"], layouts, strict=True)
     ]
-
-
-def _require(frame: pd.DataFrame, columns: list[str], what: str) -> None:
-    missing = [column for column in columns if column not in frame.columns]
-    if missing:
-        raise SimschedError(
-            f"{what} draws a table with {', '.join(columns)}; this one lacks {', '.join(missing)}"
-        )
