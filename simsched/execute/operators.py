@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from simsched.errors import EngineError
-from simsched.execute import rules
+from simsched.execute import rules, rules_pooling
 from simsched.graph.shapes import parse_shape
 
 Options = Mapping[str, Mapping[str, int]]
@@ -98,12 +98,13 @@ def _possible(found: list[int]) -> bool:
 @cache
 def _table() -> tuple[dict[str, Operator], dict[str, int]]:
     table: dict[str, Any] = tomllib.loads((files(__package__) / "operators.toml").read_text("utf-8"))
+    known: dict[str, rules.Rule] = {**vars(rules), **vars(rules_pooling)}
     found: dict[str, Operator] = {}
     for entry in table["operator"]:
         for kind in entry["kinds"]:
-            found[kind] = Operator(entry["kernel"], getattr(rules, entry["rule"]))
+            found[kind] = Operator(entry["kernel"], known[entry["rule"]])
     for rule in ("unary", "binary"):
         for kernel, kinds in table[rule].items():
             for kind in kinds:
-                found[kind.removesuffix("_")] = Operator(kernel, getattr(rules, rule))
+                found[kind.removesuffix("_")] = Operator(kernel, known[rule])
     return found, table["defaults"]

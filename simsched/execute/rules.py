@@ -102,7 +102,7 @@ def convolution(seen: Seen) -> Sizes | None:
     n, c, h, w, f, kh, kw, groups = layout
     windows = _told_by_flops(seen, layout) or _windows(seen, kh, kw)
     bias = int(len(seen.shape) > 2 and math.prod(seen.shape[2]) == f)
-    return _checked([n, c, h, w, f, kh, kw], windows, h, w, [groups, bias])
+    return checked([n, c, h, w, f, kh, kw], windows, h, w, [groups, bias])
 
 
 def convolution_gradients(seen: Seen) -> Sizes | None:
@@ -116,7 +116,7 @@ def convolution_gradients(seen: Seen) -> Sizes | None:
     n, c, h, wide, f, kh, kw, groups = layout
     out = dy[-2:] if len(dy) == 4 else (1, dy[-1])
     windows = _told_by_output(seen, (kh, kw), (h, wide), out)
-    return windows and _checked([n, c, h, wide, f, kh, kw], windows, h, wide, [groups, 0])
+    return windows and checked([n, c, h, wide, f, kh, kw], windows, h, wide, [groups, 0])
 
 
 def data_gradient(seen: Seen) -> Sizes | None:
@@ -131,7 +131,7 @@ def data_gradient(seen: Seen) -> Sizes | None:
     h, w = (
         (out - 1) * v.stride + v.size - 2 * v.padding for out, v in zip((out_h, out_w), windows, strict=True)
     )
-    return _checked([n, c, h, w, f, kh, kw], windows, h, w, [1, 0]) if min(h, w) > 0 else None
+    return checked([n, c, h, w, f, kh, kw], windows, h, w, [1, 0]) if min(h, w) > 0 else None
 
 
 def weights_gradient(seen: Seen) -> Sizes | None:
@@ -145,7 +145,7 @@ def weights_gradient(seen: Seen) -> Sizes | None:
     if "filter" not in seen.pinned and seen.flops > 0 and each:
         side = max(round(math.sqrt(seen.flops / each)), 1)
     windows = _told_by_output(seen, (side, side), (h, w), (out_h, out_w))
-    return windows and _checked([n, c, h, w, f, side, side], windows, h, w, [1, 0])
+    return windows and checked([n, c, h, w, f, side, side], windows, h, w, [1, 0])
 
 
 def _images(x: Dims, w: Dims) -> tuple[int, int, int, int, int, int, int, int] | None:
@@ -202,38 +202,12 @@ def _told_by_output(seen: Seen, sides: tuple[int, int], image: Dims, out: Dims) 
     return None
 
 
-def _checked(head: Sizes, windows: Windows, h: int, w: int, tail: Sizes) -> Sizes | None:
+def checked(head: Sizes, windows: Windows, h: int, w: int, tail: Sizes) -> Sizes | None:
+    """Return the sizes of a kernel whose windows have a place on images of h x w; None where they have none."""
     down, across = windows
     if down.count(h) < 1 or across.count(w) < 1:
         return None
     return [*head, down.stride, across.stride, down.padding, across.padding, *tail]
-
-
-def pooling(seen: Seen) -> Sizes | None:
-    """Images of NCHW."""
-    if not seen.shape or len(seen.shape[0]) not in (3, 4):
-        return None
-    *planes, h, w = seen.shape[0]
-    side, stride, padding = (seen.given[f"pool_{key}"] for key in ("window", "stride", "padding"))
-    down, across = (
-        Window(min(side, extent), stride, min(padding, (min(side, extent)) // 2)) for extent in (h, w)
-    )
-    return _pooling(math.prod(planes), h, w, (down, across))
-
-
-def global_pooling(seen: Seen) -> Sizes | None:
-    """Images of NCHW, each plane into one number."""
-    if not seen.shape or len(seen.shape[0]) not in (3, 4):
-        return None
-    *planes, h, w = seen.shape[0]
-    return _pooling(math.prod(planes), h, w, (Window(h, 1, 0), Window(w, 1, 0)))
-
-
-def _pooling(planes: int, h: int, w: int, windows: Windows) -> Sizes | None:
-    if not all(v.fits for v in windows):
-        return None
-    down, across = windows
-    return _checked([planes, h, w, down.size, across.size], windows, h, w, [])
 
 
 def batch_norm(seen: Seen) -> Sizes | None:
@@ -247,6 +221,17 @@ def batch_norm(seen: Seen) -> Sizes | None:
 def batch_norm_gradient(seen: Seen) -> Sizes | None:
     """Gradient, x, and what else there is."""
     return batch_norm(seen) if len(seen.shape) > 1 and seen.shape[0] == seen.shape[1] else None
+
+
+def addends(seen: Seen) -> Sizes | None:
+    """Two tensors or more, all of one size."""
+    amounts = {math.prod(dims) for dims in seen.shape}
+    return [*amounts, len(seen.shape)] if len(amounts) == 1 and len(seen.shape) > 1 else None
+
+
+def layer_norm_gradient(seen: Seen) -> Sizes | None:
+    """Gradient, x, and what else there is."""
+    return rows(seen) if len(seen.shape) > 1 and seen.shape[0] == seen.shape[1] else None
 
 
 def layer_norm(seen: Seen) -> Sizes | None:

@@ -164,6 +164,25 @@ def test_pooling(native: Any, s: tuple[int, ...], width: int) -> None:
     close(run(native, "pool_average", list(s), [x], width), patches(x, *windows).mean(axis=(4, 5)))
 
 
+@pytest.mark.parametrize("width", TEAMS)
+@pytest.mark.parametrize("s", POOLS)
+def test_pooling_gradients(native: Any, s: tuple[int, ...], width: int) -> None:
+    planes, h, w, kh, kw, sy, sx, py, px = s
+    x = np.random.default_rng(0).permutation(planes * h * w).reshape(1, planes, h, w).astype(np.float32)
+    places = patches(x, *s[3:], fill=-np.inf)
+    dy = floats(*places.shape[1:4])
+    largest, average = np.zeros((planes, h + 2 * py, w + 2 * px)), np.zeros((planes, h + 2 * py, w + 2 * px))
+    for plane, row, column in np.ndindex(dy.shape):
+        top, left = row * sy, column * sx
+        found = np.unravel_index(places[0, plane, row, column].argmax(), (kh, kw))
+        largest[plane, top + found[0], left + found[1]] += dy[plane, row, column]
+        average[plane, top : top + kh, left : left + kw] += dy[plane, row, column] / (kh * kw)
+    inner = np.s_[:, py : py + h, px : px + w]
+    made = places.max(axis=(4, 5)).astype(np.float32)
+    close(run(native, "pool_max_gradient", list(s), [x, made, dy], width), largest[inner])
+    close(run(native, "pool_average_gradient", list(s), [dy], width), average[inner])
+
+
 def sigmoid(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return 1 / (1 + np.exp(-x))
 
@@ -185,6 +204,7 @@ BINARY: dict[str, Reference] = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "maximum": np.maximum,
     "minimum": np.minimum, "not_less": np.greater_equal, "relu_gradient": lambda a, b: a * (b > 0),
     "sigmoid_gradient": lambda a, b: a * b * (1 - b), "tanh_gradient": lambda a, b: a * (1 - b * b),
+    "gelu_gradient": lambda a, b: a * (UNARY["gelu"](b + 1e-5) - UNARY["gelu"](b - 1e-5)) / 2e-5,
 }  # fmt: skip
 
 
@@ -235,6 +255,14 @@ def test_binary(native: Any, name: str, isa: str) -> None:
 
 @pytest.mark.parametrize("isa", sets())
 @pytest.mark.parametrize("width", TEAMS)
+@pytest.mark.parametrize(("n", "count"), [(1, 2), (300, 3), (5000, 9)])
+def test_sum(native: Any, n: int, count: int, width: int, isa: str) -> None:
+    parts = [floats(n, seed=i) for i in range(count)]
+    close(run(native, "sum_of", [n, count], parts, width, isa), np.sum(parts, axis=0, dtype=float))
+
+
+@pytest.mark.parametrize("isa", sets())
+@pytest.mark.parametrize("width", TEAMS)
 @pytest.mark.parametrize(("n", "c", "pixels"), [(1, 1, 7), (4, 7, 33), (2, 3, 1000)])
 def test_batch_norm(native: Any, n: int, c: int, pixels: int, width: int, isa: str) -> None:
     x, dy = floats(n, c, pixels) + 2, floats(n, c, pixels, seed=1)
@@ -268,6 +296,10 @@ def test_rows(native: Any, rows: int, columns: int, width: int, isa: str) -> Non
         normal * scale + shift,
         1e-4,
     )
+    g = dy.astype(float) * scale
+    along = normal * (g * normal).mean(axis=1, keepdims=True)
+    expected = (g - g.mean(axis=1, keepdims=True) - along) / np.sqrt(exact.var(axis=1, keepdims=True) + 1e-5)
+    close(run(native, "layer_norm_gradient", [rows, columns], [dy, x, scale], width, isa), expected, 1e-4)
 
 
 @pytest.mark.parametrize("isa", sets())
@@ -306,9 +338,13 @@ def test_all_kernels_are_tested(native: Any) -> None:
         "convolution_both",
         "pool_max",
         "pool_average",
+        "pool_max_gradient",
+        "pool_average_gradient",
+        "sum_of",
         "batch_norm",
         "batch_norm_gradient",
         "layer_norm",
+        "layer_norm_gradient",
         "softmax",
         "softmax_gradient",
         "reduce_sum",
@@ -335,6 +371,8 @@ def test_all_kernels_are_tested(native: Any) -> None:
         ("convolution", [1, 3, 4, 4, 4, 1, 1, 1, 1, 0, 0, 2, 0], "groups"),
         ("convolution_data", [1, 1, 4, 4, 1, 1, 1, 1, 1, 0, 0, 1, 1], "bias"),
         ("pool_max", [1, 4, 4, 2, 2, 1, 1, 2, 0], "window"),
+        ("pool_max_gradient", [1, 4, 4, 5, 2, 1, 1, 0, 0], "window"),
+        ("sum_of", [4, 1], "operands is 1"),
         ("concatenation", [3], "length"),
         ("relu", [-1], "elements is -1"),
     ],
