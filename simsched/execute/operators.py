@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from math import nan
 from typing import Any
 
 from simsched.errors import EngineError
@@ -43,7 +44,9 @@ def plain(kind: str) -> str:
     return kind.rpartition("::")[2].rpartition(".")[2].lower().removesuffix("_")
 
 
-def sizes(kind: str, shape: str, flops: float, options: Options) -> tuple[str, tuple[int, ...]] | None:
+def sizes(
+    kind: str, shape: str, flops: float, options: Options, bytes_B: float = nan
+) -> tuple[str, tuple[int, ...]] | None:
     """Return the kernel of a task and its sizes; None where the kind is unknown or the shapes do not fit it.
 
     Parameters
@@ -54,13 +57,15 @@ def sizes(kind: str, shape: str, flops: float, options: Options) -> tuple[str, t
         Floating-point operations; NaN where unknown.
     options : mapping of str to mapping of str to int
         By kind, what shapes do not tell.
+    bytes_B : float
+        Bytes read and written; NaN where unknown.
     """
     operators, defaults = _table()
     operator = operators.get(plain(kind))
     if operator is None or not shape:
         return None
     own = {plain(k): v for k, v in options.items()}.get(plain(kind), {})
-    seen = rules.Seen(parse_shape(shape), flops, {**defaults, **own}, frozenset(own))
+    seen = rules.Seen(parse_shape(shape), flops, bytes_B, {**defaults, **own}, frozenset(own))
     found = operator.rule(seen)
     return None if found is None or not _possible(found) else (operator.kernel, tuple(found))
 

@@ -26,6 +26,8 @@ class Seen:
         Shapes of the inputs.
     flops : float
         Floating-point operations; NaN where unknown.
+    bytes_B : float
+        Bytes read and written; NaN where unknown.
     given : mapping of str to int
         What shapes do not tell: the table `defaults` of `operators.toml`, with the options of the kind.
     pinned : frozenset of str
@@ -34,6 +36,7 @@ class Seen:
 
     shape: Shape
     flops: float
+    bytes_B: float
     given: Mapping[str, int]
     pinned: frozenset[str] = frozenset()
 
@@ -86,6 +89,10 @@ class Window:
         """Return how many places it has on an axis."""
         return (extent + 2 * self.padding - self.size) // self.stride + 1
 
+    def covered(self, count: int) -> int:
+        """Return the shortest axis on which it has so many places."""
+        return (count - 1) * self.stride + self.size - 2 * self.padding
+
     @property
     def fits(self) -> bool:
         """Whether every place of it touches the axis."""
@@ -127,10 +134,8 @@ def data_gradient(seen: Seen) -> Sizes | None:
     n, out_h, out_w, filters = seen.shape[2]
     if filters != f:
         return None
-    windows = _windows(seen, kh, kw)
-    h, w = (
-        (out - 1) * v.stride + v.size - 2 * v.padding for out, v in zip((out_h, out_w), windows, strict=True)
-    )
+    pixels = (seen.bytes_B / 4 - sum(map(math.prod, seen.shape))) / max(n * c, 1)
+    windows, (h, w) = told_by_image(_candidates(seen, kh, kw), (out_h, out_w), pixels)
     return checked([n, c, h, w, f, kh, kw], windows, h, w, [1, 0]) if min(h, w) > 0 else None
 
 
@@ -140,12 +145,18 @@ def weights_gradient(seen: Seen) -> Sizes | None:
         return None
     n, h, w, c = seen.shape[0]
     out_h, out_w, f = seen.shape[2][1:]
-    side = seen.given["filter"]
+    high = wide = seen.given["filter"]
     each = 2.0 * n * out_h * out_w * f * c
     if "filter" not in seen.pinned and seen.flops > 0 and each:
-        side = max(round(math.sqrt(seen.flops / each)), 1)
-    windows = _told_by_output(seen, (side, side), (h, w), (out_h, out_w))
-    return windows and checked([n, c, h, w, f, side, side], windows, h, w, [1, 0])
+        high, wide = _sides(max(round(seen.flops / each), 1))
+    windows = _told_by_output(seen, (high, wide), (h, w), (out_h, out_w))
+    return windows and checked([n, c, h, w, f, high, wide], windows, h, w, [1, 0])
+
+
+def _sides(taps: int) -> tuple[int, int]:
+    """Return height and width of a filter: a square, else a row."""
+    side = math.isqrt(taps)
+    return (side, side) if side * side == taps else (1, taps)
 
 
 def _images(x: Dims, w: Dims) -> tuple[int, int, int, int, int, int, int, int] | None:
@@ -154,7 +165,9 @@ def _images(x: Dims, w: Dims) -> tuple[int, int, int, int, int, int, int, int] |
         x, w = (x[0], x[1], 1, x[2]), (w[0], w[1], 1, w[2])
     if len(x) != 4 or len(w) != 4 or not all((*x, *w)):
         return None
-    if x[1] % w[1] == 0 and w[0] % (x[1] // w[1]) == 0 and (x[1] == w[1] or x[3] != w[2]):
+    # Of whole images, where both orders match, filters fit into one of them only.
+    last = x[3] == w[2] and (x[1] != w[1] or w[3] > x[3])
+    if x[1] % w[1] == 0 and w[0] % (x[1] // w[1]) == 0 and not last:
         return (*x, w[0], w[2], w[3], x[1] // w[1])
     if x[3] == w[2]:
         return (x[0], x[3], x[1], x[2], w[3], w[0], w[1], 1)
@@ -195,6 +208,21 @@ def _told_by_flops(seen: Seen, layout: tuple[int, ...]) -> Windows | None:
     return None
 
 
+def told_by_image(candidates: list[Windows], out: Dims, pixels: float) -> tuple[Windows, tuple[int, int]]:
+    """Return the first windows that lead from an image of so many pixels to the output, and its height and width.
+
+    Where none do, or the pixels are unknown, the first windows and the least image for them.
+    """
+    for windows in candidates:
+        # A stride skips up to its length less one.
+        for more in range(windows[0].stride):
+            h, w = (v.covered(count) + more for v, count in zip(windows, out, strict=True))
+            if h * w == pixels:
+                return windows, (h, w)
+    down, across = candidates[0]
+    return candidates[0], (down.covered(out[0]), across.covered(out[1]))
+
+
 def _told_by_output(seen: Seen, sides: tuple[int, int], image: Dims, out: Dims) -> Windows | None:
     for windows in _candidates(seen, *sides):
         if tuple(v.count(extent) for v, extent in zip(windows, image, strict=True)) == tuple(out):
@@ -211,10 +239,13 @@ def checked(head: Sizes, windows: Windows, h: int, w: int, tail: Sizes) -> Sizes
 
 
 def batch_norm(seen: Seen) -> Sizes | None:
-    """Images: x of (n, c, ...), and what else there is."""
+    """Images: x of (n, c, ...), or (n, ..., c) where the last operand, a scale or shift, tells; what else there is."""
     if not seen.shape or len(seen.shape[0]) < 2:
         return None
     n, c, *rest = seen.shape[0]
+    scale = math.prod(seen.shape[-1])
+    if rest and scale != c and scale == rest[-1]:
+        c, rest = rest[-1], [c, *rest[:-1]]
     return [n, c, math.prod(rest)]
 
 
@@ -224,14 +255,33 @@ def batch_norm_gradient(seen: Seen) -> Sizes | None:
 
 
 def addends(seen: Seen) -> Sizes | None:
-    """Two tensors or more, all of one size."""
-    amounts = {math.prod(dims) for dims in seen.shape}
-    return [*amounts, len(seen.shape)] if len(amounts) == 1 and len(seen.shape) > 1 else None
+    """Two tensors or more, all of one size; numbers beside them do not count."""
+    tensors = [dims for dims in seen.shape if dims] or list(seen.shape)
+    amounts = {math.prod(dims) for dims in tensors}
+    return [*amounts, len(tensors)] if len(amounts) == 1 and len(tensors) > 1 else None
 
 
 def layer_norm_gradient(seen: Seen) -> Sizes | None:
     """Gradient, x, and what else there is."""
     return rows(seen) if len(seen.shape) > 1 and seen.shape[0] == seen.shape[1] else None
+
+
+def local_response(seen: Seen) -> Sizes | None:
+    """Images of NHWC; FLOPs tell the window, two operations of each value for a channel of it."""
+    return _response(seen, 2.0)
+
+
+def local_response_gradient(seen: Seen) -> Sizes | None:
+    """Gradient, x, y, all of NHWC; four operations of each value for a channel of the window."""
+    return _response(seen, 4.0) if len(seen.shape) > 2 else None
+
+
+def _response(seen: Seen, each: float) -> Sizes | None:
+    found = rows(seen)
+    if found is None or len(set(seen.shape)) > 1:
+        return None
+    told = seen.flops > 0 and math.prod(found) > 0
+    return [*found, round(seen.flops / (each * math.prod(found))) if told else 5]
 
 
 def layer_norm(seen: Seen) -> Sizes | None:
@@ -256,6 +306,25 @@ def reduction(seen: Seen) -> Sizes | None:
         return None
     *front, last = seen.shape[0]
     return [1, math.prod(front), last] if front else [1, last, 1]
+
+
+def whole(seen: Seen) -> Sizes | None:
+    """Input: x, into one number."""
+    return [1, math.prod(seen.shape[0]), 1] if seen.shape else None
+
+
+def part(seen: Seen) -> Sizes | None:
+    """Part of a tensor, which is read and written; bytes tell it, else it is the whole."""
+    if not seen.shape:
+        return None
+    return [int(seen.bytes_B / 8)] if seen.bytes_B > 0 else [math.prod(seen.shape[0])]
+
+
+def spread(seen: Seen) -> Sizes | None:
+    """A tensor written several times; bytes tell how often."""
+    if not seen.shape or not seen.bytes_B > 0:
+        return None
+    return [int(seen.bytes_B / 4) - math.prod(seen.shape[0])]
 
 
 def concatenation(seen: Seen) -> Sizes | None:

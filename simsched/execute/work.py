@@ -86,6 +86,9 @@ class _Finder:
         kernel_of = np.full(graph.n_tasks, SPINS, np.int32)
         pairs = graph.kinds.codes.astype(np.int64) * len(graph.shapes.labels) + graph.shapes.codes
         _, which = np.unique(pairs, return_inverse=True)
+        for column in (graph.flops, graph.bytes_B):
+            values, codes = np.unique(column, return_inverse=True)
+            _, which = np.unique(which * len(values) + codes, return_inverse=True)
         order = np.argsort(which, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(which[order])) + 1) if graph.n_tasks else []
         for tasks in groups:
@@ -96,10 +99,12 @@ class _Finder:
     def _assign(self, tasks: npt.NDArray[np.intp], kernel_of: Index) -> None:
         graph, first = self._graph, int(tasks[0])
         kind = graph.kinds[first]
-        if plain(kind) in SPIN_KINDS:
+        # What neither computes nor moves anything takes no time.
+        if plain(kind) in SPIN_KINDS or graph.flops[first] == graph.bytes_B[first] == 0:
             self._ran["spin"] += len(tasks)
             return
-        found = sizes(kind, graph.shapes[first], float(graph.flops[first]), self._options)
+        work = float(graph.flops[first]), self._options, float(graph.bytes_B[first])
+        found = sizes(kind, graph.shapes[first], *work)
         if found is not None and (index := self._kernel(*found)) is not None:
             kernel_of[tasks] = index
             self._ran[found[0]] += len(tasks)

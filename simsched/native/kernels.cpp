@@ -26,6 +26,8 @@ const Named special[] = {
     {"layer_norm_gradient", make_layer_norm_gradient},
     {"softmax", make_softmax},
     {"softmax_gradient", make_softmax_gradient},
+    {"local_response", [](Sizes &s, const Loops &) { return make_local_response(s); }},
+    {"local_response_gradient", [](Sizes &s, const Loops &) { return make_local_response_gradient(s); }},
     {"reduce_sum", [](Sizes &s, const Loops &l) { return make_reduction(s, Reduction::sum, l); }},
     {"reduce_mean", [](Sizes &s, const Loops &l) { return make_reduction(s, Reduction::mean, l); }},
     {"reduce_max", [](Sizes &s, const Loops &l) { return make_reduction(s, Reduction::largest, l); }},

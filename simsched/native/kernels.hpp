@@ -25,6 +25,8 @@ Made make_softmax(Sizes &sizes, const Loops &loops);
 Made make_softmax_gradient(Sizes &sizes, const Loops &loops);
 enum class Reduction { sum, mean, largest };
 Made make_reduction(Sizes &sizes, Reduction reduction, const Loops &loops);
+Made make_local_response(Sizes &sizes);
+Made make_local_response_gradient(Sizes &sizes);
 Made make_concatenation(Sizes &sizes);
 Made make_embedding(Sizes &sizes);
 

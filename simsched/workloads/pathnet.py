@@ -76,4 +76,4 @@ class PathNet(Workload):
 
     def _module(self, net: Builder, module: int, x: Tensor) -> Tensor:
         with net.within(f"module{module}"):
-            return max_pool(relu(Convolution(net, "filters", 3, x.dims[-1], self.neurons)(x)), 2, 2)
+            return max_pool(relu(Convolution(net, "filters", (3, 3, x.dims[-1], self.neurons))(x)), 2, 2)

@@ -329,6 +329,21 @@ def test_embedding(native: Any, width: int) -> None:
     close(run(native, "embedding", [37, 5, 100], [table], width), table[rows])
 
 
+@pytest.mark.parametrize("width", TEAMS)
+@pytest.mark.parametrize(("rows", "channels", "window"), [(1, 1, 5), (5, 33, 5), (17, 4, 3), (3, 2, 9)])
+def test_local_response(native: Any, rows: int, channels: int, window: int, width: int) -> None:
+    x, dy = floats(rows, channels) * 90, floats(rows, channels, seed=1)
+    exact = x.astype(float)
+    apart = np.abs(np.subtract.outer(np.arange(channels), np.arange(channels)))
+    around = (apart <= window // 2).astype(float)
+    s = 1 + 1e-4 * exact**2 @ around
+    y = exact * s**-0.75
+    sizes = [rows, channels, window]
+    close(run(native, "local_response", sizes, [x], width), y, 1e-4)
+    expected = dy * s**-0.75 - 1.5e-4 * exact * ((dy * y / s) @ around)
+    close(run(native, "local_response_gradient", sizes, [dy, x, y.astype(np.float32)], width), expected, 1e-4)
+
+
 def test_all_kernels_are_tested(native: Any) -> None:
     others = {
         "gemm",
@@ -345,6 +360,8 @@ def test_all_kernels_are_tested(native: Any) -> None:
         "batch_norm_gradient",
         "layer_norm",
         "layer_norm_gradient",
+        "local_response",
+        "local_response_gradient",
         "softmax",
         "softmax_gradient",
         "reduce_sum",

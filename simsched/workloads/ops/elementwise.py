@@ -114,8 +114,8 @@ def bias_add(x: Tensor, bias: Tensor) -> Tensor:
     """Return x + bias, the bias along the last axis; its gradient is a `BiasAddGrad`."""
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
-        yield dy
-        yield dy.net.op("BiasAddGrad", [dy], bias.dims, dy.elements)
+        yield dy if x.trained else None
+        yield dy.net.op("BiasAddGrad", [dy], bias.dims, dy.elements) if bias.trained else None
 
     return _binary("BiasAdd", x, bias, gradient)
 
@@ -142,6 +142,11 @@ def gelu(x: Tensor) -> Tensor:
 def relu(x: Tensor) -> Tensor:
     """Return x where it is above 0, else 0."""
     return _activation(x, "Relu", 1.0)
+
+
+def leaky_relu(x: Tensor) -> Tensor:
+    """Return x where it is above 0, else a small part of it."""
+    return _activation(x, "LeakyRelu", 1.0)
 
 
 def _activation(x: Tensor, kind: str, gradient_passes: float) -> Tensor:
