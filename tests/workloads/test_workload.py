@@ -104,6 +104,13 @@ def test_every_op_has_a_kernel(name) -> None:
         "phased_lstm[layers=1,steps=2,hidden=8]",
         "pathnet[image=8,neurons=2,batch=2]",
         "transformer[layers=1,hidden=16,tokens=4,batch=2,attention=apart]",
+        "alexnet[image=67,batch=1]",
+        "googlenet[image=32,batch=1,classes=10]",
+        "resnet50[variant=cifar10,image=8,batch=1]",
+        "dcgan[batch=2]",
+        "inception_v3[image=75,batch=1,classes=10]",
+        "inception_v3[image=107,batch=1,classes=10,granularity=tensorflow]",
+        "chaos[size=large]",
     ],
 )
 def test_real_runs(spec) -> None:
