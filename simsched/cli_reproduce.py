@@ -37,6 +37,8 @@ def reproduce(
     from simsched.schedule.gallery import make_folder
 
     systems = [system_of(name) for name in (registered("reproductions") if paper == "all" else [paper])]
+    if paper == "all" and tables:
+        systems = [system for system in systems if set(tables) <= set(system.published().tables)] or systems
     total = sum(count_rows(system, tables) for system in systems)
     if out is not None:
         make_folder(out)

@@ -32,7 +32,7 @@ def _gains_shrink(predicted: Predicted) -> Verdict:
             for t in (60, 240)
         )
         gains.append(many / few)
-    return all(1 < gain < 2 for gain in gains), " ".join(f"{gain:.2f}" for gain in gains)
+    return all(1 < gain < 2 for gain in gains), " ".join(f"{gain:.3f}" for gain in gains)
 
 
 def _all_threads_are_fastest(predicted: Predicted) -> Verdict:

@@ -21,14 +21,25 @@ def write_reproduction(folder: Path, made: Reproduction) -> Iterator[Path]:
     SimschedError
         If the folder cannot be made, or a file not written.
     """
-    from simsched.plots.figure import save_figure
-
     make_folder(folder)
-    taken: set[str] = set()
-    text = folder / f"{file_stem(str(made.system), taken)}.md"
+    text = folder / f"{file_stem(str(made.system), set())}.md"
     with replacing(text) as file:
         file.write(made.to_markdown().encode())
     yield text
+    yield from write_pictures(folder, made)
+
+
+def write_pictures(folder: Path, made: Reproduction) -> Iterator[Path]:
+    """Write the pictures that a system draws; yield each path written.
+
+    Raises
+    ------
+    SimschedError
+        If a file cannot be written.
+    """
+    from simsched.plots.figure import save_figure
+
+    taken: set[str] = set()
     for table in made.system.pictures():
         if table in made.tables:
             path = folder / f"{file_stem(f'{made.system}-{table}', taken)}.png"

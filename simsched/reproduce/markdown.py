@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import floor, log10
 from typing import TYPE_CHECKING
 
 from simsched.reproduce.pivots import Layout, pivoted
@@ -20,9 +21,9 @@ def markdown(made: Reproduction) -> str:
     """Return the text; see `Reproduction.to_markdown`."""
     published = made.system.published()
     lines = [
-        f"# {published.title}: {made.system}",
+        printable(f"# {published.title}: {made.system}"),
         "",
-        f"{published.citation}.",
+        printable(f"{published.citation}."),
         "",
         summary_text(made.summary()),
         "",
@@ -62,7 +63,7 @@ def _quantity(quantity: Quantity, rows: list[Row]) -> Iterator[str]:
 
 
 def _cell(row: Row) -> str:
-    simulated = _number(row.simulated)
+    simulated = _number(row.simulated, row.decimals)
     if row.paper is None:
         return simulated
     published = f"{row.paper:.{max(row.decimals, 0)}f}"
@@ -73,8 +74,11 @@ def _cell(row: Row) -> str:
     return f"{simulated} ({published}{error})"
 
 
-def _number(value: float) -> str:
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+def _number(value: float, decimals: int) -> str:
+    """Return a number to three digits, or to more where the paper prints more."""
+    if value == 0:
+        return "0"
+    return f"{value:.{max(decimals, 2 - floor(log10(abs(value))), 0)}f}"
 
 
 def _table(titles: list[str], lines: Iterable[list[str]]) -> Iterator[str]:

@@ -10,15 +10,26 @@ from importlib.resources.abc import Traversable
 from itertools import product
 from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
 
 from simsched.errors import FormatError
 from simsched.machine.schema import Strict
 from simsched.reproduce.rows import Case, Use
 
 Text = Annotated[str, Field(min_length=1)]
+Plain = StrictBool | StrictInt | Decimal | StrictStr
+Value = Plain | tuple[Plain, ...]
 #: A product of axes: every combination of their values is a case; an axis of one value may stand without its list.
-Axes = dict[str, Any]
+Axes = dict[str, Plain | tuple[Value, ...]]
 
 
 class Asked(NamedTuple):
@@ -54,8 +65,8 @@ class Quantity(Strict):
     unit: Text
     at: Text
     cases: Annotated[tuple[Axes, ...], Field(min_length=1)]
-    values: tuple[tuple[Any, ...], ...] = ()
-    inputs: tuple[tuple[Any, ...], ...] = ()
+    values: tuple[tuple[Value, ...], ...] = ()
+    inputs: tuple[tuple[Value, ...], ...] = ()
     columns: str | None = None
     neutral: float | None = None
 
@@ -68,12 +79,16 @@ class Quantity(Strict):
         for key in given:
             if key not in keys or given.count(key) > 1:
                 raise ValueError(f"{self.table}, {self.name}: {key} is no case, or is given twice")
+        if wrong := [row for row in (*self.values, *self.inputs) if isinstance(row[-1], bool | str | tuple)]:
+            raise ValueError(
+                f"{self.table}, {self.name}: {wrong[0][-1]!r} of {_plain(wrong[0])[:-1]} is no number"
+            )
         return self
 
     def _all(self) -> Iterator[Case]:
         for axes in self.cases:
             lists = [
-                _plain(value) if isinstance(value, list) else (_plain(value),) for value in axes.values()
+                _plain(value) if isinstance(value, tuple) else (_plain(value),) for value in axes.values()
             ]
             for values in product(*lists):
                 yield dict(zip(axes, values, strict=True))
@@ -172,7 +187,7 @@ def _plain(value: Any) -> Any:
     """Return a value of a data file with floats for decimals and tuples for lists."""
     if isinstance(value, Decimal):
         return float(value)
-    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
+    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
 
 
 def _decimals(value: Any) -> int:

@@ -159,7 +159,7 @@ def test_frames(made):
 def test_markdown_and_page_are_escaped(made):
     text = made.to_markdown()
     assert "| net | cores 1 | 2 | 4 | 8 |" in text
-    assert "| a | 1 (1.0 in) | 2 (1.50, +33.3%) | 4 (2.0, +100.0%) |  |" in text
+    assert "| a | 1.00 (1.0 in) | 2.00 (1.50, +33.3%) | 4.00 (2.0, +100.0%) |  |" in text
     assert r"| More cores \| are faster | Sec. 2 | yes | 4 and 1 |" in text
     assert "| Fewer too | Sec. 3 | **no** | no |" in text
     assert "<b>up</b>" not in made._repr_html_()
@@ -189,6 +189,9 @@ def test_a_folder(made, tmp_path):
         ('["a", 2, 1.50]', '["a", 3, 1.50]', r"Table 1, speed-up: \('a', 3\) is no case"),
         ('["a", 2, 1.50]', '["a", 4, 1.50]', "given twice"),
         ('net = ["a", "b"]', 'net = ["a", "a"]', "two cases have the same values"),
+        ('["a", 2, 1.50]', '["a", 2, "fast"]', r"'fast' of \('a', 2\) is no number"),
+        ('["a", 2, 1.50]', "[]", r"\(\) is no case"),
+        ('net = ["a", "b"]', "net = [{ deep = 1 }]", r"quantities.0.cases.0.net"),
         ('unit = "s"\n', "", "quantities.1.unit: Field required"),
         ("title", "titel", "titel: Extra inputs are not permitted"),
         ("title =", "title", "Expected '='"),
