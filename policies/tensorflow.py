@@ -103,6 +103,7 @@ def chunked(graph: TaskGraph, chunk_B: float = 24_576, most: int = 256) -> TaskG
         cut.edges(graph),
         kinds=cut.kinds(graph),
         names=None if graph.names is None else cut.inherited(graph.names.to_list()),
+        shapes=[*graph.shapes.to_list(), *[""] * len(cut.parent)],
         scopes=cut.inherited(graph.scopes.to_list()),
         flops=cut.shared(graph.flops),
         bytes_B=cut.shared(graph.bytes_B),

@@ -139,13 +139,19 @@ def test_the_pools_threads_share_cores_with_the_teams(engine):
 def test_chunks_keep_work_and_order():
     """A product between two others, one of which is too small to cut: edges go around the chunks, sums stay."""
     graph = ss.TaskGraph.from_edges(
-        [np.nan, 3.0, 1.0], [(0, 1), (1, 2)], kinds="Mul", flops=[1, 6, 1], bytes_B=[9e9, 3 * 24_576, np.nan]
+        [np.nan, 3.0, 1.0],
+        [(0, 1), (1, 2)],
+        kinds="Mul",
+        flops=[1, 6, 1],
+        bytes_B=[9e9, 3 * 24_576, np.nan],
+        shapes="2x2",
     )
     cut = chunked(graph, most=2)
     assert cut.n_tasks == 3 + 2 + 2
     assert sorted(zip(cut.successors.sources().tolist(), cut.successors.indices.tolist(), strict=True)) == [
         (0, 3), (0, 4), (1, 5), (1, 6), (3, 1), (4, 1), (5, 2), (6, 2),
     ]  # fmt: skip
+    assert cut.shapes.to_list() == ["2x2"] * 3 + [""] * 4
     assert cut.flops.tolist() == [0, 0, 1, 0.5, 0.5, 3, 3]
     assert cut.durations_s[[1, 2, 5, 6]].tolist() == [0, 1, 1.5, 1.5]
     assert np.isnan(cut.durations_s[3])
