@@ -32,8 +32,8 @@ class CriticalPath(RankPolicy):
     small_s : float
         A task of at most so many estimated seconds on one thread is small: it runs on the executor whose task released
         it, without a decision; one that nothing releases runs on the light-weight executor, one thread on the first
-        reserved core, where there is one. 0, the default, for none. The seconds of an empty parallel region are a
-        reasonable bound (10e-6 on a Knights Landing): no team shortens work that takes less.
+        reserved core, where there is one. 0, the default, for none. A few dispatches are a reasonable bound, 1e-6 on a
+        Knights Landing: a longer task gains more from running beside others than it loses by being dispatched.
     reserved : int
         Cores that no executor takes, the last of the machine: for the light-weight executor and the scheduler.
     buffered : bool

@@ -55,7 +55,7 @@ class Graphi(System):
     products: str = one_of("blocks", "operations")
     order: str = one_of("random", "fifo", "lifo")
     draws: int = whole(5)
-    small_s: float = positive(1e-5)
+    small_s: float = positive(1e-6)
     buffered: bool = False
     chunk_B: float = positive(24_576.0)
     pool: int = whole(0, least=0)
