@@ -18,6 +18,10 @@ COUNTED = (
     "phased_lstm[size=small]", "phased_lstm[size=medium]", "phased_lstm[size=large]",
     "pathnet[size=small]", "pathnet[size=medium]", "pathnet[size=large]",
     "transformer[size=base]", "transformer[size=big]", "transformer[size=bert-base]", "transformer[size=bert-large]",
+    "alexnet", "alexnet[towers=one]", "vgg19", "googlenet[image=224]", "googlenet[image=224,auxiliary=true]",
+    "googlenet[size=small]", "googlenet[size=medium]", "googlenet[size=large]",
+    "resnet50", "resnet50[strided=1x1]", "resnet50[size=cifar10]", "inception_v3[size=imagenet]",
+    "inception_v3[auxiliary=true]", "dcgan[size=mnist]", "chaos[size=small]", "chaos[size=medium]", "chaos[size=large]",
 )  # fmt: skip
 
 #: What pictures show, by the name of the file.
@@ -28,6 +32,13 @@ DRAWN = {
     "rnn": "rnn[layers=2,steps=3]",
     "phased_lstm": "phased_lstm[layers=1,steps=3,fused=true]",
     "pathnet": "pathnet[layers=2,modules=4]",
+    "alexnet": "alexnet",
+    "vgg19": "vgg19",
+    "googlenet": "googlenet",
+    "resnet50": "resnet50",
+    "inception_v3": "inception_v3",
+    "dcgan": "dcgan",
+    "chaos": "chaos[size=large]",
     "transformer": "transformer[layers=1,attention=apart,heads=4]",
 }
 

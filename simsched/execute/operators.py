@@ -11,7 +11,7 @@ from math import nan
 from typing import Any
 
 from simsched.errors import EngineError
-from simsched.execute import rules, rules_pooling
+from simsched.execute import rules, rules_convolution, rules_pooling
 from simsched.graph.shapes import parse_shape
 
 Options = Mapping[str, Mapping[str, int]]
@@ -103,7 +103,7 @@ def _possible(found: list[int]) -> bool:
 @cache
 def _table() -> tuple[dict[str, Operator], dict[str, int]]:
     table: dict[str, Any] = tomllib.loads((files(__package__) / "operators.toml").read_text("utf-8"))
-    known: dict[str, rules.Rule] = {**vars(rules), **vars(rules_pooling)}
+    known: dict[str, rules.Rule] = {**vars(rules), **vars(rules_convolution), **vars(rules_pooling)}
     found: dict[str, Operator] = {}
     for entry in table["operator"]:
         for kind in entry["kinds"]:

@@ -8,8 +8,8 @@ namespace {
 
 constexpr float bias = 1.0f, alpha = 1e-4f;
 
-// Over the sum of squares in the channels around each value: y = x s^(-3/4), s = bias + alpha sum(x^2). Sizes:
-// rows (pixels), channels, channels of a window. Inputs: x; for the gradient dy, x, y.
+// Over the sum of squares in the channels around each value: y = x s^(-3/4), s = bias + alpha sum(x^2).
+// Sizes: rows (pixels), channels, channels of a window. Inputs: x; for the gradient dy, x, y.
 class LocalResponse : public Kernel {
   public:
     explicit LocalResponse(Sizes &sizes)

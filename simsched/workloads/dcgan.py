@@ -36,7 +36,7 @@ WINDOW, STRIDE = 5, 2
 class DCGAN(Workload):
     """DCGAN for labelled digits: generator and discriminator, both updated in one step.
 
-    The network and sizes of the public program DCGAN-tensorflow (carpedm20) for MNIST: labels are put beside the inputs
+    The network and sizes of the public program carpedm20/DCGAN-tensorflow for MNIST: labels are put beside the inputs
     of every layer but the last, biases everywhere. Both losses share the forward passes, as in one run of both updates;
     the program runs that of the generator twice, to keep up.
 

@@ -38,7 +38,8 @@ def _like(dy: Tensor, operand: Tensor) -> Tensor:
     return renamed("Reshape", total, *operand.dims)
 
 
-def _elementwise(kind: str, a: Tensor, b: Tensor, gradient: Gradient | None = None) -> Tensor:
+def elementwise(kind: str, a: Tensor, b: Tensor, gradient: Gradient | None = None) -> Tensor:
+    """Return an op of the given kind on two operands, one of which may be broadcast."""
     return a.net.op(kind, [a, b], broadcast(a.dims, b.dims), max(a.elements, b.elements), gradient)
 
 
@@ -53,7 +54,7 @@ def add(a: Tensor, b: Tensor) -> Tensor:
         yield _like(dy, a)
         yield _like(dy, b)
 
-    return _elementwise("AddV2", a, b, gradient)
+    return elementwise("AddV2", a, b, gradient)
 
 
 def subtract(a: Tensor, b: Tensor) -> Tensor:
@@ -63,17 +64,17 @@ def subtract(a: Tensor, b: Tensor) -> Tensor:
         yield _like(dy, a)
         yield _like(_unary("Neg", dy), b)
 
-    return _elementwise("Sub", a, b, gradient)
+    return elementwise("Sub", a, b, gradient)
 
 
 def multiply(a: Tensor, b: Tensor) -> Tensor:
     """Return a b; the gradients of both are computed, of constants, too."""
 
     def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield _like(_elementwise("Mul", dy, b), a)
-        yield _like(_elementwise("Mul", dy, a), b)
+        yield _like(elementwise("Mul", dy, b), a)
+        yield _like(elementwise("Mul", dy, a), b)
 
-    return _elementwise("Mul", a, b, gradient)
+    return elementwise("Mul", a, b, gradient)
 
 
 def inverse_root(x: Tensor) -> Tensor:
@@ -90,8 +91,8 @@ def squared_difference(x: Tensor, fixed: Tensor) -> Tensor:
     """Return (x - fixed) squared; `fixed` hands no gradient on."""
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
-        twice = _elementwise("Mul", dy, dy.net.input())
-        slope = _elementwise("Mul", twice, _elementwise("Sub", x, fixed))
+        twice = elementwise("Mul", dy, dy.net.input())
+        slope = elementwise("Mul", twice, elementwise("Sub", x, fixed))
         yield _like(slope, x)
         # Nothing reads it, but the group of the gradients waits for it.
         yield _like(_unary("Neg", slope), fixed)
@@ -105,7 +106,7 @@ def mean(x: Tensor, *dims: int) -> Tensor:
 
     def gradient(dy: Tensor) -> Iterator[Tensor]:
         spread = x.net.op("Tile", [renamed("Reshape", dy, *ones)], x.dims, 0.0)
-        yield _elementwise("RealDiv", spread, x.net.input())
+        yield elementwise("RealDiv", spread, x.net.input())
 
     return x.net.op("Mean", [x], dims, x.elements, gradient)
 
@@ -128,11 +129,6 @@ def squares_halved(x: Tensor) -> Tensor:
     """Return half the sum of squares of a tensor."""
 
     def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield _elementwise("Mul", x, dy)
+        yield elementwise("Mul", x, dy)
 
     return x.net.op("L2Loss", [x], (), 2.0 * x.elements, gradient)
-
-
-def scaled(kind: str, x: Tensor, other: Tensor) -> Tensor:
-    """Return an element-wise op without gradient."""
-    return _elementwise(kind, x, other)

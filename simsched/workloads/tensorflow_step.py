@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from simsched.workloads.builder import Builder
 from simsched.workloads.ops import add_n
-from simsched.workloads.tensorflow_ops import mean, multiply, renamed, scaled, squares_halved
+from simsched.workloads.tensorflow_ops import elementwise, mean, multiply, renamed, squares_halved
 
 if TYPE_CHECKING:
     from simsched.workloads.optimizers import Optimizer
@@ -28,6 +28,7 @@ class TensorFlowStep(Builder):
         self._variables: dict[Tensor, Tensor] = {}
         self._averaged: list[Tensor] = []
         self._decays: list[Tensor] = []
+        self._rate = self.input()
         self._groups: dict[str, list[Tensor]] = {"updates": [], "moving": [], "averages": []}
 
     def variable(self, *dims: int) -> Tensor:
@@ -55,13 +56,13 @@ class TensorFlowStep(Builder):
         moving = self.variable(*value.dims)
         self._averaged.append(moving)
         biased, steps = self.variable(*value.dims), self.op("VariableV2", [], (), 0.0, bytes_B=0)
-        change = scaled("Mul", scaled("Sub", biased, value), self.input())
+        change = elementwise("Mul", elementwise("Sub", biased, value), self.input())
         followed = self._assigned("AssignSub", self._variables[biased], change)
         counted = self._assigned("AssignAdd", steps, self.input())
         biased_now = renamed("Identity", biased, after=[followed, counted])
         steps_now = renamed("Identity", steps, after=[followed, counted])
-        share = scaled("Sub", self.input(), scaled("Pow", self.input(), steps_now))
-        change = scaled("Sub", moving, scaled("RealDiv", biased_now, share))
+        share = elementwise("Sub", self.input(), elementwise("Pow", self.input(), steps_now))
+        change = elementwise("Sub", moving, elementwise("RealDiv", biased_now, share))
         self._groups["moving"].append(self._assigned("AssignSub", self._variables[moving], change))
 
     def _assigned(self, kind: str, variable: Tensor, value: Tensor) -> Tensor:
@@ -69,7 +70,7 @@ class TensorFlowStep(Builder):
 
     def _follow(self, average: Tensor, value: Tensor, decay: Tensor) -> Tensor:
         """Add a step of a variable that follows a value."""
-        change = scaled("Mul", scaled("Sub", average, value), decay)
+        change = elementwise("Mul", elementwise("Sub", average, value), decay)
         return self._assigned("AssignSub", self._variables[average], change)
 
     def minimise(self, losses: Sequence[Tensor]) -> None:
@@ -92,16 +93,17 @@ class TensorFlowStep(Builder):
 
     def _learning_rate(self, step: Tensor) -> Tensor:
         """Exponential decay, in steps."""
-        epochs = scaled("RealDiv", step, self.input())
-        decay = scaled("Pow", self.input(), self.op("Floor", [epochs], (), 1.0))
-        return scaled("Mul", decay, self.input())
+        epochs = elementwise("RealDiv", step, self.input())
+        decay = elementwise("Pow", self.input(), self.op("Floor", [epochs], (), 1.0))
+        return elementwise("Mul", decay, self.input())
 
     def _average_variables(self, step: Tensor) -> None:
         # min(decay, (1 + steps) / (10 + steps))
-        ratio = scaled("RealDiv", *(scaled("AddV2", self.input(), step) for _ in range(2)))
-        decay = scaled("Minimum", self.input(), ratio)
+        one_more, ten_more = (elementwise("AddV2", self.input(), step) for _ in range(2))
+        ratio = elementwise("RealDiv", one_more, ten_more)
+        decay = elementwise("Minimum", self.input(), ratio)
         for read in self._averaged:
-            share = scaled("Sub", self.input(), decay)
+            share = elementwise("Sub", self.input(), decay)
             self._groups["averages"].append(self._follow(self.variable(*read.dims), read, share))
 
     def _group(self, done: Sequence[Tensor]) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -164,6 +165,8 @@ def test_inception_as_tensorflow_runs_it() -> None:
     """About 16,000 ops a step (concurrency control, Sec. IV-A)."""
     graph = ss.workload("inception_v3[size=step]")
     assert 16_000 <= graph.n_tasks < 16_500
+    page = Path(__file__).parents[2] / "docs" / "workloads.md"
+    assert f"has {graph.n_tasks:,} tasks" in page.read_text("utf-8")
     # 1,000 classes, a helper, no scales: those of the op graph less one for each channel.
     channels = sum(int(shape.rpartition("x")[2]) for shape in kinds_of(graph, "Conv2D"))
     assert graph.report.facts["parameters"] == 27_161_264 - channels

@@ -109,7 +109,6 @@ def test_every_op_has_a_kernel(name) -> None:
         "resnet50[variant=cifar10,image=8,batch=1]",
         "dcgan[batch=2]",
         "inception_v3[image=75,batch=1,classes=10]",
-        "inception_v3[image=107,batch=1,classes=10,granularity=tensorflow]",
         "chaos[size=large]",
     ],
 )
