@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from simsched.graph import TaskGraph
 from simsched.machine import RuntimeProfile
 from simsched.replay import simulate
@@ -93,8 +95,8 @@ class Training:
         schedule = self.replay(graph)
         kinds = {layer, layer.replace("backward", "update")}
         counted = [code for code, label in enumerate(graph.kinds.labels) if label in kinds]
-        chosen = [code in counted for code in graph.kinds.codes.tolist()]
-        return float((schedule.finish_s - schedule.start_s)[chosen].sum()) / (images_a_worker * self.threads)
+        took_s = (schedule.finish_s - schedule.start_s)[np.isin(graph.kinds.codes, counted)]
+        return float(took_s.sum()) / (images_a_worker * self.threads)
 
     def replay(self, graph: TaskGraph) -> Schedule:
         """Replay a graph on the team's threads; a worker that goes on with its image asks no scheduler."""
