@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.errors import EngineError, LayoutError, PolicyError, SpecError
+from simsched.errors import LayoutError, PolicyError, SpecError
 from simsched.policies.tensorflow import chunked
 from simsched.policy import Shortcuts
 
@@ -218,10 +218,3 @@ def test_shortcuts_that_do_not_fit(replay, shortcuts, message):
 def test_tasks_that_nobody_could_run():
     with pytest.raises(PolicyError, match="2 tasks are kept for single-threaded executors"):
         Shortcuts(np.ones(2, bool), np.zeros(2, bool))
-
-
-def test_real_runs_refuse_them():
-    graph = ss.TaskGraph.from_edges([1e-6], kinds="spin")
-    for policy in ("critical-path[small_s=1e-05]", "critical-path[buffered=true]"):
-        with pytest.raises(EngineError, match="which is only simulated"):
-            ss.execute(graph, policy, "1x1", repeats=1)
