@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
-from simsched.policy import RankPolicy
+import numpy as np
+
+from simsched.errors import LayoutError, SpecError
+from simsched.policy import Layout, RankPolicy, Shortcuts
+from simsched.policy.placement import executor_cores
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from simsched.graph.adjacency import Csr
+    from simsched.machine import Machine
     from simsched.policy import Problem
 
 
@@ -18,11 +25,76 @@ class CriticalPath(RankPolicy):
     """The ready task of the highest level first, on the lowest-numbered idle executor.
 
     The level is the longest accumulated estimate from the task to a sink, the task included, on the executors' width.
-    Symmetric pinned executors, one central scheduler. Cost: one dispatch a task; O(log n) a decision.
+    Symmetric pinned executors, one central scheduler. Cost: one dispatch a task, inline ones excepted; O(log n) each.
+
+    Parameters
+    ----------
+    small_s : float
+        A task of at most so many estimated seconds on one thread is small: it runs on the executor whose task released
+        it, without a decision; one that nothing releases runs on the light-weight executor, one thread on the first
+        reserved core, where there is one. 0, the default, for none. A few dispatches are a reasonable bound, 1e-6 on a
+        Knights Landing: a longer task gains more from running beside others than it loses by being dispatched.
+    reserved : int
+        Cores that no executor takes, the last of the machine: for the light-weight executor and the scheduler.
+    buffered : bool
+        Whether a busy executor can be handed one task in advance, the lowest-numbered first. It hides the dispatch, and
+        binds the task to an executor that may be free later than another.
     """
 
     name = "critical-path"
 
+    small_s: float = 0.0
+    reserved: int = 0
+    buffered: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (self.small_s >= 0 and isfinite(self.small_s)):
+            raise SpecError(f"critical-path[small_s={self.small_s}]: expected seconds, 0 or more")
+        if self.reserved < 0:
+            raise SpecError(f"critical-path[reserved={self.reserved}]: expected a number of cores, 0 or more")
+
     def rank(self, problem: Problem) -> npt.ArrayLike:
         """Return the negative level."""
         return -problem.levels
+
+    def default_layout(self, machine: Machine) -> Layout:
+        """Return one executor per tile that has no reserved core."""
+        return Layout(self._workers(machine) // machine.cores_per_tile or 1, machine.cores_per_tile)
+
+    def checked_layout(self, machine: Machine, layout: Layout | None) -> Layout:
+        """Return the layout; one that needs reserved cores is an error."""
+        found = super().checked_layout(machine, layout)
+        most = self._workers(machine) * machine.smt
+        if found.cores > most and not self.oversubscribe:
+            raise LayoutError(
+                f"the layout {found} needs {found.cores} cores; {machine} has {most} besides the {self.reserved} "
+                "reserved"
+            )
+        return found
+
+    def executors(self, machine: Machine, layout: Layout) -> Csr:
+        """Return the cores of each executor."""
+        return executor_cores(machine, layout, self.placement, self.reserved)
+
+    def shortcuts(self, problem: Problem) -> Shortcuts | None:
+        """Return the small tasks, the light-weight executor and whether there are buffers."""
+        if not self.small_s and not self.buffered:
+            return None
+        small = (problem.costs.seconds(1) <= self.small_s) & (self.small_s > 0)
+        light = bool(self.small_s) and self.reserved > 0
+        released = problem.graph.predecessors.degrees() > 0
+        return Shortcuts(
+            apart=small & ~released & light,
+            inline=small & released,
+            singles=np.array([self._workers(problem.machine)] if light else [], np.int32),
+            buffered=self.buffered,
+        )
+
+    def _workers(self, machine: Machine) -> int:
+        """Return the cores that executors take."""
+        if self.reserved >= machine.n_cores:
+            raise LayoutError(
+                f"critical-path[reserved={self.reserved}] leaves no core of the {machine.n_cores} of {machine}"
+            )
+        return machine.n_cores - self.reserved

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from simsched.policy import Layout as Layout
     from simsched.policy import Policy as Policy
     from simsched.policy import RankPolicy as RankPolicy
+    from simsched.policy import Shortcuts as Shortcuts
     from simsched.policy import Start as Start
     from simsched.policy import policy as policy
     from simsched.replay import simulate as simulate
@@ -56,6 +57,7 @@ _HOMES = {
     "RecordedOn": "simsched.graph",
     "RuntimeProfile": "simsched.machine",
     "Schedule": "simsched.schedule",
+    "Shortcuts": "simsched.policy",
     "SimschedError": "simsched.errors",
     "Start": "simsched.policy",
     "TaskGraph": "simsched.graph",

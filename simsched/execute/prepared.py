@@ -245,9 +245,18 @@ def _plan(graph: Any, host: Machine, chosen: Policy, layout: Any, settings: Sett
     problem = Problem(graph, host, costs, wanted, settings.seed)
     # What software costs passes by itself: no profile says it here.
     if isinstance(chosen, RankPolicy):
-        return StaticPlan.of(problem, chosen, RuntimeProfile(), None)
+        return _without_shortcuts(StaticPlan.of(problem, chosen, RuntimeProfile(), None))
     plan = DynamicPlan(problem, chosen.prepared(problem), RuntimeProfile(), None, str(chosen))
     _rule(plan)
+    return plan
+
+
+def _without_shortcuts(plan: StaticPlan) -> StaticPlan:
+    if plan.shortcuts is not None:
+        raise EngineError(
+            f"policy {plan.spec} runs tasks past its queue (single-threaded executors, small tasks inline or buffers), "
+            "which is only simulated; for real run critical-path without small_s and buffered, or fifo"
+        )
     return plan
 
 

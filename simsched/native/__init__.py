@@ -30,6 +30,10 @@ class Core(Protocol):
         """See `simsched.replay.native_engine`."""
         ...
 
+    def Shortcuts(self, **columns: object) -> object:
+        """See `simsched.replay.native_engine`."""
+        ...
+
     def longest_path(
         self,
         indptr: npt.NDArray[np.int64],
@@ -58,6 +62,7 @@ class Core(Protocol):
         before_indices: npt.NDArray[np.int32],
         delay_s: float,
         per_poller_s: float,
+        shortcuts: object | None,
         progress: object,
     ) -> tuple[Any, ...]:
         """See `simsched.replay.native_engine`."""

@@ -62,6 +62,48 @@ class Sharing:
         tile_slowdowns: Sequence[float],
     ) -> None: ...
 
+class Shortcuts:
+    """
+    What runs past the queue of a static policy.
+
+    singles: int32 (k,), the hardware thread of each single-threaded executor. apart, inline: bool (n,), tasks that only
+    those run, and tasks that run on the executor that released them. seconds, memory_share, overhead_share, demand_Bps:
+    of each task on one thread; empty where there are no such executors, the last three also where nothing is shared.
+    before_indptr, before_indices: predecessors. buffered: whether a busy executor can be handed a task.
+    """
+
+    def __init__(
+        self,
+        singles: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        apart: Annotated[
+            NDArray[numpy.bool_], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        inline: Annotated[
+            NDArray[numpy.bool_], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        seconds: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        memory_share: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        overhead_share: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        demand_Bps: Annotated[
+            NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        before_indptr: Annotated[
+            NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        before_indices: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        buffered: bool,
+    ) -> None: ...
+
 def replay_list(
     indptr: Annotated[
         NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
@@ -103,6 +145,7 @@ def replay_list(
     ],
     delay_s: float,
     per_poller_s: float,
+    shortcuts: Shortcuts | None,
     progress: object | None,
 ) -> tuple:
     """
@@ -114,8 +157,8 @@ def replay_list(
     permutation, for rank. executors_indptr, executors_indices: hardware threads of each executor, all of one width.
     strays: int32 (n * width,): where each thread runs instead, or -1; empty where all are pinned. before_indptr,
     before_indices: predecessors, where a task prefers its producer's executor; else one zero, and empty. delay_s:
-    seconds a start costs, and per_poller_s what every further idle executor adds. progress: None, or called with the
-    number of tasks finished since its last call.
+    seconds a start costs, and per_poller_s what every further idle executor adds. shortcuts: None, or what runs past
+    the queue. progress: None, or called with the number of tasks finished since its last call.
 
     Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), executor and start order
     (int32 (n,)). Nothing is copied or converted; arrays that do not fit raise.

@@ -2,6 +2,7 @@
 
 #include "arrays.hpp"
 #include "bandwidth.hpp"
+#include "bind_shortcuts.hpp"
 #include "contention.hpp"
 #include "corun.hpp"
 #include "lister.hpp"
@@ -104,6 +105,23 @@ void check_plan(const ListPlan &plan, std::size_t n, const Sharing *shared) {
     check_loads(plan.loads, n, shared, executors);
 }
 
+void check_shortcuts(const Shortcuts &shortcuts, std::size_t n, std::size_t executors,
+                     const Sharing *shared) {
+    if (shortcuts.apart.size() != n || shortcuts.inlined.size() != n)
+        throw std::invalid_argument("shortcuts need one entry a task, " + std::to_string(n));
+    const auto rows = shortcuts.singles.empty() ? 0 : n;
+    if (shortcuts.seconds.size() != rows)
+        throw std::invalid_argument("seconds of single-threaded executors go with these");
+    check_seconds(shortcuts.seconds);
+    check_threads(shortcuts.singles, 0, shared);
+    check(shortcuts.predecessors);
+    if (shortcuts.predecessors.n() != n)
+        throw std::invalid_argument("predecessors need one row a task, " + std::to_string(n));
+    if (shortcuts.singles.size() > INT32_MAX - executors)
+        throw std::invalid_argument("there are too many executors");
+    check_loads(shortcuts.loads, rows, shared, executors + shortcuts.singles.size());
+}
+
 // None: nothing is shared.
 template <class Chooser>
 std::size_t run(const Csr &graph, Chooser &chooser, const Results &out, const Progress &progress,
@@ -122,7 +140,7 @@ nb::tuple replay_list(Array<std::int64_t> indptr, Array<std::int32_t> indices, A
                       Array<std::int32_t> position, Array<std::int64_t> executors_indptr,
                       Array<std::int32_t> executors_indices, Array<std::int32_t> strays,
                       Array<std::int64_t> before_indptr, Array<std::int32_t> before_indices, double delay_s,
-                      double per_poller_s, nb::object progress) {
+                      double per_poller_s, const BoundShortcuts *bound, nb::object progress) {
     const Csr graph{view(indptr), view(indices)};
     const auto n = seconds.shape(0);
     Columns columns(n, false);
@@ -139,12 +157,20 @@ nb::tuple replay_list(Array<std::int64_t> indptr, Array<std::int32_t> indices, A
                       {delay_s, per_poller_s},
                       out.executor};
         check_plan(plan, graph.n(), shared);
+        auto shortcuts = bound ? viewed(*bound) : Shortcuts{};
+        if (bound)
+            check_shortcuts(shortcuts, graph.n(), plan.executors.n(), shared);
         if (shared && shared->only_bandwidth())
-            plan.loads.overhead_share = {};
+            plan.loads.overhead_share = shortcuts.loads.overhead_share = {};
         const auto tell = progress_to(progress);
         const auto list = [&](auto queue) {
-            Lister lister(std::move(queue), plan);
-            done = run(graph, lister, out, tell, shared);
+            if (bound) {
+                ShortcutLister lister(queue, queue, plan, shortcuts);
+                done = run(graph, lister, out, tell, shared);
+            } else {
+                Lister lister(std::move(queue), plan);
+                done = run(graph, lister, out, tell, shared);
+            }
         };
         if (discipline == "rank") {
             if (position.shape(0) != n)
@@ -217,8 +243,8 @@ empty, with None for `shared`, where they share nothing. discipline: rank, fifo 
 permutation, for rank. executors_indptr, executors_indices: hardware threads of each executor, all of one width.
 strays: int32 (n * width,): where each thread runs instead, or -1; empty where all are pinned. before_indptr,
 before_indices: predecessors, where a task prefers its producer's executor; else one zero, and empty. delay_s:
-seconds a start costs, and per_poller_s what every further idle executor adds. progress: None, or called with the
-number of tasks finished since its last call.
+seconds a start costs, and per_poller_s what every further idle executor adds. shortcuts: None, or what runs past
+the queue. progress: None, or called with the number of tasks finished since its last call.
 
 Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), executor and start order
 (int32 (n,)). Nothing is copied or converted; arrays that do not fit raise.)";
@@ -251,7 +277,7 @@ void bind_replay(nb::module_ &m) {
           "demand_Bps"_a.noconvert(), "shared"_a.none(), "discipline"_a, "position"_a.noconvert(),
           "executors_indptr"_a.noconvert(), "executors_indices"_a.noconvert(), "strays"_a.noconvert(),
           "before_indptr"_a.noconvert(), "before_indices"_a.noconvert(), "delay_s"_a, "per_poller_s"_a,
-          "progress"_a.none(), list_doc);
+          "shortcuts"_a.none(), "progress"_a.none(), list_doc);
     m.def("replay_corun", &replay_corun, "indptr"_a.noconvert(), "indices"_a.noconvert(),
           "widths"_a.noconvert(), "seconds"_a.noconvert(), "noise"_a.noconvert(), "serial"_a.noconvert(),
           "memory_share"_a.noconvert(), "overhead_share"_a.noconvert(), "demand_Bps"_a.noconvert(),

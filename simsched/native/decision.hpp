@@ -24,6 +24,7 @@ struct Decision {
     double delay_s = 0;
     std::span<const std::int32_t> cores;
     Load load;
+    bool held = false; // goes into its executor's buffer instead of starting
 };
 
 // What tasks ask for, by row; empty where nothing is shared, and the overhead also where nobody asks for it.

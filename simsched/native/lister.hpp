@@ -104,33 +104,42 @@ template <class Queue> class Lister {
             return false;
         decision.delay_s =
             plan_.cost.base_s + plan_.cost.per_poller_s * static_cast<double>(idle_.size() - 1);
+        decision.held = false;
         decision.task = queue_.take();
         const auto task = static_cast<std::size_t>(decision.task);
-        const auto executor = finished_.empty() ? idle_.first() : place(task);
+        const auto executor = plan_.prefers_producer() ? place(task) : idle_.first();
         idle_.erase(executor);
         decision.executor = decision.team = static_cast<std::int32_t>(executor);
         decision.seconds = plan_.seconds[task];
-        decision.cores = team(task, executor);
+        decision.cores = team(task, executor, team_);
         plan_.loads.tell(task, decision);
         return true;
     }
 
-  private:
-    // The executor of the predecessor that finished last, where it is idle.
-    std::size_t place(std::size_t task) const {
-        const auto &before = plan_.predecessors;
-        std::size_t latest = 0, producer = 0;
+  protected:
+    static constexpr std::size_t none = SIZE_MAX;
+
+    // The executor of the predecessor that finished last.
+    std::size_t producer(std::size_t task, const Csr &before) const {
+        std::size_t latest = 0, found = none;
         for (auto e = before.indptr[task]; e < before.indptr[task + 1]; ++e) {
             const auto other = static_cast<std::size_t>(before.indices[static_cast<std::size_t>(e)]);
             if (finished_[other] > latest) {
                 latest = finished_[other];
-                producer = static_cast<std::size_t>(plan_.executor_of[other]);
+                found = static_cast<std::size_t>(plan_.executor_of[other]);
             }
         }
-        return latest && idle_.contains(producer) ? producer : idle_.first();
+        return found;
     }
 
-    std::span<const std::int32_t> team(std::size_t task, std::size_t executor) {
+    std::size_t place(std::size_t task) const {
+        const auto found = producer(task, plan_.predecessors);
+        return found < plan_.executors.n() && idle_.contains(found) ? found : idle_.first();
+    }
+
+    // The threads of an executor, or where the system moved them: those stand in `room`.
+    std::span<const std::int32_t> team(std::size_t task, std::size_t executor,
+                                       std::vector<std::int32_t> &room) const {
         const auto &executors = plan_.executors;
         const auto first = static_cast<std::size_t>(executors.indptr[executor]);
         const auto width = static_cast<std::size_t>(executors.indptr[executor + 1]) - first;
@@ -138,11 +147,11 @@ template <class Queue> class Lister {
         if (plan_.strays.empty())
             return home;
         const auto moved = plan_.strays.subspan(task * width, width);
-        team_.assign(home.begin(), home.end());
+        room.assign(home.begin(), home.end());
         for (std::size_t i = 0; i < width; ++i)
             if (moved[i] >= 0)
-                team_[i] = moved[i];
-        return team_;
+                room[i] = moved[i];
+        return room;
     }
 
     Queue queue_;

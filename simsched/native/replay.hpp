@@ -27,6 +27,11 @@ struct Results {
 // Called now and then with the number of tasks finished since the last call; may throw to stop the replay.
 using Progress = std::function<void(std::size_t)>;
 
+// What executors start by themselves, past the dispatcher: own(now, decision), false where there is nothing,
+// and arrived(decision) for tasks that are held. Others hold nothing.
+template <class Chooser>
+concept StartsItsOwn = requires(Chooser &chooser, Decision &decision) { chooser.own(0.0, decision); };
+
 // A chooser has progress_every, the tasks after which progress is told; release(tasks, now): these became
 // ready, ascending; finished(task); next(now, decision): false to wait for the next completion. What running
 // tasks share is Alone, Bandwidth or Contention.
@@ -56,6 +61,7 @@ template <class Shared, class Chooser> class Replay {
                 throw std::overflow_error("the times grow beyond all numbers");
             gather();
             complete();
+            start_own();
             if (!busy_)
                 decide();
             retime();
@@ -70,7 +76,7 @@ template <class Shared, class Chooser> class Replay {
         for (;;) {
             if (busy_ && dispatched_at_ == now_) {
                 busy_ = false;
-                begin(dispatched_);
+                deliver(dispatched_);
             } else if (!running_.empty() && running_.front().time == now_) {
                 std::pop_heap(running_.begin(), running_.end());
                 done_.push_back(running_.back().task);
@@ -123,8 +129,24 @@ template <class Shared, class Chooser> class Replay {
                 dispatched_at_ = now_ + dispatched_.delay_s;
                 return;
             }
-            begin(dispatched_);
+            deliver(dispatched_);
         }
+    }
+
+    void deliver(const Decision &decision) {
+        if constexpr (StartsItsOwn<Chooser>) {
+            if (decision.held) {
+                chooser_.arrived(decision);
+                return;
+            }
+        }
+        begin(decision);
+    }
+
+    void start_own() {
+        if constexpr (StartsItsOwn<Chooser>)
+            while (chooser_.own(now_, own_))
+                begin(own_);
     }
 
     void begin(const Decision &decision) {
@@ -167,7 +189,7 @@ template <class Shared, class Chooser> class Replay {
     std::vector<std::int32_t> done_, released_;
     double now_ = 0;
     bool busy_ = false; // the dispatcher, with a decision already taken
-    Decision dispatched_{};
+    Decision dispatched_{}, own_{};
     double dispatched_at_ = 0;
     std::size_t n_done_ = 0, n_told_ = 0, n_begun_ = 0;
 };

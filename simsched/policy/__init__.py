@@ -7,9 +7,21 @@ from simsched.policy.candidates import CandidateRule
 from simsched.policy.layout import Layout
 from simsched.policy.policy import Policy, RankPolicy, Start, policy
 from simsched.policy.problem import Problem
+from simsched.policy.shortcuts import Shortcuts
 from simsched.policy.view import Running, View
 
-__all__ = ["CandidateRule", "Layout", "Policy", "Problem", "RankPolicy", "Running", "Start", "View", "policy"]
+__all__ = [
+    "CandidateRule",
+    "Layout",
+    "Policy",
+    "Problem",
+    "RankPolicy",
+    "Running",
+    "Shortcuts",
+    "Start",
+    "View",
+    "policy",
+]
 
 
 class _Room(ModuleType):

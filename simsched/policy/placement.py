@@ -52,12 +52,13 @@ def core_order(machine: Machine, placement: str) -> Index:
     raise SpecError(f"placement {placement!r} is not known; there are {', '.join(PLACEMENTS)}")
 
 
-def executor_cores(machine: Machine, layout: Layout, placement: str) -> Csr:
-    """Return the hardware threads of each executor, ascending.
+def executor_cores(machine: Machine, layout: Layout, placement: str, reserved: int = 0) -> Csr:
+    """Return the hardware threads of each executor, ascending; the last `reserved` cores are left out.
 
     A layout larger than the machine goes round it again: then threads hold several executors, or one of them twice.
     """
     order = core_order(machine, placement)
+    order = order[order % machine.n_cores < machine.n_cores - reserved]
     cores = order[np.arange(layout.cores) % len(order)].reshape(layout.executors, layout.width)
     indptr = np.arange(layout.executors + 1, dtype=np.int64) * layout.width
     return Csr(indptr, np.sort(cores, axis=1).ravel())

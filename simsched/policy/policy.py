@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from simsched.graph.adjacency import Csr
     from simsched.machine import Machine
     from simsched.policy.problem import Problem
+    from simsched.policy.shortcuts import Shortcuts
     from simsched.policy.view import View
 
 Queue = Literal["central", "shared"]
@@ -145,6 +146,10 @@ class RankPolicy(Policy):
     def discipline(self) -> Discipline:
         """How ready tasks are ordered: by `rank`, or first or last come, first served."""
         return "rank"
+
+    def shortcuts(self, problem: Problem) -> Shortcuts | None:
+        """Return what runs past the queue of the executors; None for nothing."""
+        return None
 
     def default_layout(self, machine: Machine) -> Layout:
         """Return the layout used when none is given: one executor per tile."""

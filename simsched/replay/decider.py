@@ -16,6 +16,7 @@ from simsched.graph.adjacency import Csr, Index
 from simsched.policy import Running, Start
 from simsched.policy.placement import take_idle
 from simsched.replay.decision import Decision
+from simsched.replay.run import Chooser
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from simsched.replay.plan import DynamicPlan
 
 
-class Decider:
+class Decider(Chooser):
     """Decides by asking a policy; see `Chooser`. It also is the policy's `View`."""
 
     def __init__(self, plan: DynamicPlan) -> None:

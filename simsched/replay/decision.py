@@ -28,6 +28,8 @@ class Decision:
         Hardware threads of its team.
     load : Load
         What it asks of what running tasks share.
+    held : bool
+        Whether it goes into its executor's buffer instead of starting.
     """
 
     task: int
@@ -37,3 +39,4 @@ class Decision:
     delay_s: float
     cores: Sequence[int]
     load: Load = IDLE
+    held: bool = False

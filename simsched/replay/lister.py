@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.costs.loads import IDLE
+from simsched.costs.loads import IDLE, Load
 from simsched.errors import EngineError
 from simsched.replay.decision import Decision
 from simsched.replay.queues import ready_queue
+from simsched.replay.run import Chooser
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from simsched.replay.plan import StaticPlan
 
 
-class Lister:
+class Lister(Chooser):
     """Decides for a static plan; see `Chooser`."""
 
     def __init__(self, plan: StaticPlan) -> None:
@@ -53,21 +54,30 @@ class Lister:
             return None
         delay = self._delay_s + self._per_poller_s * (len(self._idle) - 1)
         task = self._queue.take()
-        executor = self._idle.pop(self._place(task))
+        return self._decision(task, self._idle.pop(self._place(task)), delay)
+
+    def _decision(self, task: int, executor: int, delay: float) -> Decision:
         self._executor_of[task] = executor
-        load = self._loads[task] if self._loads else IDLE
-        return Decision(
-            task, executor, executor, self._seconds[task], delay, self._team(task, executor), load
-        )
+        seconds, load = self._takes(task, executor)
+        return Decision(task, executor, executor, seconds, delay, self._team(task, executor), load)
+
+    def _takes(self, task: int, executor: int) -> tuple[float, Load]:
+        """Return what passes while an executor runs a task, and what it asks for."""
+        return self._seconds[task], self._loads[task] if self._loads else IDLE
 
     def _place(self, task: int) -> int:
         """Return where among the idle executors the one stands that takes a task."""
         if self._plan.prefer == "lowest":
             return 0
-        before = self._plan.problem.graph.predecessors.neighbours(task).tolist()
-        _, producer = max((self._finished[other] for other in before), default=(0, -1))
+        producer = self._producer(task)
         place = bisect_left(self._idle, producer)
         return place if place < len(self._idle) and self._idle[place] == producer else 0
+
+    def _producer(self, task: int) -> int:
+        """Return the executor that ran the last of a task's predecessors to finish; -1 where it has none."""
+        before = self._plan.problem.graph.predecessors.neighbours(task).tolist()
+        _, producer = max((self._finished[other] for other in before), default=(0, -1))
+        return producer
 
     def _team(self, task: int, executor: int) -> Sequence[int]:
         if self._plan.strays is None:
@@ -84,5 +94,5 @@ class Lister:
         return self._plan.teams(team)
 
     def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Seconds:
-        """Return each task's undisturbed seconds on an executor."""
-        return self._plan.alone_s
+        """Return each task's undisturbed seconds on its executor."""
+        return self._plan.alone(widths)

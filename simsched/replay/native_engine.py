@@ -79,12 +79,33 @@ def _list(native: Core, plan: StaticPlan, progress: Progress) -> Schedule:
         before.indices,
         plan.dispatch_s,
         plan.per_poller_s,
+        _shortcuts(native, plan),
         progress,
     )
     _require_all(done, plan)
     teams, team = plan.teams(executor)
     times = Times(ready_s, start_s, finish_s, team, executor, order)
-    return schedule_of(plan, times, teams, plan.alone_s, "native")
+    return schedule_of(plan, times, teams, plan.alone(teams.degrees()[team]), "native")
+
+
+def _shortcuts(native: Core, plan: StaticPlan) -> object | None:
+    """Return what runs past the queue, as the compiled module knows it; None for nothing."""
+    cuts, singly = plan.shortcuts, plan.singly
+    if cuts is None:
+        return None
+    loads, before = (singly and singly.loads) or NOTHING, plan.problem.graph.predecessors
+    return native.Shortcuts(
+        singles=cuts.singles,
+        apart=cuts.apart,
+        inline=cuts.inline,
+        seconds=np.empty(0) if singly is None else singly.seconds,
+        memory_share=loads.memory_share,
+        overhead_share=loads.overhead_share,
+        demand_Bps=loads.demand_Bps,
+        before_indptr=before.indptr,
+        before_indices=before.indices,
+        buffered=cuts.buffered,
+    )
 
 
 def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progress) -> Schedule:

@@ -12,9 +12,38 @@ from simsched.errors import PolicyError
 from simsched.graph.adjacency import Csr, Index
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import RuntimeProfile
-from simsched.policy import Policy, Problem, RankPolicy
+from simsched.policy import Policy, Problem, RankPolicy, Shortcuts
 from simsched.policy.placement import strays
 from simsched.policy.policy import Discipline, Queue
+
+
+@dataclass(frozen=True, eq=False)
+class Singly:
+    """What tasks take and ask for on an executor of one thread.
+
+    Parameters
+    ----------
+    seconds : float64 array, shape (n,)
+        Seconds that each task really takes there.
+    alone_s : float64 array, shape (n,)
+        The same without noise.
+    loads : Loads or None
+        What each task asks of what running tasks share; None where nothing is shared.
+    """
+
+    seconds: Seconds
+    alone_s: Seconds
+    loads: Loads | None
+
+    @classmethod
+    def of(cls, problem: Problem, noise: Seconds | None) -> Singly:
+        """Return what the tasks of a problem take on one thread."""
+        alone, effects = problem.costs.seconds(1), problem.machine.effects
+        return cls(
+            seconds=alone if noise is None else alone * noise,
+            alone_s=alone,
+            loads=loads(problem.costs, 1, effects) if effects.any else None,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +75,10 @@ class StaticPlan:
     strays : int32 array, shape (n, width), or None
         For each thread of each task's team the hardware thread on which the operating system runs it, or -1 for that of
         the executor; None where threads are pinned.
+    shortcuts : Shortcuts or None
+        What runs past the queue of the executors.
+    singly : Singly or None
+        What tasks take on the single-threaded executors, where the shortcuts have some.
     """
 
     problem: Problem
@@ -60,17 +93,33 @@ class StaticPlan:
     alone_s: Seconds
     loads: Loads | None
     strays: npt.NDArray[np.int32] | None
+    shortcuts: Shortcuts | None = None
+    singly: Singly | None = None
+
+    @property
+    def singles(self) -> Index:
+        """Hardware threads of the single-threaded executors, shape (k,)."""
+        return np.empty(0, np.int32) if self.shortcuts is None else self.shortcuts.singles
 
     def teams(self, executor: Index) -> tuple[Csr, Index]:
         """Return the distinct teams that ran, and the row of each task's, from the executors that ran them."""
         if self.strays is None:
-            return self.executors, executor
+            return _joined(self.executors, one_each(self.singles)), executor
+        single = executor >= self.executors.n
         width = self.strays.shape[1]
-        home = self.executors.indices.reshape(-1, width)[executor]
-        cores = np.sort(np.where(self.strays < 0, home, self.strays), axis=1)
-        distinct, team = np.unique(cores, axis=0, return_inverse=True)
-        indptr = np.arange(len(distinct) + 1, dtype=np.int64) * width
-        return Csr(indptr, distinct.ravel()), team.ravel().astype(np.int32)
+        wide, row = _moved(self.executors.indices.reshape(-1, width)[executor[~single]], self.strays[~single])
+        narrow, narrow_row = _moved(
+            self.singles[executor[single] - self.executors.n, None], self.strays[single, :1]
+        )
+        team = np.empty(len(executor), np.int32)
+        team[~single], team[single] = row, narrow_row + wide.n
+        return _joined(wide, narrow), team
+
+    def alone(self, widths: npt.NDArray[np.integer]) -> Seconds:
+        """Return each task's undisturbed seconds on the team that ran it, from its width."""
+        return (
+            self.alone_s if self.singly is None else np.where(widths == 1, self.singly.alone_s, self.alone_s)
+        )
 
     @property
     def dispatch_s(self) -> float:
@@ -95,6 +144,9 @@ class StaticPlan:
         """
         assert problem.layout is not None  # noqa: S101 - narrows the type: static policies always have a layout
         alone, effects = problem.seconds, problem.machine.effects
+        shortcuts = policy.shortcuts(problem)
+        if shortcuts is not None:
+            shortcuts = shortcuts.checked(problem.graph.n_tasks, problem.machine.n_threads, policy)
         return cls(
             problem=problem,
             runtime=runtime,
@@ -108,6 +160,8 @@ class StaticPlan:
             prefer=policy.prefer,
             loads=loads(problem.costs, problem.layout.width, effects) if effects.any else None,
             strays=None if policy.pinned else strays(problem, runtime.misplaced),
+            shortcuts=shortcuts,
+            singly=Singly.of(problem, noise) if shortcuts is not None and len(shortcuts.singles) else None,
         )
 
 
@@ -135,6 +189,25 @@ class DynamicPlan:
 
 
 Plan = StaticPlan | DynamicPlan
+
+
+def one_each(threads: Index) -> Csr:
+    """Return a table of teams of one thread."""
+    return Csr(np.arange(len(threads) + 1, dtype=np.int64), threads)
+
+
+def _joined(above: Csr, below: Csr) -> Csr:
+    if not below.n:
+        return above
+    return Csr(np.r_[above.indptr, below.indptr[1:] + above.indptr[-1]], np.r_[above.indices, below.indices])
+
+
+def _moved(home: Index, strays: Index) -> tuple[Csr, Index]:
+    """Return the distinct teams where strays run elsewhere, and the row of each; all of one width."""
+    cores = np.sort(np.where(strays < 0, home, strays), axis=1)
+    distinct, row = np.unique(cores, axis=0, return_inverse=True)
+    indptr = np.arange(len(distinct) + 1, dtype=np.int64) * cores.shape[1]
+    return Csr(indptr, distinct.ravel()), row.ravel().astype(np.int32)
 
 
 def _position(policy: RankPolicy, problem: Problem) -> Index:

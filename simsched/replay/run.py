@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import simpy
 
-from simsched.errors import CostError
+from simsched.errors import CostError, EngineError
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Csr, Index
@@ -37,6 +37,14 @@ class Chooser(Protocol):
     def next(self, now_s: float) -> Decision | None:
         """Return the next decision, or None to wait for the next completion."""
         ...
+
+    def own(self, now_s: float) -> Decision | None:
+        """Return the next task that an executor starts by itself, past the dispatcher; None where there is none."""
+        return None
+
+    def arrived(self, decision: Decision) -> None:
+        """Take note that a task which is held lies in its executor's buffer."""
+        raise EngineError(f"task {decision.task} was held, and nobody holds it; this is a bug in simsched")
 
     def stuck(self) -> Exception:
         """Return the error that says why nothing runs although tasks are left."""
@@ -105,16 +113,18 @@ class Run:
     def on_dispatched(self, event: Any) -> None:
         """The dispatcher has handed a task over."""
         self.busy = False
-        self.begin(event.value)
+        self.deliver(event.value)
         if self.env.peek() > self.env.now:
             self.settle()
 
     def settle(self) -> None:
-        """Handle all completions of this instant, ascending, then decide."""
+        """Handle all completions of this instant, ascending, let executors start what is theirs, then decide."""
         if self.done:
             done = sorted(self.done)
             self.done.clear()
             self.complete(done)
+        while (decision := self.chooser.own(self.env.now)) is not None:
+            self.begin(decision)
         if not self.busy:
             self.decide()
 
@@ -146,6 +156,13 @@ class Run:
                 self.busy = True
                 self.env.timeout(decision.delay_s, decision).callbacks.append(self.on_dispatched)
                 return
+            self.deliver(decision)
+
+    def deliver(self, decision: Decision) -> None:
+        """Hand a dispatched task over."""
+        if decision.held:
+            self.chooser.arrived(decision)
+        else:
             self.begin(decision)
 
     def begin(self, decision: Decision) -> None:

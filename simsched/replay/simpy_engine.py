@@ -18,14 +18,21 @@ from simsched.replay.plan import Plan, StaticPlan
 from simsched.replay.result import Times, schedule_of
 from simsched.replay.run import Chooser, Run
 from simsched.replay.sharing_run import SharingRun
+from simsched.replay.shortcut_lister import ShortcutLister
 
 if TYPE_CHECKING:
     from simsched.schedule import Schedule
 
 
+def _chooser(plan: Plan) -> Chooser:
+    if not isinstance(plan, StaticPlan):
+        return Decider(plan)
+    return Lister(plan) if plan.shortcuts is None else ShortcutLister(plan, plan.shortcuts)
+
+
 def replay(plan: Plan, progress: Callable[[int], object] | None = None) -> Schedule:
     """Replay a plan and return its schedule."""
-    chooser: Chooser = Lister(plan) if isinstance(plan, StaticPlan) else Decider(plan)
+    chooser = _chooser(plan)
     kind = SharingRun if plan.problem.machine.effects.any else Run
     run = kind(plan, chooser, progress)
     run.go()

@@ -5,23 +5,64 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from hypothesis import HealthCheck, given, settings
+import numpy as np
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 from simsched.costs import CostModel, Curve
 from simsched.machine import RuntimeProfile
 from simsched.plugins import registered
-from simsched.policy import Policy, RankPolicy, Start
+from simsched.policy import Policy, RankPolicy, Shortcuts, Start
 from simsched.policy import policy as policy_of
 from simsched.replay import simulate
 from simsched.testing import strategies as ours
 
 if TYPE_CHECKING:
-    from simsched.policy import View
+    import numpy.typing as npt
+
+    from simsched.policy import Problem, View
+    from simsched.policy.policy import Discipline
     from simsched.schedule import Schedule
 
 COLUMNS = ("ready_s", "start_s", "finish_s", "team", "executor", "start_order", "alone_s")
+
+
+#: Policies with tasks that run past the queue; random graphs have tasks of up to 10 s.
+SHORTCUTS = (
+    "critical-path[small_s=0.5]",
+    "critical-path[small_s=1.5,reserved=1,pinned=false,oversubscribe=true]",
+    "critical-path[buffered=true]",
+    "critical-path[small_s=0.5,reserved=2,buffered=true,prefer=producer,oversubscribe=true]",
+)
+
+
+class Pooled(RankPolicy):
+    """Every other task on a pool of three single threads, under every discipline of the policies above."""
+
+    name = "pooled"
+    queue = "shared"
+
+    def rank(self, problem: Problem) -> npt.ArrayLike:
+        """Return the reverse of the index."""
+        return -np.arange(problem.graph.n_tasks)
+
+    def shortcuts(self, problem: Problem) -> Shortcuts:
+        """Return the pool, beside small tasks inline and buffers."""
+        tasks = np.arange(problem.graph.n_tasks)
+        singles = np.arange(3, dtype=np.int32) % problem.machine.n_threads
+        return Shortcuts(apart=tasks % 2 == 0, inline=tasks % 3 == 0, singles=singles, buffered=True)
+
+
+class PooledLifo(Pooled):
+    """The same, last come, first served, and not pinned."""
+
+    name = "pooled-lifo"
+
+    @property
+    def discipline(self) -> Discipline:
+        """Last come."""
+        return "lifo"
 
 
 class HalfOfTheIdle(Policy):
@@ -46,6 +87,7 @@ def policies() -> st.SearchStrategy[Policy]:
         "data-parallel",
         "wavefront[pinned=false,oversubscribe=true,prefer=producer]",
         "fifo[oversubscribe=true]",
+        *SHORTCUTS,
         "corun[candidates=1,interval=3]",
         "corun[candidates=5,interval=1]",
         "corun[per_kind=true]",
@@ -55,9 +97,8 @@ def policies() -> st.SearchStrategy[Policy]:
         "corun[per_kind=true,smt=true,interval=1]",
         "corun[smt=true]",
     ]
-    return st.sampled_from(
-        [*(policy_of(name) for name in [*registered("policies"), *variants]), HalfOfTheIdle()]
-    )
+    ours = [HalfOfTheIdle(), Pooled(), PooledLifo(pinned=False)]
+    return st.sampled_from([*(policy_of(name) for name in [*registered("policies"), *variants]), *ours])
 
 
 @st.composite
@@ -65,6 +106,7 @@ def cases(draw: st.DrawFn) -> dict[str, object]:
     """Arguments of `simulate`: ties, zero durations, one core and more, noise, software costs."""
     policy = draw(policies())
     machine = draw(ours.machines_for(policy))
+    assume(machine.n_cores > getattr(policy, "reserved", 0))
     layout = draw(ours.layouts_for(policy, machine))
     if layout is not None and isinstance(policy, RankPolicy) and policy.oversubscribe:
         layout = type(layout)(layout.executors * draw(st.integers(1, 3)), layout.width)

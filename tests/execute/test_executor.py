@@ -303,6 +303,12 @@ def test_policies_that_decide_in_python_are_refused() -> None:
         ss.execute(layered(3, 1), Mine)
 
 
+@pytest.mark.parametrize("policy", ["critical-path[small_s=1e-05]", "critical-path[buffered=true]"])
+def test_what_runs_past_the_queue_is_refused(policy: str) -> None:
+    with pytest.raises(EngineError, match="which is only simulated"):
+        ss.execute(layered(3, 1), policy, "1x1")
+
+
 def results(
     graph: ss.TaskGraph, layout: str, native: Any
 ) -> tuple[list[npt.NDArray[np.float32]], list[Any], Work, Operands]:

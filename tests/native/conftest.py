@@ -60,7 +60,18 @@ def listed() -> Arguments:
         "seconds": np.array([1.0, 2.0]), "discipline": "rank", "position": np.array([0, 1], I32),
         "executors_indptr": np.array([0, 1], I64), "executors_indices": np.array([0], I32),
         "strays": np.empty(0, I32), "before_indptr": np.zeros(1, I64), "before_indices": np.empty(0, I32),
-        "delay_s": 0.0, "per_poller_s": 0.0,
+        "delay_s": 0.0, "per_poller_s": 0.0, "shortcuts": None,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def cuts() -> Arguments:
+    """Return arguments of `Shortcuts`: 0 runs on a thread of its own, and 1 where 0 did."""
+    return {
+        "singles": np.array([0], I32), "apart": np.array([True, False]), "inline": np.array([False, True]),
+        "seconds": np.array([4.0, 8.0]), "memory_share": np.empty(0), "overhead_share": np.empty(0),
+        "demand_Bps": np.empty(0, I64), "before_indptr": np.array([0, 0, 1], I64),
+        "before_indices": np.array([0], I32), "buffered": False,
     }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simsched.graph.adjacency import Csr
 from simsched.native import Core, find
 
 I32, I64, F64 = np.int32, np.int64, np.float64
@@ -151,6 +152,25 @@ class Draw:
             "delay_s": self.one(self.values(second, odd_number)), "per_poller_s": self.one(second),
         }  # fmt: skip
 
+    def before(self, after: Csr) -> Csr:
+        """Return the predecessors of a graph, where anything goes other ones."""
+        return Csr(*self.table(after.n)) if self.wild else after.transposed()
+
+    def shortcuts(self, module: Core, after: Csr, shared: object | None, threads: int) -> object | None:
+        """Return what runs past the queue, sometimes nothing; fitting ones leave no task without an executor."""
+        n = after.n
+        singles = self.one(st.integers(0, 2))
+        if self.one(st.booleans()):
+            return None
+        apart = st.booleans() if singles or self.wild else st.just(False)
+        before = self.before(after)
+        return module.Shortcuts(
+            singles=self.array(self.values(st.integers(0, threads - 1), small), I32, singles),
+            apart=self.array(apart, np.bool_, n), inline=self.array(st.booleans(), np.bool_, n),
+            seconds=self.seconds(n if singles else 0), **self.loads(n if shared and singles else 0),
+            before_indptr=before.indptr, before_indices=before.indices, buffered=self.one(st.booleans()),
+        )  # fmt: skip
+
     def corunning(self, n: int, shared: object | None, threads: int) -> Arguments:
         """Return arguments of `replay_corun`, but for the graph's."""
         count, anything = st.integers(1, 3), st.integers(0, 5)
@@ -180,7 +200,11 @@ def test_anything_that_has_the_right_types_is_replayed_or_refused(data: st.DataO
     indptr, indices = draw.graph(n)
     shared, threads = draw.sharing(module)
     for run, arguments in (
-        (module.replay_list, draw.listed(n, shared, threads)),
+        (
+            module.replay_list,
+            draw.listed(n, shared, threads)
+            | {"shortcuts": draw.shortcuts(module, Csr(indptr, indices), shared, threads)},
+        ),
         (module.replay_corun, draw.corunning(n, shared, threads)),
     ):
         try:

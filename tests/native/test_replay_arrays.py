@@ -107,6 +107,7 @@ WRONG_TYPES: list[Arguments] = [
         {"discipline": None},
         {"delay_s": "1"},
         {"per_poller_s": None},
+        {"shortcuts": {"singles": np.zeros(1, I32)}},
         {"progress": 3},
     ],
     ids=str,

@@ -29,7 +29,7 @@ def arguments(n: int, progress: Callable[[int], object] | None = None) -> dict[s
         "position": np.arange(n, dtype=np.int32)[::-1].copy(), "executors_indptr": np.arange(4),
         "executors_indices": np.arange(3, dtype=np.int32), "strays": np.empty(0, np.int32),
         "before_indptr": np.zeros(1, np.int64), "before_indices": np.empty(0, np.int32), "delay_s": 0.0,
-        "per_poller_s": 0.0, "progress": progress,
+        "per_poller_s": 0.0, "shortcuts": None, "progress": progress,
     }  # fmt: skip
 
 

@@ -28,6 +28,15 @@ def test_static_policies(policy, engine):
 
 @pytest.mark.parametrize(
     "policy",
+    ["critical-path[small_s=0.5]", "critical-path[buffered=true,prefer=producer]", "tensorflow"],
+)
+def test_policies_with_shortcuts(policy, engine):
+    """They are not work-conserving: a task waits for its executor beside idle ones."""
+    check_policy(policy, examples=60, engine=engine)
+
+
+@pytest.mark.parametrize(
+    "policy",
     [
         "corun",
         "corun[candidates=1,interval=3]",

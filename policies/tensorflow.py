@@ -1,0 +1,156 @@
+"""TensorFlow on a manycore CPU as Graphi describes it (Sec. 7): two thread pools, nothing pinned, a queue of chunks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.costs.curves import default_curves, normalised
+from simsched.errors import GraphError, SpecError
+from simsched.graph import ImportReport, TaskGraph
+from simsched.policy import RankPolicy, Shortcuts
+
+if TYPE_CHECKING:
+    from simsched.policy import Problem
+    from simsched.policy.policy import Discipline
+
+#: Namespaces of the kinds of an element-wise op that is cut up, and of its chunks.
+SHARD, CHUNK = "shard::", "chunk::"
+
+
+@dataclass(frozen=True)
+class TensorFlow(RankPolicy):
+    """First come, first served; a team of OpenMP threads an executor, and a pool of single threads for chunks.
+
+    The teams run whole ops from one shared queue, the pool runs the chunks that `chunked` cuts element-wise ops into,
+    from another. Nothing is pinned, and the pool's threads run on the teams' cores: software threads are more than
+    cores. Without `chunked` the pool has nothing to do.
+
+    Parameters
+    ----------
+    pool : int
+        Threads of the pool; 0, the default, for as many as the teams have together, as TensorFlow's defaults have it.
+        They go round the teams' cores from the last one back: teams fill them from the first on, and an operating
+        system wakes threads on idle cores.
+
+    Cost: a pop from either queue a task, under a lock that idle executors of that kind poll; O(log n) a decision.
+    """
+
+    name = "tensorflow"
+    queue = "shared"
+
+    pinned: bool = False
+    oversubscribe: bool = True
+    pool: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.pool < 0:
+            raise SpecError(f"tensorflow[pool={self.pool}]: expected a number of threads, 0 or more")
+
+    @property
+    def discipline(self) -> Discipline:
+        """First come."""
+        return "fifo"
+
+    def shortcuts(self, problem: Problem) -> Shortcuts | None:
+        """Return the pool, which runs the chunks; None where there are no chunks."""
+        kinds = problem.graph.kinds
+        chunks = np.array([label.startswith(CHUNK) for label in kinds.labels], np.bool_)[kinds.codes]
+        if not chunks.any():
+            return None
+        assert problem.layout is not None  # noqa: S101 - narrows the type: static policies always have a layout
+        cores = self.executors(problem.machine, problem.layout).indices
+        threads = np.arange(self.pool or len(cores)) % len(cores)
+        return Shortcuts(apart=chunks, inline=np.zeros_like(chunks), singles=cores[::-1][threads])
+
+
+def chunked(graph: TaskGraph, chunk_B: float = 24_576, most: int = 256) -> TaskGraph:
+    """Return the graph with its element-wise ops cut into chunks, as TensorFlow's Eigen pool gets them.
+
+    A cut op becomes a task that takes no time, which some executor pops, and its chunks, which all wait for it; what
+    waited for the op waits for all chunks. Tasks keep their indices; chunks stand behind them.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        Its recorded seconds, where it has any, must be those of one thread.
+    chunk_B : float
+        Bytes read and written by a chunk; as small as element-wise ops divide (curves.toml: 2,048 products).
+    most : int
+        Most chunks of an op: Eigen makes no more than four a thread, of 64 here.
+
+    Raises
+    ------
+    GraphError
+        If an op to be cut was recorded on several threads, or the arguments are below 1.
+    """
+    if not chunk_B >= 1 or most < 1:
+        raise GraphError(f"chunks of {chunk_B} bytes, at most {most} an op; the least is 1")
+    cut = _Cut.of(graph, chunk_B, most)
+    wide = cut.ours & (graph.widths > 1) & ~np.isnan(graph.durations_s)
+    if wide.any():
+        task = int(np.argmax(wide))
+        raise GraphError(
+            f"task {task} was recorded on {graph.widths[task]} threads; chunks need seconds of one thread, or none"
+        )
+    said = f"{int(cut.ours.sum())} element-wise ops were cut into {len(cut.parent)} chunks"
+    return TaskGraph.from_edges(
+        cut.shared(graph.durations_s),
+        cut.edges(graph),
+        kinds=cut.kinds(graph),
+        names=None if graph.names is None else cut.inherited(graph.names.to_list()),
+        shapes=[*graph.shapes.to_list(), *[""] * len(cut.parent)],
+        scopes=cut.inherited(graph.scopes.to_list()),
+        flops=cut.shared(graph.flops),
+        bytes_B=cut.shared(graph.bytes_B),
+        name=f"{graph.name}, chunked",
+        recorded_on=graph.recorded_on,
+        report=ImportReport("chunked", notes=[said]),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Cut:
+    """Which tasks are cut into how many pieces, and the task of each chunk."""
+
+    pieces: npt.NDArray[np.int64]
+    ours: npt.NDArray[np.bool_]
+    parent: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, graph: TaskGraph, chunk_B: float, most: int) -> _Cut:
+        curves, other = default_curves()
+        families = [curves.get(normalised(kind), other).family for kind in graph.kinds.labels]
+        ours = np.array([family == "element-wise" for family in families], np.bool_)[graph.kinds.codes]
+        wanted = np.clip(np.ceil(np.nan_to_num(graph.bytes_B) / chunk_B), 1, most)
+        pieces = np.where(ours, wanted, 1).astype(np.int64)
+        ours = pieces > 1
+        return cls(pieces, ours, np.repeat(np.arange(graph.n_tasks), np.where(ours, pieces, 0)))
+
+    def shared(self, amount: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return an amount a task: none for what is cut up, its chunks have it in equal parts."""
+        chunks = amount[self.parent] / self.pieces[self.parent]
+        return np.concatenate([np.where(self.ours, 0.0, amount), chunks])
+
+    def edges(self, graph: TaskGraph) -> npt.NDArray[np.int64]:
+        """Return edges (before, after) in which the chunks of a task stand between it and its followers."""
+        before, after = graph.successors.sources(), graph.successors.indices
+        chunks = graph.n_tasks + np.arange(len(self.parent))
+        first = graph.n_tasks + np.cumsum(np.where(self.ours, self.pieces, 0)) - self.pieces
+        count = self.pieces[before]
+        piece = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        source = np.repeat(np.where(count > 1, first[before], before), count) + piece
+        sources = np.concatenate([source, self.parent])
+        return np.stack([sources, np.concatenate([np.repeat(after, count), chunks])], axis=1)
+
+    def kinds(self, graph: TaskGraph) -> list[str]:
+        kinds = graph.kinds.to_list()
+        whole = [SHARD + kind if ours else kind for kind, ours in zip(kinds, self.ours.tolist(), strict=True)]
+        return [*whole, *(CHUNK + kinds[task] for task in self.parent.tolist())]
+
+    def inherited(self, texts: list[str]) -> list[str]:
+        return [*texts, *(texts[task] for task in self.parent.tolist())]

@@ -1,0 +1,71 @@
+"""What a static policy lets run past the queue of its executors (docs/semantics.md, rule 9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import PolicyError
+
+if TYPE_CHECKING:
+    from simsched.graph.adjacency import Index
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Shortcuts:
+    """Executors of one thread, small tasks run where they become ready, and buffers.
+
+    Parameters
+    ----------
+    apart : bool array, shape (n,)
+        Tasks that only the single-threaded executors run, from a queue of their own.
+    inline : bool array, shape (n,)
+        Tasks that run at once, without a decision, on the executor whose task released them.
+    singles : int32 array, shape (k,)
+        Hardware thread of each single-threaded executor; they are numbered after those of the layout.
+    buffered : bool
+        Whether a busy executor can be handed one task in advance.
+
+    Raises
+    ------
+    PolicyError
+        If tasks are kept for single-threaded executors and there is none.
+    """
+
+    apart: Mask
+    inline: Mask
+    singles: Index = field(default_factory=lambda: np.empty(0, np.int32))
+    buffered: bool = False
+
+    def __post_init__(self) -> None:
+        if self.apart.any() and not len(self.singles):
+            raise PolicyError(
+                f"{int(self.apart.sum())} tasks are kept for single-threaded executors, and there are none; "
+                "give `singles` a hardware thread"
+            )
+
+    def checked(self, n_tasks: int, n_threads: int, policy: object) -> Shortcuts:
+        """Return itself if it fits a graph and a machine.
+
+        Raises
+        ------
+        PolicyError
+            If a column has not one bool a task, or a hardware thread does not exist.
+        """
+        for name in ("apart", "inline"):
+            column = getattr(self, name)
+            if column.shape != (n_tasks,) or column.dtype != np.bool_:
+                raise PolicyError(
+                    f"policy {policy}: shortcuts() gave {name} of {column.dtype} and shape {column.shape}; "
+                    f"expected {n_tasks} bools"
+                )
+        if len(self.singles) and not 0 <= self.singles.min() <= self.singles.max() < n_threads:
+            raise PolicyError(
+                f"policy {policy}: singles are {self.singles}; threads are 0 to {n_threads - 1}"
+            )
+        return self

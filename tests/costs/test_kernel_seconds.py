@@ -1,0 +1,60 @@
+"""Matrix products by shape in place of cost curves."""
+
+import numpy as np
+import pytest
+
+import simsched as ss
+from simsched.costs.kernel_seconds import KernelSeconds
+from simsched.costs.kernels import Team, gemm_s, parameters
+from simsched.errors import CostError
+
+MACHINE = ss.machine("knl-7250")
+FORWARD, GRADIENT = "64x512;512x512", "512x64;64x512"
+
+
+def costs(shapes, kinds="MatMul", software="framework"):
+    n = len(shapes)
+    graph = ss.TaskGraph.from_edges(
+        [np.nan] * n, kinds=kinds, shapes=shapes, flops=[33.6e6] * n, bytes_B=[1.4e6] * n
+    )
+    return graph, ss.CostModel(measured=KernelSeconds(software)).on(graph, MACHINE)
+
+
+def test_products_take_what_the_kernel_model_says():
+    """64 x 512 has 8 blocks of 64 x 64, 512 x 512 has 64: one saturates at 8 threads, the other at 64."""
+    _, found = costs([FORWARD, GRADIENT])
+    params = parameters("framework")
+    for width in (1, 4, 8, 64):
+        expected = [
+            gemm_s(64, 512, 512, Team(MACHINE, width), params=params),
+            gemm_s(512, 512, 64, Team(MACHINE, width), params=params),
+        ]
+        np.testing.assert_allclose(found.seconds(width), expected, rtol=1e-12)
+    assert found.seconds(64)[0] == found.seconds(8)[0]
+    assert found.seconds(64)[1] < 0.5 * found.seconds(8)[1]
+    assert "2 matrix products of 2 shapes" in " ".join(found.notes)
+
+
+def test_a_product_too_small_to_gain_runs_on_one_thread():
+    _, found = costs(["16x16;16x16"])
+    assert found.seconds(64)[0] == found.seconds(1)[0]
+
+
+def test_libraries_divide_further():
+    _, framework = costs([FORWARD])
+    _, library = costs([FORWARD], software="library")
+    assert library.seconds(64)[0] < framework.seconds(64)[0]
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind"),
+    [("", "MatMul"), ("8x64x512;512x512", "MatMul"), ("64x5;6x7", "MatMul"), (FORWARD, "Mul")],
+)
+def test_what_is_no_product_of_two_matrices_keeps_its_curve(shape, kind):
+    graph, found = costs([shape], kind)
+    assert found.seconds(8).tolist() == ss.CostModel().on(graph, MACHINE).seconds(8).tolist()
+
+
+def test_unknown_software():
+    with pytest.raises(CostError, match="'mine' is none of"):
+        costs([FORWARD], software="mine")

@@ -1,0 +1,118 @@
+"""Graphi: ratios against replays put together by hand, statements, choices."""
+
+from statistics import mean
+
+import pytest
+
+import simsched as ss
+from simsched.costs.kernel_seconds import KernelSeconds
+from simsched.errors import SpecError
+from simsched.policies.tensorflow import chunked
+from simsched.reproduce.graphi import Graphi
+from simsched.reproduce.graphi_claims import RATIO, against_the_diagonal
+from simsched.reproduce.graphi_runs import Runs
+
+MACHINE = "knl-7250[bandwidth_Bps=4e11]"
+ENGINE = "critical-path[small_s=1e-06,reserved=2]"
+COSTS = ss.CostModel(measured=KernelSeconds())
+
+
+@pytest.fixture(scope="module")
+def table():
+    return ss.reproduce("graphi", tables=["Table 2"])
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return Runs(Graphi())
+
+
+def seconds(graph, policy, layout, seed=0):
+    return ss.simulate(graph, MACHINE, policy, layout, COSTS, seed=seed).makespan_s
+
+
+def test_a_ratio_is_that_of_two_replays(table):
+    """PathNet, medium, eight executors: critical path first over the mean of five random orders of a polled queue."""
+    graph = ss.workload("pathnet[size=medium]")
+    naive = mean(seconds(graph, "fifo[order=random]", "8x8", seed) for seed in range(5))
+    case = {"network": "pathnet", "size": "medium", "layout": "8x8"}
+    (row,) = [row for row in table.rows if row.case == case]
+    assert row.simulated == pytest.approx(seconds(graph, ENGINE, "8x8") / naive, rel=1e-12)
+    assert row.paper == 0.89
+    assert row.use == "check"
+
+
+def test_every_case_of_table_2_is_predicted(table):
+    """Four networks in five layouts; twelve have a published number; critical path first wins everywhere."""
+    assert len(table.rows) == 20
+    assert sum(row.paper is not None for row in table.rows) == 12
+    assert max(row.simulated for row in table.rows) < 1
+    assert table.summary()["ratio_median"] < 0.15
+    assert [claim.holds for claim in table.claims] == [True, True, True]
+    assert table.pivot("Table 2", RATIO).shape == (4, 5)
+
+
+def test_sequential_best_layout_and_tensorflow(runs):
+    """A small GoogLeNet, each time from its own replay."""
+    graph, layouts = (
+        ss.workload("googlenet[size=small]"),
+        ["1x64", "2x32", "4x16", "8x8", "16x4", "32x2", "3x10"],
+    )
+    assert runs.layouts("googlenet") == layouts
+    assert runs.sequential_s("googlenet", "small") == seconds(graph, "sequential", "1x64")
+    found = {layout: seconds(graph, ENGINE, layout) for layout in layouts}
+    assert runs.best_layout("googlenet", "small") == min(found, key=found.__getitem__)
+    assert runs.best_s("googlenet", "small") == min(found.values())
+    cut = chunked(graph)
+    assert runs.tensorflow_s("googlenet", "small") == min(
+        seconds(cut, "tensorflow", layout) for layout in layouts
+    )
+    assert runs.tensorflow_s("googlenet", "small") > runs.best_s("googlenet", "small")
+
+
+def test_small_networks_gain_more_than_large_ones(runs):
+    gains = [
+        runs.sequential_s("lstm", size) / runs.best_s("lstm", size) for size in ("small", "medium", "large")
+    ]
+    assert gains == sorted(gains, reverse=True)
+    assert gains[-1] > 1
+
+
+def test_the_share_of_pairs_against_the_diagonal():
+    """Cells (0,0), (0,1), (1,0), (1,1) of layers and steps, one core, 1 s each, in the order of their indices.
+
+    Diagonals 0, 2, 1, 1: of the pairs on different diagonals, five, two finish in the wrong order.
+    """
+    names = [
+        "step0/layer0/MatMul",
+        "step1/layer1/MatMul",
+        "step0/layer1/Mul",
+        "step1/layer0/Mul",
+        "gradients/x",
+    ]
+    graph = ss.TaskGraph.from_edges([1.0] * 5, names=names)
+    assert against_the_diagonal(ss.simulate(graph, "generic[cores=1]", "sequential")) == 2 / 5
+
+
+@pytest.mark.parametrize(
+    ("choice", "value"),
+    [("gates", "own"), ("products", "operations"), ("software", 20.0), ("buffered", True), ("small_s", 1e-5)],
+)
+def test_a_choice_changes_the_engine(runs, choice, value):
+    other = Runs(Graphi(**{choice: value}))
+    assert other.graphi_s("lstm", "small", "8x8") != runs.graphi_s("lstm", "small", "8x8")
+
+
+def test_choices_of_the_baselines(runs):
+    assert Runs(Graphi(order="fifo")).naive_s("pathnet", "small", "4x16") != runs.naive_s(
+        "pathnet", "small", "4x16"
+    )
+    for choice in ({"pool": 8}, {"chunk_B": 98_304.0}):
+        assert Runs(Graphi(**choice)).tensorflow_s("pathnet", "small") < runs.tensorflow_s("pathnet", "small")
+    with pytest.raises(SpecError, match="order"):
+        ss.reproduce("graphi[order=any]")
+
+
+@pytest.mark.parametrize("name", ["Table 2"])
+def test_it_is_drawn(table, name):
+    assert len(table.plot(name).patches) == 20
