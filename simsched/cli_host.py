@@ -73,7 +73,8 @@ def execute(
 
 def calibrate(
     graphs: Annotated[
-        list[str], typer.Argument(metavar="GRAPH...", help="Trace, model or graph files of one format.")
+        list[str],
+        typer.Argument(metavar="GRAPH...", help="Trace, model or graph files of one format, or workloads."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write.")],
     repeats: RepeatsOption = 10,
@@ -118,7 +119,10 @@ def _widths(text: str | None) -> Widths | None:
 def crosscheck(
     graphs: Annotated[
         list[str],
-        typer.Argument(metavar="GRAPH...", help="Trace, model or graph files; options of readers go to all."),
+        typer.Argument(
+            metavar="GRAPH...",
+            help="Trace, model or graph files, or workloads; options of readers go to all.",
+        ),
     ],
     policy: Annotated[
         list[str] | None, typer.Option("--policy", "-p", help="A policy; repeat for more.")

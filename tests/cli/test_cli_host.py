@@ -71,6 +71,12 @@ def test_graphs_and_options_of_their_reader(spinning, tmp_path):
     same = tmp_path / "sub" / spinning.name
     ss.load(spinning).save(same)
     assert list(graphs_of([str(spinning), str(same)])) == [str(spinning), str(same)]
+    workload = "rnn[layers=1,steps=2,hidden=8]"
+    found = graphs_of([str(spinning), workload])
+    assert found[workload].n_tasks == ss.workload(workload).n_tasks
+    assert list(found) == [spinning.name, workload]
+    with pytest.raises(SimschedError, match="rnn"):
+        graphs_of([workload, "--step", "3"])
     with pytest.raises(SimschedError, match="nonsense"):
         graphs_of(["--nonsense", "3", str(spinning)])
     with pytest.raises(SimschedError, match="option --nonsense needs a value"):
