@@ -25,51 +25,25 @@ from simsched.hwmodels.ldm import (
     convolution,
     core_group,
     elementwise,
-    matmul,
     no_reuse,
     plan,
     register_communication,
 )
+from simsched.hwmodels.ldm.costings import operation
 from simsched.hwmodels.ldm.planning import planned
 from simsched.hwmodels.ldm.split import split
 from simsched.hwmodels.ldm.tiles import footprint_B
+from simsched.reproduce.swtvm import SwTvm
+from simsched.reproduce.swtvm_layers import layer_shapes
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 CORE_GROUPS = 4
 
 
-def _vgg(channels: int, filters: int, size: int) -> LoopNest:
-    return convolution(channels=channels, filters=filters, size=size, kernel=3, padding=1)
-
-
-def alexnet(batch: int = 1) -> dict[str, LoopNest]:
-    """Layers of AlexNet (2012), without groups; swTVM does not state its shapes."""
-    return {
-        "conv1": convolution(channels=3, filters=96, size=227, kernel=11, stride=4, batch=batch),
-        "conv2": convolution(channels=96, filters=256, size=27, kernel=5, padding=2, batch=batch),
-        "conv3": convolution(channels=256, filters=384, size=13, kernel=3, padding=1, batch=batch),
-        "conv4": convolution(channels=384, filters=384, size=13, kernel=3, padding=1, batch=batch),
-        "conv5": convolution(channels=384, filters=256, size=13, kernel=3, padding=1, batch=batch),
-        "fc6": matmul(batch, 4096, 9216),
-        "fc7": matmul(batch, 4096, 4096),
-        "fc8": matmul(batch, 1000, 4096),
-    }
-
-
-VGG19 = {
-    "conv1_1": _vgg(3, 64, 224),
-    "conv1_2": _vgg(64, 64, 224),
-    "conv2_1": _vgg(64, 128, 112),
-    "conv2_2": _vgg(128, 128, 112),
-    "conv3_1": _vgg(128, 256, 56),
-    "conv3_2,3,4": _vgg(256, 256, 56),
-    "conv4_1": _vgg(256, 512, 28),
-    "conv4_2,3,4": _vgg(512, 512, 28),
-    "conv5": _vgg(512, 512, 14),
-    "fc6": matmul(1, 4096, 25088),
-    "fc7": matmul(1, 4096, 4096),
-    "fc8": matmul(1, 1000, 4096),
-}
+def nests(network: str, batch: int = 1) -> dict[str, LoopNest]:
+    """Return the layers of alexnet or vgg19, as the reproduction of swTVM has them."""
+    shapes = layer_shapes(SwTvm.published(), network)
+    return {name: shape.nest(operation, batch) for name, shape in shapes.items()}
 
 
 def main() -> None:
@@ -99,7 +73,7 @@ def main() -> None:
 
 def networks(group: CoreGroup) -> None:
     """Print ms a layer in three costings, and how often the ordering that swTVM published comes out."""
-    for network, layers in (("AlexNet", alexnet()), ("VGG-19", VGG19)):
+    for network, layers in (("AlexNet", nests("alexnet")), ("VGG-19", nests("vgg19"))):
         print(f"\n{network}, batch 1, one core group: ms a layer")
         print(
             f"  {'layer':12s} {'planned':>9s} {'(DMA':>8s} {'compute)':>8s} {'no reuse':>9s} {'register':>9s} "
@@ -140,7 +114,7 @@ def networks(group: CoreGroup) -> None:
 def search(group: CoreGroup) -> None:
     """Print the planner's seconds over those of the best tiles, whole kernels and powers of two or whole ranges."""
     print("\nGreedy tiles over the best of all")
-    for name, nest in [*alexnet().items(), *VGG19.items()]:
+    for name, nest in [*nests("alexnet").items(), *nests("vgg19").items()]:
         part = split(nest, group.cpes).part
         sizes = [
             [extent]
@@ -199,7 +173,7 @@ def _swdnn_rows(path: Path) -> Iterator[dict[str, str]]:
 def swcaffe(group: CoreGroup, path: Path) -> None:
     """Print seconds of swCaffe's layers, forward, at the batch that its fully connected layers suggest."""
     batch = 256
-    layers = alexnet(batch) | {
+    layers = nests("alexnet", batch) | {
         "relu1": elementwise(96 * 55 * 55 * batch),
         "relu2": elementwise(256 * 27 * 27 * batch),
         "relu3": elementwise(384 * 13 * 13 * batch),

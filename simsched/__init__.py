@@ -35,10 +35,12 @@ if TYPE_CHECKING:
     from simsched.policy import Start as Start
     from simsched.policy import policy as policy
     from simsched.replay import simulate as simulate
+    from simsched.reproduce import reproduce as reproduce
     from simsched.schedule import Schedule as Schedule
     from simsched.schedule import bounds as bounds
     from simsched.sweep import compare as compare
     from simsched.sweep import predict as predict
+    from simsched.workloads import workload as workload
 
 #: What users type, and the module it lives in. Loaded on use, so that `import simsched` stays light.
 _HOMES = {
@@ -66,7 +68,9 @@ _HOMES = {
     "policy": "simsched.policy",
     "predict": "simsched.sweep",
     "replay_recorded": "simsched.execute",
+    "reproduce": "simsched.reproduce",
     "simulate": "simsched.replay",
+    "workload": "simsched.workloads",
 }
 
 __all__ = list(_HOMES)
@@ -80,7 +84,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'simsched' has no attribute {name!r}")
     home = import_module(_HOMES[name])
-    # Importing the rooms `execute`, `machine` and `policy` puts them here, and they are callable; all else is put here.
+    # Importing a room of the same name (`execute`, `machine`, `policy`, `reproduce`) puts it here, and it is callable;
+    # all else is put here.
     return globals().setdefault(name, getattr(home, name))
 
 

@@ -19,7 +19,7 @@ except ImportError:
     print(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}", file=sys.stderr)
     sys.exit(2)
 
-from simsched import cli_host, cli_recorded
+from simsched import cli_host, cli_recorded, cli_reproduce
 from simsched.cli_common import (
     FLAGS,
     OWN_OPTIONS,
@@ -32,6 +32,7 @@ from simsched.cli_common import (
     MachineOption,
     SeedOption,
     graph_of,
+    makes_workload,
     progress_bar,
     reader_options,
     say,
@@ -44,8 +45,10 @@ DEFAULT_MACHINE = "knl-7250"
 
 
 @app.command("list")
-def list_(what: Annotated[str, typer.Argument(help="machines, policies or formats.")]) -> None:
-    """List what there is: machines, policies, formats; yours too, once your package registers them."""
+def list_(
+    what: Annotated[str, typer.Argument(help="machines, policies, workloads, formats or papers.")],
+) -> None:
+    """List machines, policies, workloads, formats or papers; yours too, once your package registers them."""
     from simsched.listing import lines
 
     for line in lines(what):
@@ -186,7 +189,7 @@ def _core_counts(text: str) -> list[int]:
 @app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)
 def convert(
     context: typer.Context,
-    graph: Annotated[str, typer.Argument(metavar="IN", help="A trace, model or graph file.")],
+    graph: Annotated[str, typer.Argument(metavar="IN", help="A trace, model or graph file, or a workload.")],
     target: Annotated[
         Path,
         typer.Argument(
@@ -198,7 +201,8 @@ def convert(
     """Convert a trace to a graph file, or its recorded schedule to a table, a Chrome trace or a picture."""
     from simsched.graph.loading import find_file
 
-    read = [find_file(graph), *(Path(v) for v in reader_options(context.args).values() if Path(v).is_file())]
+    source = [] if makes_workload(graph) else [find_file(graph)]
+    read = [*source, *(Path(v) for v in reader_options(context.args).values() if Path(v).is_file())]
     if any(target.exists() and target.samefile(file) for file in read):
         raise FormatError(f"{target} is read by this very command; give another name for what to write")
     tasks = graph_of(graph, context)
@@ -215,6 +219,7 @@ def convert(
 
 cli_host.add_to(app)
 cli_recorded.add_to(app)
+cli_reproduce.add_to(app)
 
 
 def main() -> None:

@@ -36,6 +36,7 @@ OWN_OPTIONS = FLAGS | {
     "--climb-step",
     "--tolerance",
     "--pairs",
+    "--tables",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """
@@ -43,7 +44,9 @@ READER_HELP = """
 Further options go to the reader of GRAPH's format, as in --execution-trace FILE, --model FILE or --step 3;
 `simsched list formats` shows them all."""
 
-GraphArgument = Annotated[str, typer.Argument(metavar="GRAPH", help="A trace, model or graph file.")]
+GraphArgument = Annotated[
+    str, typer.Argument(metavar="GRAPH", help="A trace, model or graph file, or a workload: lstm[layers=2].")
+]
 MachineOption = Annotated[
     str, typer.Option("--machine", "-m", help="A machine: name, name[cores=N] or TOML file.")
 ]
@@ -59,10 +62,24 @@ def say(text: str, *, err: bool = False) -> None:
 
 
 def graph_of(graph: str, context: typer.Context) -> TaskGraph:
-    """Return the graph of a command's argument, read with the options that are not the command's own."""
-    from simsched.graph.loading import load
+    """Return the graph of a command's argument: a workload, or a file read with the options that are not the command's.
 
-    return load(graph, **reader_options(context.args))
+    A file that is called like a workload is read; any other option makes it a file, too.
+    """
+    from simsched.graph.loading import load
+    from simsched.workloads import workload
+
+    options = reader_options(context.args)
+    if makes_workload(graph) and not options:
+        return workload(graph)
+    return load(graph, **options)
+
+
+def makes_workload(graph: str) -> bool:
+    """Tell whether a command's argument is a workload and not a file."""
+    from simsched.workloads import is_workload
+
+    return is_workload(graph) and not Path(graph).exists()
 
 
 def graphs_of(arguments: list[str]) -> dict[str, TaskGraph]:

@@ -8,25 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 from simsched.errors import SimschedError, SpecError
 from simsched.plugins import Group, named, registered
+from simsched.spec import format_scalar
 
 if TYPE_CHECKING:
+    from simsched.reproduce import System
     from simsched.schedule import Schedule
+    from simsched.workloads import Workload
 
 
 def lines(what: str) -> Iterator[str]:
-    """Return the lines of a list: machines, policies or formats.
+    """Return the lines of a list: machines, policies, workloads, formats or papers.
 
     Raises
     ------
     SpecError
         If there is no such list.
     """
-    makers: dict[Group, Callable[[str], Iterator[str]]]
-    makers = {"machines": _machines, "policies": _policies, "formats": _formats}
-    for group, maker in makers.items():
-        if what == group:
-            return _listed(group, maker)
-    raise SpecError(f"there is no list of {what!r}; there are {', '.join(makers)}")
+    lists: dict[str, tuple[Group, Callable[[str], Iterator[str]]]] = {
+        "machines": ("machines", _machines),
+        "policies": ("policies", _policies),
+        "workloads": ("workloads", _workloads),
+        "formats": ("formats", _formats),
+        "papers": ("reproductions", _papers),
+    }
+    if what not in lists:
+        raise SpecError(f"there is no list of {what!r}; there are {', '.join(lists)}")
+    return _listed(*lists[what])
 
 
 def _listed(group: Group, maker: Callable[[str], Iterator[str]]) -> Iterator[str]:
@@ -54,9 +61,21 @@ def _machines(name: str) -> Iterator[str]:
 
 
 def _policies(name: str) -> Iterator[str]:
-    cls = named("policies", name)
-    params = ",".join(f.name if f.default is MISSING else f"{f.name}={f.default}" for f in fields(cls))
-    yield f"{name:<16} {_first_line(cls)} [{params}]"
+    yield _with_parameters(name, named("policies", name))
+
+
+def _workloads(name: str) -> Iterator[str]:
+    cls: type[Workload] = named("workloads", name)
+    yield _with_parameters(name, cls)
+    for size, parameters in cls.sizes().items():
+        yield f"{'':<18} size={size:<12} {','.join(f'{k}={format_scalar(v)}' for k, v in parameters.items())}"
+
+
+def _with_parameters(name: str, cls: type) -> str:
+    params = ",".join(
+        f.name if f.default is MISSING else f"{f.name}={format_scalar(f.default)}" for f in fields(cls)
+    )
+    return f"{name:<16} {_first_line(cls)} [{params}]"
 
 
 def _formats(name: str) -> Iterator[str]:
@@ -64,6 +83,14 @@ def _formats(name: str) -> Iterator[str]:
     yield f"{name:<16} {reader.title}"
     for option, meaning in reader.options.items():
         yield f"{'':<18} --{option.replace('_', '-'):<18} {meaning}"
+
+
+def _papers(name: str) -> Iterator[str]:
+    cls: type[System] = named("reproductions", name)
+    published = cls.published()
+    yield _with_parameters(name, cls)
+    yield f"{'':<18} {published.citation}"
+    yield f"{'':<18} {'; '.join(published.tables)}"
 
 
 def _first_line(cls: type) -> str:

@@ -1,4 +1,4 @@
-"""What is registered through entry points: machines, policies, formats and so on, ours and other people's."""
+"""What is registered through entry points: machines, policies, workloads, formats and so on, ours and others'."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from typing import Any, Literal
 from simsched.errors import SpecError
 
 Group = Literal[
-    "machines", "hosts", "structures", "machine_tables", "machine_readers", "policies", "formats", "writers"
+    "machines",
+    "hosts",
+    "structures",
+    "machine_tables",
+    "machine_readers",
+    "policies",
+    "formats",
+    "writers",
+    "workloads",
+    "reproductions",
 ]
 
 _SINGULAR = {
@@ -22,6 +31,8 @@ _SINGULAR = {
     "policies": "policy",
     "formats": "format",
     "writers": "writer",
+    "workloads": "workload",
+    "reproductions": "published system",
 }
 
 

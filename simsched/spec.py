@@ -8,17 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import MISSING, dataclass, field, fields
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from simsched.errors import SpecError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Made = TypeVar("Made", bound="DataclassInstance")
 
 Scalar = bool | int | float | str
 
 #: Replay engines; "auto" takes the fastest that is installed and can do what is asked.
 Engine = Literal["auto", "simpy", "native"]
 
-_SPEC = re.compile(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)\s*(?:\[(?P<body>[^\[\]]*)\])?\s*")
+_SPEC = re.compile(
+    r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)\s*(?:\[(?P<body>(?:[^\[\]]|\[[^\[\]]*\])*)\])?\s*"
+)
+#: Between items; a value may be a spec with brackets of its own.
+_COMMA = re.compile(r",(?![^\[]*\])")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
@@ -66,7 +75,7 @@ def parse(text: str) -> Spec:
         )
     params: dict[str, Scalar] = {}
     body = match["body"]
-    for item in body.split(",") if body and body.strip() else []:
+    for item in _COMMA.split(body) if body and body.strip() else []:
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals or not _KEY.fullmatch(key) or not value:
             raise SpecError(f"{item.strip()!r} in {text!r} is not key=value")
@@ -94,3 +103,45 @@ def format_scalar(value: Scalar) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+def made(cls: type[Made], what: str, spec: Spec) -> Made:
+    """Return an object of a dataclass whose fields are the parameters of a spec.
+
+    Parameters
+    ----------
+    cls : type
+        The dataclass.
+    what : str
+        What messages call its objects: `policy`, `workload`.
+    spec : Spec
+
+    Raises
+    ------
+    SpecError
+        If there is no such parameter, one is of another type than its default, or one without a default is missing.
+    """
+    known = {f.name: f for f in fields(cls) if f.init}
+    for key, value in spec.params.items():
+        if key not in known:
+            raise SpecError(
+                f"{what} {spec.name} has no parameter {key!r}; it has {', '.join(known) or 'none'}"
+            )
+        if known[key].default is not MISSING:
+            _check_type(spec.name, key, value, known[key].default)
+    wanting = [
+        f.name
+        for f in known.values()
+        if f.default is MISSING and f.default_factory is MISSING and f.name not in spec.params
+    ]
+    if wanting:
+        raise SpecError(
+            f"{what} {spec.name} needs {', '.join(wanting)}; write {spec.name}[{wanting[0]}=...], or give an object"
+        )
+    return cls(**spec.params)
+
+
+def _check_type(name: str, key: str, value: Scalar, default: object) -> None:
+    expected = (int, float) if isinstance(default, float) else (type(default),)
+    if not isinstance(value, expected) or (isinstance(value, bool) and not isinstance(default, bool)):
+        raise SpecError(f"{name}[{key}={value}]: expected {expected[-1].__name__}, as in {key}={default}")

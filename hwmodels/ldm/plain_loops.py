@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, get_args
 
 from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.group import CoreGroup
@@ -11,6 +12,9 @@ from simsched.hwmodels.ldm.split import split
 from simsched.hwmodels.ldm.tiles import footprint_B
 from simsched.hwmodels.ldm.times import Times, serial
 from simsched.hwmodels.ldm.transfers import blocks, transfer
+
+#: What a programmer copies in at once: rows of all tensors, all that a row of the output needs, or one run of memory.
+Copies = Literal["rows", "output-row", "run"]
 
 
 def is_simple(nest: LoopNest) -> bool:
@@ -22,7 +26,7 @@ def is_simple(nest: LoopNest) -> bool:
     )
 
 
-def no_reuse(nest: LoopNest, group: CoreGroup) -> Times:
+def no_reuse(nest: LoopNest, group: CoreGroup, copies: Copies = "rows") -> Times:
     """Return the time of a nest written as plain parallel loops.
 
     The loops over the output are split over the CPEs as in `plan`. The loops along the lowest dimension of a tensor are
@@ -33,10 +37,18 @@ def no_reuse(nest: LoopNest, group: CoreGroup) -> Times:
     Where the nest is simple (every index a single loop variable, as in a fully connected layer), a programmer manages
     the DMA well: all that a row of the output needs is copied in at once, as far as it fits.
 
+    Parameters
+    ----------
+    nest : LoopNest
+    group : CoreGroup
+    copies : {"rows", "output-row", "run"}
+        Other readings of nests that are not simple: all that a row of the output needs is copied in there, too; or only
+        the run of memory along the last loop of the output.
+
     Raises
     ------
     NestError
-        If not even one element of each tensor fits the LDM of a CPE.
+        If not even one element of each tensor fits the LDM of a CPE, or there is no such reading.
 
     References
     ----------
@@ -45,7 +57,9 @@ def no_reuse(nest: LoopNest, group: CoreGroup) -> Times:
     """
     shares = split(nest, group.cpes)
     part = shares.part
-    tiles = _tiles(part, group.ldm_B)
+    if copies not in get_args(Copies):
+        raise NestError(f"copies={copies!r}: expected one of {', '.join(get_args(Copies))}")
+    tiles = _tiles(part, group.ldm_B, copies)
     counts = trips(part, tiles)
     visits = math.prod(counts.values())
     puts = math.prod(counts[loop] for loop in part.loops if loop not in part.reductions)
@@ -57,15 +71,16 @@ def no_reuse(nest: LoopNest, group: CoreGroup) -> Times:
     return serial(moved, group.compute_s(part.total_flops), group.spawn_join_s)
 
 
-def _tiles(part: LoopNest, ldm_B: float) -> dict[str, int]:
+def _tiles(part: LoopNest, ldm_B: float, copies: Copies) -> dict[str, int]:
     """Return what is copied in at once: rows, and in simple nests all that the output's row needs."""
     tiles = dict.fromkeys(part.loops, 1)
     if footprint_B(part, tiles, double_buffering=False) > ldm_B:
         raise NestError(f"{part.name}: one element of each tensor takes more than the {ldm_B:g} B of LDM")
     row = part.output.dims[-1].variables
-    if is_simple(part):
+    inner: list[str] = []
+    if is_simple(part) or copies == "output-row":
         inner = [loop for loop in reversed(list(part.loops)) if loop in part.reductions]
-    else:
+    elif copies == "rows":
         inner = [loop for tensor in part.inputs for loop in tensor.dims[-1].variables if loop not in row]
     for loop in (*row, *inner):
         tiles[loop] = part.loops[loop]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, model_validator
 
 from simsched.errors import MachineError
+from simsched.hwmodels.ldm.costings import costings, operation
 from simsched.hwmodels.ldm.dma import DmaCurve
 from simsched.hwmodels.ldm.group import CoreGroup
+from simsched.hwmodels.ldm.nest import LoopNest
+from simsched.hwmodels.ldm.plain_loops import Copies
 from simsched.machine.machine import Machine
 from simsched.machine.schema import UNITS, Quantities, Quantity, Strict, measures, si
 
@@ -114,6 +118,14 @@ class LdmTable(Strict):
             gemm_k=int(self.gemm_k.value),
             double_buffering=self.double_buffering,
         )
+
+    def operation(self, kind: str, **sizes: int) -> LoopNest:
+        """Return the nest of a common operation: convolution, matmul, pooling, elementwise or bias."""
+        return operation(kind, **sizes)
+
+    def costings(self, copies: Copies = "rows") -> dict[str, Callable[[LoopNest], float]]:
+        """Return "planned", "no reuse" and "register communication": seconds of a nest on this core group."""
+        return costings(self.core_group(), copies)
 
 
 def core_group(machine: Machine) -> CoreGroup:

@@ -8,6 +8,7 @@ from simsched.plots.corunning import corunning, corunning_frame
 from simsched.plots.curves import cost_curves, cost_curves_frame
 from simsched.plots.gantt import gantt
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
+from simsched.plots.published import curves, grouped_bars
 from simsched.plots.scaling import comparison, scaling
 
 __all__ = [
@@ -17,8 +18,10 @@ __all__ = [
     "corunning_frame",
     "cost_curves",
     "cost_curves_frame",
+    "curves",
     "diagonal_score",
     "gantt",
+    "grouped_bars",
     "scaling",
     "start_order",
     "start_order_frame",

@@ -7,8 +7,8 @@ Either is a frozen dataclass whose fields are its parameters, so that `str(polic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from simsched.errors import LayoutError, PolicyError, SpecError
 from simsched.plugins import named
 from simsched.policy.layout import Layout
 from simsched.policy.placement import PLACEMENTS, PREFERENCES, executor_cores
-from simsched.spec import Scalar, Spec, parse
+from simsched.spec import Spec, made, parse
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Csr
@@ -194,37 +194,9 @@ def policy(source: str | Policy | type[Policy]) -> Policy:
     if isinstance(source, Policy):
         return source
     if isinstance(source, type) and issubclass(source, Policy):
-        return _made(source, {})
+        return made(source, "policy", Spec(source.name or source.__name__))
     if not isinstance(source, str):
         raise SpecError(f"{source!r} is not a policy; give a name, a Policy or a subclass of Policy")
     spec = parse(source)
     cls: type[Policy] = named("policies", spec.name)
-    known = {f.name: f for f in fields(cls)}
-    for key, value in spec.params.items():
-        if key not in known:
-            raise SpecError(
-                f"policy {spec.name} has no parameter {key!r}; it has {', '.join(known) or 'none'}"
-            )
-        if known[key].default is not MISSING:
-            _check_type(spec.name, key, value, known[key].default)
-    return _made(cls, spec.params)
-
-
-def _made(cls: type[Policy], params: Mapping[str, Scalar]) -> Policy:
-    wanting = [
-        f.name
-        for f in fields(cls)
-        if f.init and f.default is MISSING and f.default_factory is MISSING and f.name not in params
-    ]
-    if wanting:
-        name = cls.name or cls.__name__
-        raise SpecError(
-            f"policy {name} needs {', '.join(wanting)}; write {name}[{wanting[0]}=...], or give an object"
-        )
-    return cls(**params)
-
-
-def _check_type(name: str, key: str, value: Scalar, default: object) -> None:
-    expected = (int, float) if isinstance(default, float) else (type(default),)
-    if not isinstance(value, expected) or (isinstance(value, bool) and not isinstance(default, bool)):
-        raise SpecError(f"{name}[{key}={value}]: expected {expected[-1].__name__}, as in {key}={default}")
+    return made(cls, "policy", spec)

@@ -39,13 +39,13 @@ def write_gallery(folder: Path, schedules: Sequence[Schedule], frame: pd.DataFra
     yield _bars(folder / "comparison.png", frame)
     taken: set[str] = set()
     for schedule in schedules:
-        stem = _stem(schedule.policy, taken)
+        stem = file_stem(schedule.policy, taken)
         for path in (folder / f"{stem}.png", folder / f"{stem}.trace.json.gz"):
             schedule.save(path)
             yield path
 
 
-def _stem(policy: str, taken: set[str]) -> str:
+def file_stem(policy: str, taken: set[str]) -> str:
     """Return a file name that no other policy has."""
     stem = plain = re.sub(r"[^A-Za-z0-9=.,-]+", "_", policy).strip("_") or "policy"
     number = 2

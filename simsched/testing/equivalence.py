@@ -43,6 +43,7 @@ def policies() -> st.SearchStrategy[Policy]:
         "critical-path[placement=scatter]",
         "critical-path[placement=dense,prefer=producer]",
         "critical-path[pinned=false]",
+        "data-parallel",
         "wavefront[pinned=false,oversubscribe=true,prefer=producer]",
         "fifo[oversubscribe=true]",
         "corun[candidates=1,interval=3]",

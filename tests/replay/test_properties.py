@@ -16,6 +16,7 @@ STATIC = [
     "critical-path",
     "critical-path[placement=scatter]",
     "wavefront",
+    "data-parallel",
 ]
 
 

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+import simsched as ss
 from simsched.hwmodels.ldm import (
     CoreGroup,
     DmaCurve,
+    NestError,
     convolution,
     elementwise,
     matmul,
@@ -159,3 +161,28 @@ CHANGES = {
 def test_every_number_of_a_core_group_matters(name, group):
     other, result = CHANGES[name]
     assert result(group) != result(replace(group, **{name: other(group)}))
+
+
+def test_readings_of_a_plain_loop_by_hand(group):
+    """A 3x3 window on one channel: rows as above; all nine taps and three rows at once; or a run of 64 for each tap."""
+    nest = convolution(channels=1, filters=64, size=(3, 66), kernel=3)
+    row_s = group.put_s(64 * 4, 64, strided=False)
+    all_s = group.get_s(3 * 66 * 4, 64, strided=False) + group.get_s(9 * 4, 64, strided=False)
+    assert no_reuse(nest, group, "output-row").dma_s == pytest.approx(all_s + row_s)
+    runs = no_reuse(nest, group, "run")
+    assert runs.dma_s + runs.gload_s > no_reuse(nest, group).dma_s > no_reuse(nest, group, "output-row").dma_s
+    with pytest.raises(NestError, match="copies='most': expected one of rows, output-row, run"):
+        no_reuse(nest, group, "most")
+
+
+def test_operations_and_costings_by_name():
+    """What the table of a machine offers is what the functions say."""
+    table = ss.machine("sw26010").tables["ldm"]
+    nest = table.operation("matmul", m=1, n=512, k=256)
+    assert nest == matmul(1, 512, 256)
+    group, seconds = table.core_group(), table.costings()
+    assert seconds["planned"](nest) == plan(nest, group).seconds
+    assert seconds["no reuse"](nest) == no_reuse(nest, group).total_s
+    assert seconds["register communication"](nest) == register_communication(nest, group).total_s
+    with pytest.raises(NestError, match="no operation is called 'fft'; there are convolution, matmul"):
+        table.operation("fft")

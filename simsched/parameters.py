@@ -1,0 +1,82 @@
+"""`Parameters`: frozen dataclasses whose fields are checked, and that print themselves as the spec that makes them."""
+
+from __future__ import annotations
+
+from dataclasses import Field, dataclass, field, fields
+from math import isfinite
+from typing import Any, ClassVar
+
+from simsched.errors import SpecError
+from simsched.spec import Spec
+
+#: Of any whole number: what a tensor's axis may have.
+MOST = 2**31 - 1
+
+
+def whole(default: int, least: int = 1) -> Any:
+    """Return the field of a parameter that is a whole number of at least `least`."""
+    return field(default=default, metadata={"least": least})
+
+
+def one_of(default: str, *others: str) -> Any:
+    """Return the field of a parameter that is one of a few words."""
+    return field(default=default, metadata={"words": (default, *others)})
+
+
+def positive(default: float) -> Any:
+    """Return the field of a parameter that is a number above 0."""
+    return field(default=default, metadata={"above": 0.0})
+
+
+def text(default: str) -> Any:
+    """Return the field of a parameter that is any text; who uses it checks it."""
+    return field(default=default, metadata={"text": True})
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Base of what is made from a spec: subclass it with fields of `whole`, `one_of`, `positive`, `text`, or switches.
+
+    Attributes
+    ----------
+    name : str
+        Name in specs.
+
+    Raises
+    ------
+    SpecError
+        If a field's value is not what its field allows.
+    """
+
+    name: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            fits, expected = _judged(each, getattr(self, each.name))
+            if not fits:
+                raise self.refused(each.name, expected)
+
+    def refused(self, parameter: str, expected: str) -> SpecError:
+        """Return the error of a parameter whose value is impossible."""
+        return SpecError(f"{self.name}[{parameter}={getattr(self, parameter)!r:.60}]: expected {expected}")
+
+    def __str__(self) -> str:
+        changed = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        return str(Spec(self.name or type(self).__name__, changed))
+
+
+def _judged(each: Field[Any], value: object) -> tuple[bool, str]:
+    """Return whether a value fits its field, and what does."""
+    allowed = each.metadata
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if "least" in allowed:
+        fits = number and isinstance(value, int) and allowed["least"] <= value <= MOST
+        return fits, f"a whole number from {allowed['least']} to {MOST}"
+    if "words" in allowed:
+        return value in allowed["words"], f"one of {', '.join(allowed['words'])}"
+    if "above" in allowed:
+        fits = number and isinstance(value, int | float) and isfinite(value) and value > allowed["above"]
+        return fits, f"a number above {allowed['above']:g}"
+    if "text" in allowed:
+        return isinstance(value, str), "text"
+    return isinstance(value, bool), "true or false"

@@ -1,0 +1,129 @@
+"""Pictures as papers have them, simulated beside published: grouped bars with a logarithmic axis, and curves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.plots.canvas import outside_legend, plain, require_columns, shown_axes
+from simsched.plots.palette import OKABE_ITO
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+
+def grouped_bars(
+    frame: pd.DataFrame,
+    label: str,
+    group: str,
+    title: str,
+    ax: Axes | None = None,
+    *,
+    log: bool = True,
+    value: str = "simulated",
+) -> Axes:
+    """Draw a bar for each row, side by side under one label; a black line where a number is published.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of one quantity, as `Reproduction.frame` returns them.
+    label, group : str
+        Columns that name the place on the axis and the bar there.
+    title : str
+        Of the axis of values.
+    ax : Axes, optional
+        Where to draw; a new figure when not given.
+    log : bool
+        Whether the axis of values is logarithmic.
+    value : str
+        Column of the bars.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    SimschedError
+        If a column is missing.
+    """
+    require_columns(frame, [label, group, value], "grouped_bars")
+    labels, groups = list(dict.fromkeys(frame[label])), list(dict.fromkeys(frame[group]))
+    ax = shown_axes((max(6.0, 0.3 * len(labels) * (len(groups) + 1)), 4.0)) if ax is None else ax
+    width = 0.8 / max(len(groups), 1)
+    handles: list[Artist] = []
+    for i, name in enumerate(groups):
+        rows = frame[frame[group] == name]
+        places = np.array([labels.index(one) for one in rows[label]]) + (i - (len(groups) - 1) / 2) * width
+        handles.append(ax.bar(places, rows[value], 0.94 * width, color=OKABE_ITO[i % len(OKABE_ITO)])[0])
+        _published(ax, places, rows, width)
+    ax.set_xticks(
+        range(len(labels)), [plain(str(one)) for one in labels], rotation=30, ha="right", parse_math=False
+    )
+    if log:
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter("{x:g}")
+    ax.set_ylabel(title)
+    ax.spines[["top", "right"]].set_visible(False)
+    outside_legend(ax, handles, [str(name) for name in groups])
+    return ax
+
+
+def curves(frame: pd.DataFrame, x: str, group: str, title: str, ax: Axes | None = None) -> Axes:
+    """Draw simulated numbers over a numeric key as lines, published ones as crosses, both axes logarithmic.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of one quantity, as `Reproduction.frame` returns them.
+    x, group : str
+        Columns along the axis, and of the lines.
+    title : str
+        Of the axis of values.
+    ax : Axes, optional
+        Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    SimschedError
+        If a column is missing.
+    """
+    require_columns(frame, [x, group, "simulated", "paper"], "curves")
+    ax = shown_axes((7.0, 4.2)) if ax is None else ax
+    handles: list[Artist] = []
+    groups = list(dict.fromkeys(frame[group]))
+    for i, name in enumerate(groups):
+        rows, colour = frame[frame[group] == name], OKABE_ITO[i % len(OKABE_ITO)]
+        handles += ax.plot(rows[x], rows["simulated"], "o-", color=colour, markersize=4)
+    crosses = ax.plot(frame[x], frame["paper"].astype(float), "x", color="black", markersize=8)
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log", base=2)
+    ticks = _apart(sorted(set(frame[x])))
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.minorticks_off()
+    ax.set_xlabel(plain(x))
+    ax.set_ylabel(title)
+    ax.spines[["top", "right"]].set_visible(False)
+    outside_legend(ax, [*handles, *crosses], [*map(str, groups), "published"])
+    return ax
+
+
+def _apart(ticks: list[float]) -> list[float]:
+    """Return ticks without those that the next one would cover on a logarithmic axis."""
+    return [tick for tick, after in zip(ticks, [*ticks[1:], float("inf")], strict=True) if after > 1.1 * tick]
+
+
+def _published(ax: Axes, places: np.ndarray, rows: pd.DataFrame, width: float) -> None:
+    if "paper" in rows:
+        known = rows["paper"].notna().to_numpy()
+        values = rows["paper"].to_numpy()[known].astype(float)
+        ax.hlines(values, places[known] - width / 2, places[known] + width / 2, color="black", linewidth=2)

@@ -1,0 +1,47 @@
+"""A folder of reproductions: a Markdown file each, and the pictures that its system draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.files import replacing
+from simsched.schedule.gallery import file_stem, make_folder
+
+if TYPE_CHECKING:
+    from simsched.reproduce.reproduction import Reproduction
+
+
+def write_reproduction(folder: Path, made: Reproduction) -> Iterator[Path]:
+    """Write a reproduction to a folder, made where it is missing; yield each path written.
+
+    Raises
+    ------
+    SimschedError
+        If the folder cannot be made, or a file not written.
+    """
+    make_folder(folder)
+    text = folder / f"{file_stem(str(made.system), set())}.md"
+    with replacing(text) as file:
+        file.write(made.to_markdown().encode())
+    yield text
+    yield from write_pictures(folder, made)
+
+
+def write_pictures(folder: Path, made: Reproduction) -> Iterator[Path]:
+    """Write the pictures that a system draws; yield each path written.
+
+    Raises
+    ------
+    SimschedError
+        If a file cannot be written.
+    """
+    from simsched.plots.figure import save_figure
+
+    taken: set[str] = set()
+    for table in made.system.pictures():
+        if table in made.tables:
+            path = folder / f"{file_stem(f'{made.system}-{table}', taken)}.png"
+            save_figure(path, lambda ax, table=table: made.plot(table, ax), (9.0, 4.5))  # type: ignore[misc]
+            yield path

@@ -1,0 +1,153 @@
+"""`Reproduction`: rows and claims of a published system, as frames, text, page and pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from simsched.errors import SpecError
+from simsched.html import card
+from simsched.reproduce.pivots import Layout, pivoted
+from simsched.reproduce.rows import Claim, Row, case_text
+from simsched.reproduce.summary import summary, summary_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from simsched.reproduce.published import Quantity
+    from simsched.reproduce.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """What a paper published beside what is simulated.
+
+    Parameters
+    ----------
+    system : System
+        Prints as the spec that makes it again.
+    rows : tuple of Row
+    claims : tuple of Claim
+    """
+
+    system: System
+    rows: tuple[Row, ...]
+    claims: tuple[Claim, ...] = ()
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables and figures."""
+        return tuple(dict.fromkeys(row.table for row in self.rows))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """All rows: system, table, case (text), quantity, unit, simulated, paper, relative_error, use."""
+        import pandas as pd
+
+        return pd.DataFrame([row.record() | {"case": case_text(row.case)} for row in self.rows])
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows as JSON holds them."""
+        return [row.record() for row in self.rows]
+
+    def frame(self, table: str, quantity: str | None = None) -> pd.DataFrame:
+        """Return the rows of a table with a column a key of their cases.
+
+        Parameters
+        ----------
+        table : str
+        quantity : str, optional
+            Of this quantity only.
+
+        Returns
+        -------
+        DataFrame
+            quantity, the keys of the cases, unit, simulated, paper, relative_error, use.
+
+        Raises
+        ------
+        SpecError
+            If there is no such table or quantity.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([
+            {"quantity": row.quantity, **row.case}
+            | {key: row.record()[key] for key in ("unit", "simulated", "paper", "relative_error", "use")}
+            for row in self._of(table, quantity)
+        ])  # fmt: skip
+
+    def pivot(self, table: str, quantity: str, value: str = "simulated") -> pd.DataFrame:
+        """Return a quantity in the paper's form: one key of the cases as columns, the others as index.
+
+        Parameters
+        ----------
+        table, quantity : str
+        value : {"simulated", "paper", "relative_error"}
+
+        Returns
+        -------
+        DataFrame
+
+        Raises
+        ------
+        SpecError
+            If there is no such table or quantity.
+        """
+        import pandas as pd
+
+        rows = self._of(table, quantity)
+        layout = Layout.of(rows, self._quantity(table, quantity).columns)
+        cells = pivoted(rows, layout, lambda row: getattr(row, value))
+        frame = pd.DataFrame(list(cells.values()))
+        if layout.down:
+            frame.index = pd.MultiIndex.from_tuples(list(cells), names=layout.down)
+        return frame.rename_axis(columns=layout.across)
+
+    def _of(self, table: str, quantity: str | None) -> list[Row]:
+        rows = [row for row in self.rows if row.table == table and quantity in {None, row.quantity}]
+        if not rows:
+            there = "; ".join(dict.fromkeys(f"{row.table}: {row.quantity}" for row in self.rows))
+            raise SpecError(f"{self.system} has no {quantity or 'rows'} of {table!r}; it has {there}")
+        return rows
+
+    def _quantity(self, table: str, name: str) -> Quantity:
+        return next(q for q in self.system.published().quantities if (q.table, q.name) == (table, name))
+
+    def summary(self) -> dict[str, float]:
+        """Return counts, errors and agreement; see `simsched.reproduce.summary`."""
+        return summary(self.rows, self.claims)
+
+    def to_markdown(self) -> str:
+        """Return tables in the paper's form, simulated numbers beside published ones, and the statements."""
+        from simsched.reproduce.markdown import markdown
+
+        return markdown(self)
+
+    def plot(self, table: str, ax: Axes | None = None) -> Axes:
+        """Draw a table in the paper's form.
+
+        Raises
+        ------
+        SpecError
+            If the system draws no such table.
+        """
+        pictures = self.system.pictures()
+        if table not in pictures:
+            raise SpecError(
+                f"{self.system} draws no picture of {table!r}; it draws {', '.join(pictures) or 'none'}"
+            )
+        return pictures[table](self.frame(table), ax)
+
+    def _repr_html_(self) -> str:
+        published = self.system.published()
+        counts = {f"{table}, rows": sum(row.table == table for row in self.rows) for table in self.tables}
+        claims = [f"{c.words}: {'yes' if c.holds else 'no'} ({c.found})" for c in self.claims]
+        figure = self.table.to_html(index=False, na_rep="", max_rows=60)
+        return card(
+            f"{published.title}: {self.system}", counts, [summary_text(self.summary()), *claims], figure
+        )
+
+    def __str__(self) -> str:
+        return f"{self.system}: {summary_text(self.summary())}"

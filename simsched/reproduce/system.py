@@ -1,0 +1,207 @@
+"""`System`: a published system as a composition of this project's parts, and `reproduce`, which runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from simsched.errors import SimschedError, SpecError
+from simsched.parameters import Parameters
+from simsched.plugins import named
+from simsched.reproduce.published import Published, read_published
+from simsched.reproduce.reproduction import Reproduction
+from simsched.reproduce.rows import Claim, Row, case_text
+from simsched.spec import Scalar, Spec, made, parse
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+#: Takes the values of a case by name and returns the simulated number.
+Prediction = Callable[..., float]
+#: Whether a statement holds, and what the simulation says in short.
+Verdict = tuple[bool, str]
+#: Draws the frame of a table (`Reproduction.frame`) on axes.
+Drawing = Callable[["pd.DataFrame", "Axes | None"], "Axes"]
+
+
+class Predicted:
+    """Simulated numbers of a system, each computed once.
+
+    Parameters
+    ----------
+    system : System
+    """
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self._predictions = system.predictions()
+        self._known: dict[object, float] = {}
+
+    def __call__(self, table: str, quantity: str, /, **case: object) -> float:
+        """Return the simulated number of a case.
+
+        Raises
+        ------
+        SimschedError
+            If nothing predicts the quantity, or what does gives no finite number.
+        """
+        key = (table, quantity, *sorted(case.items()))
+        if key not in self._known:
+            if (table, quantity) not in self._predictions:
+                raise SimschedError(f"{self.system}: nothing predicts {quantity!r} of {table!r}")
+            value = float(self._predictions[table, quantity](**case))
+            if not isfinite(value):
+                raise SimschedError(
+                    f"{self.system}: {table}, {quantity}, {case_text(case)} came out as {value}"
+                )
+            self._known[key] = value
+        return self._known[key]
+
+
+@dataclass(frozen=True)
+class System(Parameters):
+    """Base of all published systems: a frozen dataclass whose fields are what its paper leaves open.
+
+    Fields are made by `simsched.parameters` and have the documented choice as default. What the paper says stands in
+    a data file, by default `simsched/reproduce/papers/NAME.toml`; subclass it and write `predictions`.
+
+    Attributes
+    ----------
+    name : str
+        Name in specs.
+    """
+
+    @classmethod
+    def paper(cls) -> Traversable:
+        """Return the data file of the paper; a system of another package overrides this."""
+        return files("simsched.reproduce") / "papers" / f"{cls.name}.toml"
+
+    @classmethod
+    def published(cls) -> Published:
+        """Return what the paper says."""
+        return read_published(cls.paper())
+
+    def predictions(self) -> Mapping[tuple[str, str], Prediction]:
+        """Return what predicts each quantity, by table and name."""
+        raise SimschedError(f"{self} has no predictions(); write one")
+
+    def verdicts(self) -> Mapping[str, Callable[[Predicted], Verdict]]:
+        """Return what judges each statement of the data file, by its key."""
+        return {}
+
+    def pictures(self) -> Mapping[str, Drawing]:
+        """Return what draws a table in the paper's form, by table."""
+        return {}
+
+
+def system_of(source: str | System, /, **choices: Scalar) -> System:
+    """Return a published system from its spec (`chaos[variant=hogwild]`), or itself.
+
+    Raises
+    ------
+    SpecError
+        If there is none of that name, it leaves no such choice, or a value is impossible.
+    """
+    if isinstance(source, System):
+        if choices:
+            raise SpecError(f"{source} has its choices; give a name to say {', '.join(choices)}")
+        return source
+    if not isinstance(source, str):
+        raise SpecError(f"{source!r:.60} is not a published system; give a name, as in chaos, or a System")
+    spec = parse(source)
+    if twice := sorted(spec.params.keys() & choices.keys()):
+        raise SpecError(f"{twice[0]!r} stands in {source!r} and beside it; say it once")
+    cls: type[System] = named("reproductions", spec.name)
+    return made(cls, "published system", Spec(spec.name, {**spec.params, **choices}))
+
+
+def reproduce(
+    source: str | System,
+    /,
+    tables: Sequence[str] | None = None,
+    *,
+    progress: Callable[[int], object] | None = None,
+    **choices: Scalar,
+) -> Reproduction:
+    """Simulate what a paper published, and lay both side by side.
+
+    Parameters
+    ----------
+    source : str or System
+        A name (`simsched list papers`), a spec (`chaos[variant=hogwild]`) or an object.
+    tables : sequence of str, optional
+        Tables and figures to reproduce; all when not given.
+    progress : callable, optional
+        Called with 1 after every row.
+    **choices
+        What the paper leaves open, by name; those that do not stand in the spec.
+
+    Returns
+    -------
+    Reproduction
+
+    Raises
+    ------
+    SpecError
+        If there is no such system, table or choice.
+
+    Examples
+    --------
+    >>> made = reproduce("chaos", tables=["Table 8"])
+    >>> print(made.rows[0].simulated.__round__(1), made.rows[0].paper)
+    6.6 6.6
+    """
+    system = system_of(source, **choices)
+    published = system.published()
+    chosen = _chosen(system, published.tables, tables)
+    predicted = Predicted(system)
+    rows = []
+    for row in _rows(system, chosen, predicted):
+        rows.append(row)
+        if progress is not None:
+            progress(1)
+    return Reproduction(system, tuple(rows), tuple(_claims(system, chosen, predicted)))
+
+
+def count_rows(system: System, tables: Sequence[str] | None = None) -> int:
+    """Return how many rows a reproduction will have."""
+    published = system.published()
+    chosen = _chosen(system, published.tables, tables)
+    return sum(1 for quantity in published.quantities if quantity.table in chosen for _ in quantity.asked())
+
+
+def _chosen(system: System, known: Sequence[str], asked: Sequence[str] | None) -> Sequence[str]:
+    for table in asked or ():
+        if table not in known:
+            raise SpecError(f"{system.name} has no table {table!r:.60}; it has {'; '.join(known)}")
+    return known if asked is None else asked
+
+
+def _rows(system: System, tables: Sequence[str], predicted: Predicted) -> Iterator[Row]:
+    for quantity in system.published().quantities:
+        if quantity.table not in tables:
+            continue
+        for case, paper, decimals, use in quantity.asked():
+            simulated = predicted(quantity.table, quantity.name, **case)
+            yield Row(
+                system.name, quantity.table, case, quantity.name, quantity.unit, simulated, paper, use, decimals,
+                quantity.neutral,
+            )  # fmt: skip
+
+
+def _claims(system: System, tables: Sequence[str], predicted: Predicted) -> Iterator[Claim]:
+    verdicts = system.verdicts()
+    for statement in system.published().statements:
+        if statement.table not in tables:
+            continue
+        if statement.key not in verdicts:
+            raise SimschedError(f"{system}: nothing judges the statement {statement.key!r}")
+        holds, found = verdicts[statement.key](predicted)
+        yield Claim(
+            system.name, statement.table, statement.words, statement.at, bool(holds), found, statement.use
+        )

@@ -1,0 +1,221 @@
+"""`Builder`: records the ops of a network, derives the backward pass and the weight updates, makes the task graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Literal
+
+import numpy as np
+
+from simsched.errors import GraphError
+from simsched.graph import TaskGraph
+from simsched.graph.report import ImportReport
+from simsched.graph.shapes import format_shape
+from simsched.workloads.tensor import NO_TASK, Dims, Gradient, Node, Place, Tensor
+
+Phase = Literal["forward", "gradients", "update"]
+
+#: A network of more ops is a mistake, or wants a coarser granularity.
+MAX_OPS = 4_000_000
+
+
+class Builder:
+    """A network while it is built.
+
+    The functions of `simsched.workloads.ops` add ops to the network of their operands. Dependences are those of data:
+    an op waits for the tasks that make its inputs.
+
+    Parameters
+    ----------
+    training : bool
+        Whether `train` will be called; if not, nothing is kept for a backward pass.
+
+    Examples
+    --------
+    >>> from simsched.workloads.ops import cross_entropy, matmul
+    >>> net = Builder()
+    >>> loss = cross_entropy(matmul(net.input(64, 20), net.parameter(20, 10)))
+    >>> net.train([loss])
+    >>> net.graph("tiny").kinds.to_list()
+    ['MatMul', 'SparseSoftmaxCrossEntropyWithLogits', 'Mul', 'MatMul', 'ApplyGradientDescent']
+    """
+
+    def __init__(self, training: bool = True) -> None:
+        self.training = training
+        self.parameters: list[tuple[Tensor, Place]] = []
+        self._place = Place()
+        self._phase: Phase = "forward"
+        self._tape: list[Node] = []
+        self._kinds: list[str] = []
+        self._inputs: list[tuple[Tensor, ...]] = []
+        self._flops: list[float] = []
+        self._bytes: list[int] = []
+        self._where: list[tuple[Phase, Place]] = []
+
+    def input(self, *dims: int) -> Tensor:
+        """Return a tensor that is there from the beginning and is not trained: data, an initial state, a constant."""
+        return Tensor(self, dims, NO_TASK, trained=False)
+
+    def parameter(self, *dims: int) -> Tensor:
+        """Return a new parameter; `train` updates it."""
+        made = Tensor(self, dims, NO_TASK, trained=True)
+        self.parameters.append((made, self._place))
+        return made
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of trained scalars."""
+        return sum(made.elements for made, _ in self.parameters)
+
+    @contextmanager
+    def within(self, scope: str = "", label: str = "", cell: tuple[int, ...] | None = None) -> Iterator[None]:
+        """Put the ops of a block into a scope inside the present one; a label or a cell replaces the present one."""
+        outer = self._place
+        parts = [part for part in (outer.scope, scope) if part]
+        self._place = Place("/".join(parts), label or outer.label, outer.cell if cell is None else cell)
+        try:
+            yield
+        finally:
+            self._place = outer
+
+    def op(
+        self,
+        kind: str,
+        inputs: Sequence[Tensor],
+        dims: Dims,
+        flops: float,
+        gradient: Gradient | None = None,
+    ) -> Tensor:
+        """Add an op and return its output.
+
+        Parameters
+        ----------
+        kind : str
+            One that `costs/curves.toml` and `execute/operators.toml` know.
+        inputs : sequence of Tensor
+            What it reads, in the order in which the kind has them.
+        dims : tuple of int
+            Shape of the output.
+        flops : float
+            Operations; a multiply-add is two, anything else one an element and pass.
+        gradient : callable, optional
+            From the output's gradient to those of the inputs; without one the output is not trained. It adds the ops
+            that compute them, and gives None for inputs that are not trained.
+
+        Raises
+        ------
+        GraphError
+            If the network grows beyond `MAX_OPS`.
+        """
+        task = len(self._kinds)
+        if task >= MAX_OPS:
+            raise GraphError(f"a network of more than {MAX_OPS} ops; take fewer steps, or granularity=cell")
+        read = tuple(inputs)
+        trained = gradient is not None and any(x.trained for x in read)
+        out = Tensor(self, dims, task, trained)
+        self._kinds.append(kind)
+        self._inputs.append(read)
+        self._flops.append(flops)
+        self._bytes.append(sum(x.size_B for x in read) + out.size_B)
+        self._where.append((self._phase, self._place))
+        self._record(read, (out,), gradient)
+        return out
+
+    def also(self, first: Tensor, *dims: int) -> Tensor:
+        """Return a further output of the op that made `first`; it is not trained."""
+        self._bytes[first.task] += (more := Tensor(self, dims, first.task, trained=False)).size_B
+        return more
+
+    def views(self, of: Tensor, shapes: Sequence[Dims], gradient: Gradient) -> tuple[Tensor, ...]:
+        """Return tensors that lie in the memory of another one; no task makes them.
+
+        Parameters
+        ----------
+        of : Tensor
+            The tensor viewed.
+        shapes : sequence of tuple of int
+            Shape of each view.
+        gradient : callable
+            From the gradients of all views to that of the tensor.
+        """
+        found = tuple(Tensor(self, dims, of.task, of.trained, of.storage) for dims in shapes)
+        self._record((of,), found, gradient)
+        return found
+
+    def _record(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], gradient: Gradient | None
+    ) -> None:
+        if gradient is not None and self.training and self._phase == "forward" and outputs[0].trained:
+            self._tape.append(Node(inputs, outputs, gradient, self._place))
+
+    def train(self, losses: Sequence[Tensor]) -> None:
+        """Add the backward pass from the losses, and a step of gradient descent for every parameter.
+
+        Gradients of a value used several times are added up (`AddN`), in the order in which they appear.
+
+        Raises
+        ------
+        GraphError
+            If a parameter has no gradient.
+        """
+        found: dict[Tensor, list[Tensor]] = {loss: [self.input(*loss.dims)] for loss in losses}
+        outer, self._phase = self._place, "gradients"
+        for node in reversed(self._tape):
+            self._place = node.place
+            self._propagate(node, found)
+        self._phase = "update"
+        for parameter, place in self.parameters:
+            self._place = place
+            if parameter not in found:
+                raise GraphError(f"a parameter of {parameter.dims} in {place.scope!r} has no gradient")
+            self._update(parameter, self._total(found[parameter]))
+        self._place = outer
+
+    def _propagate(self, node: Node, found: dict[Tensor, list[Tensor]]) -> None:
+        arrived = [found.pop(out, []) for out in node.outputs]
+        if not any(arrived):
+            return
+        gradients = node.gradient(*(self._total(parts) if parts else None for parts in arrived))
+        for x, gradient in zip(node.inputs, gradients, strict=True):
+            if gradient is not None and x.trained:
+                found.setdefault(x, []).append(gradient)
+
+    def _total(self, parts: list[Tensor]) -> Tensor:
+        if len(parts) == 1:
+            return parts[0]
+        return self.op("AddN", parts, parts[0].dims, (len(parts) - 1.0) * parts[0].elements)
+
+    def _update(self, parameter: Tensor, gradient: Tensor) -> None:
+        self.op("ApplyGradientDescent", [parameter, gradient], parameter.dims, 2.0 * parameter.elements)
+
+    def graph(self, name: str) -> TaskGraph:
+        """Return the task graph of the ops so far; durations are unknown, FLOPs and bytes are known."""
+        n = len(self._kinds)
+        edges = [
+            (before, task)
+            for task, inputs in enumerate(self._inputs)
+            for before in {x.task for x in inputs}
+            if before != NO_TASK
+        ]
+        return TaskGraph.from_edges(
+            np.full(n, np.nan),
+            np.array(edges, np.int64).reshape(-1, 2),
+            kinds=self._kinds,
+            names=[_name(kind, *where) for kind, where in zip(self._kinds, self._where, strict=True)],
+            shapes=[_text(tuple(x.dims for x in inputs)) for inputs in self._inputs],
+            scopes=[place.scope for _, place in self._where],
+            flops=self._flops,
+            bytes_B=self._bytes,
+            name=name,
+            report=ImportReport("workload", facts={"parameters": self.n_parameters}),
+        )
+
+
+def _name(kind: str, phase: Phase, place: Place) -> str:
+    parts = ("" if phase == "forward" else phase, place.label, place.scope, kind)
+    return "/".join(part for part in parts if part)
+
+
+_text = cache(format_shape)

@@ -1,0 +1,36 @@
+"""Losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from simsched.workloads.ops.elementwise import multiply
+from simsched.workloads.ops.views import reshaped
+
+if TYPE_CHECKING:
+    from simsched.workloads.tensor import Tensor
+
+
+def cross_entropy(logits: Tensor) -> Tensor:
+    """Return the cross-entropy of softmax and labels of each sample: logits of (n, classes), losses of (n,).
+
+    As in TensorFlow, the op also gives the gradient of the logits, which the backward pass multiplies by that of the
+    losses.
+    """
+    net, (n, _) = logits.net, logits.dims
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        yield multiply(towards_logits, reshaped(dy, n, 1))
+        yield None
+
+    # maximum, subtract, exp, sum, divide, and the label's share
+    losses = net.op(
+        "SparseSoftmaxCrossEntropyWithLogits",
+        [logits, net.input(n)],
+        (n,),
+        6.0 * logits.elements,
+        gradient,
+    )
+    towards_logits = net.also(losses, *logits.dims)
+    return losses

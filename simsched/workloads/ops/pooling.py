@@ -1,0 +1,38 @@
+"""Pooling of images of (n, height, width, channels)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from simsched.workloads.ops.windows import Padding, outputs
+
+if TYPE_CHECKING:
+    from simsched.workloads.tensor import Dims, Tensor
+
+
+def max_pool(x: Tensor, window: int, stride: int, padding: Padding = "valid") -> Tensor:
+    """Return the largest of each window; the gradient, `MaxPoolGrad`, reads input and output once more."""
+    dims, flops = _pooled(x, window, stride, padding)
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield dy.net.op("MaxPoolGrad", [x, y, dy], x.dims, flops)
+
+    y = x.net.op("MaxPool", [x], dims, flops, gradient)
+    return y
+
+
+def average_pool(x: Tensor, window: int, stride: int, padding: Padding = "valid") -> Tensor:
+    """Return the mean of each window; its gradient is an `AvgPoolGrad`."""
+    dims, flops = _pooled(x, window, stride, padding)
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield dy.net.op("AvgPoolGrad", [dy.net.input(4), dy], x.dims, flops)
+
+    return x.net.op("AvgPool", [x], dims, flops, gradient)
+
+
+def _pooled(x: Tensor, window: int, stride: int, padding: Padding) -> tuple[Dims, float]:
+    n, high, wide, channels = x.dims
+    rows, columns = (outputs(size, window, stride, padding) for size in (high, wide))
+    return (n, rows, columns, channels), float(window * window) * n * rows * columns * channels

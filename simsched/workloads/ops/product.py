@@ -1,0 +1,32 @@
+"""Matrix products. Shapes are those of the operands as they are multiplied: a transposed one is written so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from simsched.errors import GraphError
+from simsched.workloads.ops.views import transposed
+
+if TYPE_CHECKING:
+    from simsched.workloads.tensor import Tensor
+
+
+def matmul(a: Tensor, b: Tensor) -> Tensor:
+    """Return a b of (..., m, k) and (..., k, n): `MatMul`, or `BatchMatMulV2` where there are axes in front.
+
+    Raises
+    ------
+    GraphError
+        If the shapes do not match.
+    """
+    if len(a.dims) < 2 or a.dims[:-2] != b.dims[:-2] or a.dims[-1] != b.dims[-2]:
+        raise GraphError(f"a product of {a.dims} and {b.dims}; the inner sizes and those in front must agree")
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        yield matmul(dy, transposed(b)) if a.trained else None
+        yield matmul(transposed(a), dy) if b.trained else None
+
+    dims = (*a.dims[:-1], b.dims[-1])
+    kind = "MatMul" if len(a.dims) == 2 else "BatchMatMulV2"
+    return a.net.op(kind, [a, b], dims, 2.0 * a.elements * b.dims[-1], gradient)

@@ -1,0 +1,128 @@
+"""`Workload`: a family of generated task graphs, and `workload`, which makes one."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from simsched.errors import SpecError
+from simsched.parameters import Parameters, one_of, whole
+from simsched.plugins import named, registered
+from simsched.spec import Scalar, Spec, made, parse
+
+if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
+
+__all__ = ["Workload", "family", "is_workload", "one_of", "whole", "workload"]
+
+
+@dataclass(frozen=True)
+class Workload(Parameters):
+    """Base of all families: a frozen dataclass whose fields are the parameters; subclass it and write `graph`.
+
+    Fields are made by `whole` and `one_of`, or are switches with a default; what they are given is checked.
+
+    Attributes
+    ----------
+    name : str
+        Name in specs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simsched as ss
+    >>> @dataclass(frozen=True)
+    ... class Chain(Workload):
+    ...     name = "chain"
+    ...     length: int = whole(3)
+    ...
+    ...     def graph(self):
+    ...         tasks = np.arange(self.length)
+    ...         return ss.TaskGraph.from_edges(tasks * 1.0, np.stack([tasks[:-1], tasks[1:]], 1), name=str(self))
+    >>> Chain(length=5).graph()
+    <TaskGraph 'chain[length=5]': 5 tasks, 4 edges>
+    """
+
+    def graph(self) -> TaskGraph:
+        """Return the task graph.
+
+        Raises
+        ------
+        SpecError
+            If the parameters do not fit each other.
+        """
+        raise SpecError(f"workload {self} has no graph(); write one that returns a TaskGraph")
+
+    @classmethod
+    def sizes(cls) -> Mapping[str, Mapping[str, Scalar]]:
+        """Return the parameters of each published size, by its name; see `sizes.toml`."""
+        return {size: row["parameters"] for size, row in _sizes().get(cls.name, {}).items()}
+
+
+@cache
+def _sizes() -> dict[str, Any]:
+    return tomllib.loads((files(__package__) / "sizes.toml").read_text("utf-8"))
+
+
+def family(source: str | Workload, /, **parameters: Scalar) -> Workload:
+    """Return a workload that has not made its graph yet; see `workload`."""
+    if isinstance(source, Workload):
+        if parameters:
+            raise SpecError(f"{source} has its parameters; give a name to say {', '.join(parameters)}")
+        return source
+    if not isinstance(source, str):
+        raise SpecError(f"{source!r:.60} is not a workload; give a name, as in lstm[layers=4], or a Workload")
+    spec = parse(source)
+    if twice := sorted(spec.params.keys() & parameters.keys()):
+        raise SpecError(f"{twice[0]!r} stands in {source!r} and beside it; say it once")
+    cls: type[Workload] = named("workloads", spec.name)
+    return made(cls, "workload", Spec(spec.name, _sized(cls, {**spec.params, **parameters})))
+
+
+def _sized(cls: type[Workload], parameters: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
+    """Return the parameters with those of a published size, where one is named, below what is said beside it."""
+    rest = {key: value for key, value in parameters.items() if key != "size"}
+    if len(rest) == len(parameters):
+        return rest
+    sizes, size = cls.sizes(), str(parameters["size"])
+    if size not in sizes:
+        known = f"it has {', '.join(sizes)}" if sizes else "it has none; give its parameters"
+        raise SpecError(f"workload {cls.name} has no size {size!r:.60}; {known}")
+    return {**sizes[size], **rest}
+
+
+def workload(source: str | Workload, /, **parameters: Scalar) -> TaskGraph:
+    """Make the task graph of a generated workload.
+
+    Parameters
+    ----------
+    source : str or Workload
+        A spec (`lstm`, `lstm[layers=4,hidden=512]`, `lstm[size=medium]`) or an object.
+    **parameters
+        Those that do not stand in the spec. `size` names a published set of them, which the others override.
+
+    Returns
+    -------
+    TaskGraph
+        Of unknown durations, with FLOPs, bytes and shapes.
+
+    Raises
+    ------
+    SpecError
+        If there is no such workload, it has no such parameter or size, or a value is impossible.
+
+    Examples
+    --------
+    >>> workload("lstm", layers=1, steps=2, hidden=8, batch=4, training=False)
+    <TaskGraph 'lstm[layers=1,steps=2,hidden=8,batch=4,training=false]': 50 tasks, 53 edges>
+    """
+    return family(source, **parameters).graph()
+
+
+def is_workload(source: str) -> bool:
+    """Tell whether a text names a registered workload, whatever its parameters."""
+    return source.partition("[")[0].strip() in registered("workloads")

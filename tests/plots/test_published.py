@@ -1,0 +1,61 @@
+"""Pictures of reproductions: bars and curves, simulated beside published."""
+
+import pandas as pd
+import pytest
+
+import simsched as ss
+from simsched.errors import SimschedError
+from simsched.plots import curves, grouped_bars
+
+
+def rows():
+    return pd.DataFrame(
+        {
+            "layer": ["_one $", "_one $", "two", "two"],
+            "costing": ["a", "b", "a", "b"],
+            "threads": [1, 2, 1, 2],
+            "simulated": [1.0, 100.0, 3.0, 9.0],
+            "paper": [None, 90.0, None, None],
+        }
+    )
+
+
+def test_bars_stand_side_by_side_and_published_lines_on_theirs():
+    ax = grouped_bars(rows(), "layer", "costing", "time (ms)")
+    bars = sorted((bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in ax.patches)
+    assert [height for _, height in bars] == [1, 100, 3, 9]
+    assert [x for x, _ in bars] == pytest.approx([-0.2, 0.2, 0.8, 1.2])
+    lines = [segment.tolist() for lines in ax.collections for segment in lines.get_segments()]
+    assert lines == [[pytest.approx([0.0, 90.0]), pytest.approx([0.4, 90.0])]]
+    assert ax.get_yscale() == "log"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+    ax.figure.canvas.draw()
+
+
+def test_curves_have_published_crosses():
+    ax = curves(rows(), "threads", "layer", "time (h)")
+    ys = [line.get_ydata().tolist() for line in ax.lines]
+    assert ys[:2] == [[1, 100], [3, 9]]
+    assert ys[2][1] == 90
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["_one $", "two", "published"]
+    ax.figure.canvas.draw()
+
+
+def test_ticks_that_would_cover_each_other_are_left_out():
+    frame = pd.DataFrame({"threads": [1, 240, 244], "net": "a", "simulated": [1.0, 2.0, 3.0], "paper": None})
+    assert curves(frame, "threads", "net", "").get_xticks().tolist() == [1, 244]
+
+
+@pytest.mark.parametrize("draw", [grouped_bars, curves])
+def test_a_missing_column_is_named(draw):
+    with pytest.raises(SimschedError, match="this one lacks simulated"):
+        draw(rows().drop(columns="simulated"), "threads", "costing", "")
+
+
+@pytest.mark.parametrize("name", ["swtvm", "chaos"])
+def test_systems_draw_what_they_say(name, tmp_path):
+    made = ss.reproduce(name)
+    for table in made.system.pictures():
+        made.plot(table).figure.savefig(tmp_path / "picture.png")
+    with pytest.raises(SimschedError, match=r"draws no picture of 'Fig. 99'"):
+        made.plot("Fig. 99")

@@ -1,0 +1,20 @@
+"""Specs whose values are specs."""
+
+import pytest
+
+from simsched.errors import SpecError
+from simsched.spec import parse
+
+
+def test_a_value_may_have_brackets_of_its_own():
+    text = "swtvm[machine=sw26010[ldm.gemm_m=32,ldm.gemm_n=128],groups=true]"
+    spec = parse(text)
+    assert dict(spec.params) == {"machine": "sw26010[ldm.gemm_m=32,ldm.gemm_n=128]", "groups": True}
+    assert str(spec) == text
+    assert dict(parse("a[b=c[],d=1]").params) == {"b": "c[]", "d": 1}
+
+
+@pytest.mark.parametrize("text", ["a[b", "a[b=[c]", "a[b=c]]", "a[b=d[e[f=1]]]", "a[b=c][d=e]", "[a=1]"])
+def test_unbalanced_and_deeper_ones_are_no_specs(text):
+    with pytest.raises(SpecError, match="is not a spec"):
+        parse(text)
