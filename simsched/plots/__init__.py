@@ -1,4 +1,4 @@
-"""Pictures of schedules and of result tables: each a tidy frame or a schedule, and a drawing of it.
+"""Pictures of schedules, graphs and result tables: each a tidy frame or a schedule, and a drawing of it.
 
 Importing this package loads NumPy only; matplotlib is imported on use.
 """
@@ -7,6 +7,7 @@ from simsched.plots.accuracy import accuracy
 from simsched.plots.corunning import corunning, corunning_frame
 from simsched.plots.curves import cost_curves, cost_curves_frame
 from simsched.plots.gantt import gantt
+from simsched.plots.graph import draw_graph, graph_frame
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
 from simsched.plots.published import curves, grouped_bars
 from simsched.plots.scaling import comparison, scaling
@@ -20,8 +21,10 @@ __all__ = [
     "cost_curves_frame",
     "curves",
     "diagonal_score",
+    "draw_graph",
     "gantt",
     "grouped_bars",
+    "graph_frame",
     "scaling",
     "start_order",
     "start_order_frame",

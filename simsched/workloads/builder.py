@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Literal
 
 import numpy as np
 
@@ -13,12 +12,12 @@ from simsched.errors import GraphError
 from simsched.graph import TaskGraph
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import format_shape
-from simsched.workloads.tensor import NO_TASK, Dims, Gradient, Node, Place, Tensor
+from simsched.workloads.cell_work import CellWork
+from simsched.workloads.ops.elementwise import add_n
+from simsched.workloads.tensor import NO_TASK, Dims, Gradient, Node, Phase, Place, Tensor
 
-Phase = Literal["forward", "gradients", "update"]
-
-#: A network of more ops is a mistake, or wants a coarser granularity.
-MAX_OPS = 4_000_000
+#: A network of more ops or parameters is a mistake, or wants a coarser granularity.
+MAX_OPS = 1_000_000
 
 
 class Builder:
@@ -53,13 +52,22 @@ class Builder:
         self._flops: list[float] = []
         self._bytes: list[int] = []
         self._where: list[tuple[Phase, Place]] = []
+        self._made: list[Tensor] = []
 
     def input(self, *dims: int) -> Tensor:
         """Return a tensor that is there from the beginning and is not trained: data, an initial state, a constant."""
         return Tensor(self, dims, NO_TASK, trained=False)
 
     def parameter(self, *dims: int) -> Tensor:
-        """Return a new parameter; `train` updates it."""
+        """Return a new parameter; `train` updates it.
+
+        Raises
+        ------
+        GraphError
+            If there are more than `MAX_OPS`.
+        """
+        if len(self.parameters) >= MAX_OPS:
+            raise GraphError(f"a network of more than {MAX_OPS} parameters; take fewer layers")
         made = Tensor(self, dims, NO_TASK, trained=True)
         self.parameters.append((made, self._place))
         return made
@@ -120,12 +128,15 @@ class Builder:
         self._flops.append(flops)
         self._bytes.append(sum(x.size_B for x in read) + out.size_B)
         self._where.append((self._phase, self._place))
+        self._made.append(out)
         self._record(read, (out,), gradient)
         return out
 
     def also(self, first: Tensor, *dims: int) -> Tensor:
         """Return a further output of the op that made `first`; it is not trained."""
-        self._bytes[first.task] += (more := Tensor(self, dims, first.task, trained=False)).size_B
+        more = Tensor(self, dims, first.task, trained=False)
+        self._bytes[first.task] += more.size_B
+        self._made.append(more)
         return more
 
     def views(self, of: Tensor, shapes: Sequence[Dims], gradient: Gradient) -> tuple[Tensor, ...]:
@@ -170,25 +181,24 @@ class Builder:
             self._place = place
             if parameter not in found:
                 raise GraphError(f"a parameter of {parameter.dims} in {place.scope!r} has no gradient")
-            self._update(parameter, self._total(found[parameter]))
+            self._update(parameter, add_n(found[parameter]))
         self._place = outer
 
     def _propagate(self, node: Node, found: dict[Tensor, list[Tensor]]) -> None:
         arrived = [found.pop(out, []) for out in node.outputs]
         if not any(arrived):
             return
-        gradients = node.gradient(*(self._total(parts) if parts else None for parts in arrived))
+        gradients = node.gradient(*(add_n(parts) if parts else None for parts in arrived))
         for x, gradient in zip(node.inputs, gradients, strict=True):
             if gradient is not None and x.trained:
                 found.setdefault(x, []).append(gradient)
 
-    def _total(self, parts: list[Tensor]) -> Tensor:
-        if len(parts) == 1:
-            return parts[0]
-        return self.op("AddN", parts, parts[0].dims, (len(parts) - 1.0) * parts[0].elements)
-
     def _update(self, parameter: Tensor, gradient: Tensor) -> None:
         self.op("ApplyGradientDescent", [parameter, gradient], parameter.dims, 2.0 * parameter.elements)
+
+    def cells(self) -> CellWork:
+        """Return the work of each cell that ops were put into (`within`), forward and backward; see `CellWork`."""
+        return CellWork.of(self._where, self._inputs, self._made, self._flops)
 
     def graph(self, name: str) -> TaskGraph:
         """Return the task graph of the ops so far; durations are unknown, FLOPs and bytes are known."""

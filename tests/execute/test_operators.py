@@ -56,6 +56,14 @@ NO: Options = {}
             ("convolution_weights", (32, 384, 8, 8, 64, 3, 3, 1, 1, 1, 1, 1, 0)),
         ),
         ("MaxPool", "2x3x9x8", ("pool_max", (6, 9, 8, 3, 3, 2, 2, 1, 1))),
+        ("MaxPool", "2x9x9x3", ("pool_max", (6, 9, 9, 3, 3, 2, 2, 1, 1))),
+        (
+            "MaxPoolGrad",
+            "2x9x9x3;2x5x5x3;2x5x5x3",
+            ("pool_max_gradient", (6, 9, 9, 3, 3, 2, 2, 1, 1)),
+        ),
+        ("MaxPoolGrad", "2x9x9x3;2x5x5x3;2x4x4x3", None),
+        ("AvgPoolGrad", "4;2x5x5x3", ("pool_average_gradient", (6, 5, 5, 3, 3, 1, 1, 1, 1))),
         ("GlobalAveragePool", "2x3x9x8", ("pool_average", (6, 9, 8, 9, 8, 1, 1, 0, 0))),
         ("aten::native_batch_norm", "2x3x9x8;3;3", ("batch_norm", (2, 3, 72))),
         ("native_batch_norm_backward", "2x3x9x8;2x3x9x8;3", ("batch_norm_gradient", (2, 3, 72))),
@@ -63,6 +71,10 @@ NO: Options = {}
         ("aten::_softmax", "4x5x6", ("softmax", (20, 6))),
         ("sum", "4x5x6", ("reduce_sum", (1, 20, 6))),
         ("sum", "7", ("reduce_sum", (1, 7, 1))),
+        ("AddN", "4x5;4x5;4x5", ("sum_of", (20, 3))),
+        ("AddN", "4x5;4x6", None),
+        ("LayerNormalizationGrad", "4x5x6;4x5x6;6", ("layer_norm_gradient", (20, 6))),
+        ("gelu_backward", "4x5;4x5", ("gelu_gradient", (20, 1, 20))),
         ("cat", "2x3x8;2x5x8", ("concatenation", (2, 24, 40))),
         ("cat", "2x3;2x3", ("concatenation", (2, 3, 3))),
         ("cat", "2x3;4x5", None),
@@ -138,6 +150,29 @@ def test_flops_tell_the_filter_of_a_gradient() -> None:
     found = sizes("Conv2DBackpropFilter", "2x9x9x4;4;2x9x9x5", 2.0 * 2 * 9 * 9 * 5 * 4 * 25, NO)
     assert found is not None
     assert found[1][5:7] == (5, 5)
+
+
+def test_flops_tell_the_windows_of_pooling() -> None:
+    def windows(kind: str, shape: str, of: float) -> tuple[int, ...]:
+        found = sizes(kind, shape, of, NO)
+        assert found is not None
+        return found[1][3:]
+
+    planes = 2 * 5
+    assert windows("MaxPool", "2x32x32x5", 4.0 * planes * 16 * 16) == (2, 2, 2, 2, 0, 0)
+    assert windows("MaxPool", "2x5x32x32", 9.0 * planes * 15 * 15) == (3, 3, 2, 2, 0, 0)
+    assert windows("AvgPool", "2x7x7x5", 49.0 * planes) == (7, 7, 2, 2, 0, 0)
+    assert windows("MaxPool", "2x5x32x32", 1.0) == (3, 3, 2, 2, 1, 1)  # of no window: what is given
+    assert windows("MaxPoolGrad", "2x32x32x5;2x16x16x5;2x16x16x5", 4.0 * planes * 16 * 16) == (
+        2,
+        2,
+        2,
+        2,
+        0,
+        0,
+    )
+    assert windows("AvgPoolGrad", "4;2x1x1x5", 49.0 * planes) == (7, 7, 7, 7, 0, 0)
+    assert windows("AvgPoolGrad", "4;2x8x8x5", 4.0 * planes * 64) == (2, 2, 2, 2, 0, 0)
 
 
 def test_options_say_what_shapes_do_not() -> None:
