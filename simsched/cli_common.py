@@ -66,10 +66,13 @@ def graph_of(graph: str, context: typer.Context) -> TaskGraph:
 
     A file that is called like a workload is read; any other option makes it a file, too.
     """
+    return _read(graph, reader_options(context.args))
+
+
+def _read(graph: str, options: dict[str, str]) -> TaskGraph:
     from simsched.graph.loading import load
     from simsched.workloads import workload
 
-    options = reader_options(context.args)
     if makes_workload(graph) and not options:
         return workload(graph)
     return load(graph, **options)
@@ -83,12 +86,10 @@ def makes_workload(graph: str) -> bool:
 
 
 def graphs_of(arguments: list[str]) -> dict[str, TaskGraph]:
-    """Return the graphs among arguments by file name, or by path where two files have one name.
+    """Return the graphs among arguments by file name or workload, or by path where two files have one name.
 
-    The options among them go to the reader of every graph.
+    The options among them go to the reader of every graph; with any, there are only files.
     """
-    from simsched.graph.loading import load
-
     paths, options = [], []
     rest = iter(arguments)
     for argument in rest:
@@ -97,10 +98,10 @@ def graphs_of(arguments: list[str]) -> dict[str, TaskGraph]:
         else:
             options += [argument] if "=" in argument else [argument, *islice(rest, 1)]
     if not paths:
-        raise FormatError("there is no graph; name one or more files")
+        raise FormatError("there is no graph; name one or more files or workloads")
     names = [Path(path).name for path in paths]
     return {
-        name if names.count(name) == 1 else path: load(path, **reader_options(options))
+        name if names.count(name) == 1 else path: _read(path, reader_options(options))
         for name, path in zip(names, paths, strict=True)
     }
 

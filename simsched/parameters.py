@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from simsched.errors import SpecError
 from simsched.spec import Spec
 
-#: Of any whole number: what a tensor's axis may have.
-MOST = 2**31 - 1
+#: Of any whole number: far beyond real ones, and products of a few of them still fit what counts elements.
+MOST = 2**24
 
 
 def whole(default: int, least: int = 1) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from simsched.errors import EngineError
-from simsched.execute import rules, rules_pooling
+from simsched.execute import convolution_rules, pooling_rules, rules
 from simsched.graph.shapes import parse_shape
 
 Options = Mapping[str, Mapping[str, int]]
@@ -26,10 +27,13 @@ class Operator:
         Name of the kernel.
     rule : callable
         From what is seen of a task to the sizes of the kernel.
+    alike : bool
+        Whether the kernel does not do what the tasks do, but something that costs about the same.
     """
 
     kernel: str
     rule: rules.Rule
+    alike: bool
 
 
 def plain(kind: str) -> str:
@@ -43,7 +47,9 @@ def plain(kind: str) -> str:
     return kind.rpartition("::")[2].rpartition(".")[2].lower().removesuffix("_")
 
 
-def sizes(kind: str, shape: str, flops: float, options: Options) -> tuple[str, tuple[int, ...]] | None:
+def sizes(
+    kind: str, shape: str, flops: float, options: Options, bytes_B: float = math.nan
+) -> tuple[str, tuple[int, ...]] | None:
     """Return the kernel of a task and its sizes; None where the kind is unknown or the shapes do not fit it.
 
     Parameters
@@ -54,15 +60,23 @@ def sizes(kind: str, shape: str, flops: float, options: Options) -> tuple[str, t
         Floating-point operations; NaN where unknown.
     options : mapping of str to mapping of str to int
         By kind, what shapes do not tell.
+    bytes_B : float
+        Bytes read and written; NaN where unknown.
     """
     operators, defaults = _table()
     operator = operators.get(plain(kind))
     if operator is None or not shape:
         return None
     own = {plain(k): v for k, v in options.items()}.get(plain(kind), {})
-    seen = rules.Seen(parse_shape(shape), flops, {**defaults, **own}, frozenset(own))
+    seen = rules.Seen(parse_shape(shape), flops, {**defaults, **own}, frozenset(own), bytes_B)
     found = operator.rule(seen)
     return None if found is None or not _possible(found) else (operator.kernel, tuple(found))
+
+
+def stands_in(kind: str) -> bool:
+    """Return whether the kernel of a kind does something else that costs about the same."""
+    operator = _table()[0].get(plain(kind))
+    return operator is not None and operator.alike
 
 
 def kinds() -> list[str]:
@@ -98,13 +112,19 @@ def _possible(found: list[int]) -> bool:
 @cache
 def _table() -> tuple[dict[str, Operator], dict[str, int]]:
     table: dict[str, Any] = tomllib.loads((files(__package__) / "operators.toml").read_text("utf-8"))
-    known: dict[str, rules.Rule] = {**vars(rules), **vars(rules_pooling)}
     found: dict[str, Operator] = {}
     for entry in table["operator"]:
-        for kind in entry["kinds"]:
-            found[kind] = Operator(entry["kernel"], known[entry["rule"]])
+        for alike in ("kinds", "alike"):
+            for kind in entry.get(alike, ()):
+                found[kind] = Operator(entry["kernel"], _rule(entry["rule"]), alike == "alike")
     for rule in ("unary", "binary"):
-        for kernel, kinds in table[rule].items():
-            for kind in kinds:
-                found[kind.removesuffix("_")] = Operator(kernel, known[rule])
+        for alike, kernels in table[rule].items():
+            for kernel, kinds in kernels.items():
+                found |= {kind: Operator(kernel, _rule(rule), alike == "alike") for kind in kinds}
     return found, table["defaults"]
+
+
+def _rule(name: str) -> rules.Rule:
+    room = next(room for room in (rules, convolution_rules, pooling_rules) if hasattr(room, name))
+    rule: rules.Rule = getattr(room, name)
+    return rule

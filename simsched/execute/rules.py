@@ -1,5 +1,7 @@
 """Sizes of kernels from the shapes of a task's inputs; see `operators.toml`.
 
+Those with windows are in `convolution_rules.py` and `pooling_rules.py`.
+
 A rule returns the sizes that its kernel takes (those are listed in the C++ file of the kernel's family), or None where
 the shapes are not what it expects; the task then counts as one of unknown kind.
 """
@@ -10,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from simsched.graph.shapes import Shape
+from simsched.graph.shapes import Shape, numel
 
 Dims = tuple[int, ...]
 Sizes = list[int]
@@ -29,16 +31,22 @@ class Seen:
     given : mapping of str to int
         What shapes do not tell: the table `defaults` of `operators.toml`, with the options of the kind.
     pinned : frozenset of str
-        The keys of `given` that the caller has said, which FLOPs do not overrule.
+        The keys of `given` that the caller has said, which FLOPs and bytes do not overrule.
+    bytes_B : float
+        Bytes read and written; NaN where unknown.
     """
 
     shape: Shape
     flops: float
     given: Mapping[str, int]
     pinned: frozenset[str] = frozenset()
+    bytes_B: float = math.nan
 
 
 Rule = Callable[[Seen], Sizes | None]
+
+#: Of one tensor; no program has more.
+MOST_PARTS = 4096
 
 
 def product(seen: Seen) -> Sizes | None:
@@ -72,142 +80,6 @@ def _product(a: Dims, b: Dims, bias: Dims | None) -> Sizes | None:
         return None
     added = {n: 1, batch * m * n: 2}.get(math.prod(bias), 0) if bias else 0
     return [batch, m, n, k, 0, int(transposed), added]
-
-
-@dataclass(frozen=True)
-class Window:
-    """A filter or window along one axis."""
-
-    size: int
-    stride: int
-    padding: int
-
-    def count(self, extent: int) -> int:
-        """Return how many places it has on an axis."""
-        return (extent + 2 * self.padding - self.size) // self.stride + 1
-
-    @property
-    def fits(self) -> bool:
-        """Whether every place of it touches the axis."""
-        return self.padding < self.size
-
-
-def convolution(seen: Seen) -> Sizes | None:
-    """Images, filters and perhaps a bias; NCHW, or NHWC with filters of HWIO."""
-    if len(seen.shape) < 2:
-        return None
-    layout = _images(seen.shape[0], seen.shape[1])
-    if layout is None:
-        return None
-    n, c, h, w, f, kh, kw, groups = layout
-    windows = _told_by_flops(seen, layout) or _windows(seen, kh, kw)
-    bias = int(len(seen.shape) > 2 and math.prod(seen.shape[2]) == f)
-    return checked([n, c, h, w, f, kh, kw], windows, h, w, [groups, bias])
-
-
-def convolution_gradients(seen: Seen) -> Sizes | None:
-    """Gradient of the output, images, filters; NCHW."""
-    if len(seen.shape) < 3:
-        return None
-    dy, x, w = seen.shape[:3]
-    layout = _images(x, w)
-    if layout is None or len(dy) != len(x):
-        return None
-    n, c, h, wide, f, kh, kw, groups = layout
-    out = dy[-2:] if len(dy) == 4 else (1, dy[-1])
-    windows = _told_by_output(seen, (kh, kw), (h, wide), out)
-    return windows and checked([n, c, h, wide, f, kh, kw], windows, h, wide, [groups, 0])
-
-
-def data_gradient(seen: Seen) -> Sizes | None:
-    """Size of the images (a vector), filters of HWIO, gradient of the output of NHWC."""
-    if len(seen.shape) < 3 or len(seen.shape[1]) != 4 or len(seen.shape[2]) != 4:
-        return None
-    kh, kw, c, f = seen.shape[1]
-    n, out_h, out_w, filters = seen.shape[2]
-    if filters != f:
-        return None
-    windows = _windows(seen, kh, kw)
-    h, w = (
-        (out - 1) * v.stride + v.size - 2 * v.padding for out, v in zip((out_h, out_w), windows, strict=True)
-    )
-    return checked([n, c, h, w, f, kh, kw], windows, h, w, [1, 0]) if min(h, w) > 0 else None
-
-
-def weights_gradient(seen: Seen) -> Sizes | None:
-    """Images of NHWC, size of the filters (a vector), gradient of the output of NHWC; FLOPs tell the filter."""
-    if len(seen.shape) < 3 or len(seen.shape[0]) != 4 or len(seen.shape[2]) != 4:
-        return None
-    n, h, w, c = seen.shape[0]
-    out_h, out_w, f = seen.shape[2][1:]
-    side = seen.given["filter"]
-    each = 2.0 * n * out_h * out_w * f * c
-    if "filter" not in seen.pinned and seen.flops > 0 and each:
-        side = max(round(math.sqrt(seen.flops / each)), 1)
-    windows = _told_by_output(seen, (side, side), (h, w), (out_h, out_w))
-    return windows and checked([n, c, h, w, f, side, side], windows, h, w, [1, 0])
-
-
-def _images(x: Dims, w: Dims) -> tuple[int, int, int, int, int, int, int, int] | None:
-    """Return n, c, h, w, filters, filter height and width, groups."""
-    if len(x) == 3 and len(w) == 3:
-        x, w = (x[0], x[1], 1, x[2]), (w[0], w[1], 1, w[2])
-    if len(x) != 4 or len(w) != 4 or not all((*x, *w)):
-        return None
-    if x[1] % w[1] == 0 and w[0] % (x[1] // w[1]) == 0 and (x[1] == w[1] or x[3] != w[2]):
-        return (*x, w[0], w[2], w[3], x[1] // w[1])
-    if x[3] == w[2]:
-        return (x[0], x[3], x[1], x[2], w[3], w[0], w[1], 1)
-    return None
-
-
-Windows = tuple[Window, Window]
-
-
-def _windows(seen: Seen, kh: int, kw: int) -> Windows:
-    """Return filters with the stride and padding given."""
-    stride, padding = seen.given["stride"], seen.given["padding"]
-    down, across = (Window(k, stride, (k - 1) // 2 if padding < 0 else padding) for k in (kh, kw))
-    return down, across
-
-
-def _candidates(seen: Seen, kh: int, kw: int) -> list[Windows]:
-    """Return the windows that may be meant, the likeliest first."""
-    found = [_windows(seen, kh, kw)]
-    if "stride" in seen.pinned or "padding" in seen.pinned:
-        return found
-    for stride in (1, 2, 3, 4):
-        found.append((Window(kh, stride, (kh - 1) // 2), Window(kw, stride, (kw - 1) // 2)))
-        found += [(Window(kh, stride, p), Window(kw, stride, p)) for p in range(min(kh, kw))]
-    return found
-
-
-def _told_by_flops(seen: Seen, layout: tuple[int, ...]) -> Windows | None:
-    n, c, h, w, f, kh, kw, groups = layout
-    if not seen.flops > 0:
-        return None
-    outputs = seen.flops / (2.0 * n * f * (c // groups) * kh * kw)
-    for windows in _candidates(seen, kh, kw):
-        down, across = windows
-        # Importers may count the bias, too.
-        if abs(down.count(h) * across.count(w) / outputs - 1) < 0.01:
-            return windows
-    return None
-
-
-def _told_by_output(seen: Seen, sides: tuple[int, int], image: Dims, out: Dims) -> Windows | None:
-    for windows in _candidates(seen, *sides):
-        if tuple(v.count(extent) for v, extent in zip(windows, image, strict=True)) == tuple(out):
-            return windows
-    return None
-
-
-def checked(head: Sizes, windows: Windows, h: int, w: int, tail: Sizes) -> Sizes | None:
-    """Return the sizes of a kernel whose windows have a place on images of h x w; None where they have none."""
-    down, across = windows
-    if down.count(h) < 1 or across.count(w) < 1:
-        return None
-    return [*head, down.stride, across.stride, down.padding, across.padding, *tail]
 
 
 def batch_norm(seen: Seen) -> Sizes | None:
@@ -278,29 +150,61 @@ def embedding(seen: Seen) -> Sizes | None:
     return [*seen.shape[0], math.prod(seen.shape[1])]
 
 
+def split(seen: Seen) -> Sizes | None:
+    """A tensor into equal parts of its last axis, as many as a further vector has elements, and perhaps numbers."""
+    x = _copied(seen)
+    if x is None:
+        return None
+    parts = seen.given["parts"]
+    vectors = [dims for dims in seen.shape if len(dims) == 1 and dims != x]
+    if vectors and "parts" not in seen.pinned:
+        parts = vectors[0][0]
+    each = -(-x[-1] // max(parts, 1))
+    lengths = [min(each, x[-1] - begin) for begin in range(0, x[-1], each)] if parts <= MOST_PARTS else []
+    return [math.prod(x[:-1]), *lengths] if lengths else None
+
+
+def slice_(seen: Seen) -> Sizes | None:
+    """A tensor of which the beginning of the last axis is copied: what its bytes tell, else one of the parts given."""
+    x = _copied(seen)
+    if x is None:
+        return None
+    outer, taken = math.prod(x[:-1]), -(-x[-1] // seen.given["parts"])
+    if "parts" not in seen.pinned and 0 < seen.bytes_B < math.inf:
+        taken = min(max(round(seen.bytes_B / 8 / outer), 1), x[-1])
+    return [outer, x[-1], taken]
+
+
+def _copied(seen: Seen) -> Dims | None:
+    """Return the largest input; None where it is empty, or where nothing moves as the output is a view of it."""
+    x = max(seen.shape, key=numel, default=())
+    return x if x and 0 not in x and seen.bytes_B != 0 else None
+
+
 def unary(seen: Seen) -> Sizes | None:
     """One tensor, or the largest of several."""
     return [max(map(math.prod, seen.shape))] if seen.shape else None
 
 
 def binary(seen: Seen) -> Sizes | None:
-    """Two tensors, of which one may be broadcast along axes at the front or the back; or a tensor and a number."""
+    """Two tensors, of which one is broadcast along axes at the front or the back; or a tensor and a number."""
     operands = sorted(seen.shape[:2], key=math.prod, reverse=True)
-    if not operands or not operands[0]:
-        return [1, 1, 1] if operands else None
-    large, n = operands[0], math.prod(operands[0])
-    if not n:
+    if not operands or not math.prod(operands[0]):
         return None
-    small = operands[1] if len(operands) > 1 else ()
-    period = math.prod(small)
-    if period in (1, n):
-        return [n, 1, period]
-    # 1s at the back of what is broadcast: one value for a run; a bias of channels is the second axis of images.
-    kept = list(small)
-    inner = 1
-    while kept and kept[-1] == 1:
-        inner *= large[len(large) - len(small) + len(kept) - 1] if len(small) <= len(large) else 1
-        kept.pop()
+    large, small = operands[0], operands[1] if len(operands) > 1 else ()
     if len(small) == 1 and len(large) > 2 and small[0] == large[1] != large[-1]:
-        inner = math.prod(large[2:])
-    return [n, inner, period] if inner * period and n % (inner * period) == 0 else None
+        small = (small[0], *[1] * (len(large) - 2))  # a bias of channels: the second axis of images
+    return _broadcast(large, small)
+
+
+def _broadcast(large: Dims, small: Dims) -> Sizes | None:
+    n, period = math.prod(large), math.prod(small)
+    if period == 1:
+        return [n, 1, 1]
+    longest = max(len(large), len(small))
+    pairs = zip(*((1,) * (longest - len(dims)) + dims for dims in (large, small)), strict=True)
+    axes = [(a, b) for a, b in pairs if (a, b) != (1, 1)]
+    kept = [place for place, (a, b) in enumerate(axes) if a == b]
+    if any(b not in (1, a) for a, b in axes) or kept != list(range(kept[0], kept[-1] + 1)):
+        return None
+    return [n, math.prod(a for a, _ in axes[kept[-1] + 1 :]), period]

@@ -15,6 +15,16 @@ const Named special[] = {
     {"convolution_data", [](Sizes &s, const Loops &) { return make_convolution(s, Direction::data); }},
     {"convolution_weights", [](Sizes &s, const Loops &) { return make_convolution(s, Direction::weights); }},
     {"convolution_both", [](Sizes &s, const Loops &) { return make_convolution(s, Direction::both); }},
+#ifdef SIMSCHED_ONEDNN
+    {"onednn_convolution",
+     [](Sizes &s, const Loops &) { return make_onednn_convolution(s, Direction::forward); }},
+    {"onednn_convolution_data",
+     [](Sizes &s, const Loops &) { return make_onednn_convolution(s, Direction::data); }},
+    {"onednn_convolution_weights",
+     [](Sizes &s, const Loops &) { return make_onednn_convolution(s, Direction::weights); }},
+    {"onednn_convolution_both",
+     [](Sizes &s, const Loops &) { return make_onednn_convolution(s, Direction::both); }},
+#endif
     {"pool_max", [](Sizes &s, const Loops &) { return make_pooling(s, true); }},
     {"pool_average", [](Sizes &s, const Loops &) { return make_pooling(s, false); }},
     {"pool_max_gradient", [](Sizes &s, const Loops &) { return make_pooling_gradient(s, true); }},
@@ -30,6 +40,8 @@ const Named special[] = {
     {"reduce_mean", [](Sizes &s, const Loops &l) { return make_reduction(s, Reduction::mean, l); }},
     {"reduce_max", [](Sizes &s, const Loops &l) { return make_reduction(s, Reduction::largest, l); }},
     {"concatenation", [](Sizes &s, const Loops &) { return make_concatenation(s); }},
+    {"split", [](Sizes &s, const Loops &) { return make_split(s); }},
+    {"slice", [](Sizes &s, const Loops &) { return make_slice(s); }},
     {"embedding", [](Sizes &s, const Loops &) { return make_embedding(s); }},
 };
 
@@ -47,6 +59,10 @@ Made made(const std::string &name, Sizes &sizes, const Loops &loops) {
 }
 
 } // namespace
+
+#ifndef SIMSCHED_ONEDNN
+std::string onednn_version() { return ""; }
+#endif
 
 Made make_kernel(const std::string &name, const std::vector<std::int64_t> &sizes, const Loops &loops) {
     Sizes left(name, sizes);

@@ -12,6 +12,9 @@ using Made = std::unique_ptr<Kernel>;
 Made make_gemm(Sizes &sizes);
 enum class Direction { forward, data, weights, both };
 Made make_convolution(Sizes &sizes, Direction direction);
+#ifdef SIMSCHED_ONEDNN
+Made make_onednn_convolution(Sizes &sizes, Direction direction);
+#endif
 Made make_pooling(Sizes &sizes, bool largest);
 Made make_pooling_gradient(Sizes &sizes, bool largest);
 Made make_sum(Sizes &sizes, const Loops &loops);
@@ -26,6 +29,8 @@ Made make_softmax_gradient(Sizes &sizes, const Loops &loops);
 enum class Reduction { sum, mean, largest };
 Made make_reduction(Sizes &sizes, Reduction reduction, const Loops &loops);
 Made make_concatenation(Sizes &sizes);
+Made make_split(Sizes &sizes);
+Made make_slice(Sizes &sizes);
 Made make_embedding(Sizes &sizes);
 
 } // namespace simsched

@@ -71,6 +71,8 @@ CONVOLUTIONS = [
     (1, 2, 5, 6, 3, 2, 4, 1, 1, 0, 2, 1),
     (1, 40, 60, 61, 3, 5, 5, 1, 1, 2, 2, 1),  # several blocks of columns
     (4, 8, 3, 3, 8, 1, 1, 2, 2, 0, 0, 1),
+    (2, 33, 9, 8, 50, 3, 3, 2, 1, 0, 1, 1),  # several vectors of channels and filters
+    (1, 40, 9, 8, 60, 3, 3, 1, 1, 1, 1, 5),
 ]
 
 
@@ -122,27 +124,40 @@ def gradient_of_data(s: tuple[int, ...], dy: Floats, x: Floats, w: Floats) -> np
     return padded[:, :, py : py + h, px : px + wide]
 
 
+def libraries() -> list[str]:
+    """Return what stands before the names of convolutions: nothing, and oneDNN where it is built in."""
+    from simsched.errors import EngineError
+    from simsched.execute.module import module
+
+    try:
+        return ["", "onednn_"] if module().onednn_version() else [""]
+    except EngineError:
+        return []
+
+
+@pytest.mark.parametrize("library", libraries())
 @pytest.mark.parametrize("width", TEAMS)
 @pytest.mark.parametrize("s", CONVOLUTIONS)
-def test_convolution_forward(native: Any, s: tuple[int, ...], width: int) -> None:
+def test_convolution_forward(native: Any, s: tuple[int, ...], width: int, library: str) -> None:
     x, w, _ = convolution(s)
-    close(run(native, "convolution", [*s, 0], [x, w], width), convolved(s, x, w), 1e-4)
+    close(run(native, f"{library}convolution", [*s, 0], [x, w], width), convolved(s, x, w), 1e-4)
     bias = floats(s[4], seed=3)
     close(
-        run(native, "convolution", [*s, 1], [x, w, bias], width),
+        run(native, f"{library}convolution", [*s, 1], [x, w, bias], width),
         convolved(s, x, w) + bias[:, None, None],
         1e-4,
     )
 
 
+@pytest.mark.parametrize("library", libraries())
 @pytest.mark.parametrize("width", TEAMS)
 @pytest.mark.parametrize("s", CONVOLUTIONS)
-def test_convolution_gradients(native: Any, s: tuple[int, ...], width: int) -> None:
+def test_convolution_gradients(native: Any, s: tuple[int, ...], width: int, library: str) -> None:
     x, w, dy = convolution(s)
     data, weights = gradient_of_data(s, dy, x, w), gradient_of_weights(s, dy, x, w)
-    close(run(native, "convolution_data", [*s, 0], [dy, w], width), data, 1e-4)
-    close(run(native, "convolution_weights", [*s, 0], [dy, x], width), weights, 2e-4)
-    both = run(native, "convolution_both", [*s, 0], [dy, x, w], width)
+    close(run(native, f"{library}convolution_data", [*s, 0], [dy, w], width), data, 1e-4)
+    close(run(native, f"{library}convolution_weights", [*s, 0], [dy, x], width), weights, 2e-4)
+    both = run(native, f"{library}convolution_both", [*s, 0], [dy, x, w], width)
     close(both, np.concatenate([data.ravel(), weights.ravel()]), 2e-4)
 
 
@@ -164,23 +179,29 @@ def test_pooling(native: Any, s: tuple[int, ...], width: int) -> None:
     close(run(native, "pool_average", list(s), [x], width), patches(x, *windows).mean(axis=(4, 5)))
 
 
+def gradient_of_pooling(s: tuple[int, ...], dy: Floats, x: Floats, *, largest: bool) -> npt.NDArray[Any]:
+    planes, h, w, kh, kw, sy, sx, py, px = s
+    found = np.zeros((planes, h + 2 * py, w + 2 * px))
+    padded = np.pad(x[0].astype(float), ((0, 0), (py, py), (px, px)), constant_values=-np.inf)
+    for (plane, i, j), value in np.ndenumerate(dy[0].astype(float)):
+        window = np.s_[plane, i * sy : i * sy + kh, j * sx : j * sx + kw]
+        if largest:
+            found[window].flat[padded[window].argmax()] += value
+        else:
+            found[window] += value / (kh * kw)
+    return found[:, py : py + h, px : px + w]
+
+
 @pytest.mark.parametrize("width", TEAMS)
 @pytest.mark.parametrize("s", POOLS)
 def test_pooling_gradients(native: Any, s: tuple[int, ...], width: int) -> None:
-    planes, h, w, kh, kw, sy, sx, py, px = s
-    x = np.random.default_rng(0).permutation(planes * h * w).reshape(1, planes, h, w).astype(np.float32)
-    places = patches(x, *s[3:], fill=-np.inf)
-    dy = floats(*places.shape[1:4])
-    largest, average = np.zeros((planes, h + 2 * py, w + 2 * px)), np.zeros((planes, h + 2 * py, w + 2 * px))
-    for plane, row, column in np.ndindex(dy.shape):
-        top, left = row * sy, column * sx
-        found = np.unravel_index(places[0, plane, row, column].argmax(), (kh, kw))
-        largest[plane, top + found[0], left + found[1]] += dy[plane, row, column]
-        average[plane, top : top + kh, left : left + kw] += dy[plane, row, column] / (kh * kw)
-    inner = np.s_[:, py : py + h, px : px + w]
-    made = places.max(axis=(4, 5)).astype(np.float32)
-    close(run(native, "pool_max_gradient", list(s), [x, made, dy], width), largest[inner])
-    close(run(native, "pool_average_gradient", list(s), [dy], width), average[inner])
+    planes, h, w, *windows = s
+    x = floats(1, planes, h, w).round(1)  # equal ones: the first counts
+    dy = floats(*patches(x, *windows).shape[:4], seed=1)
+    found = run(native, "pool_max_gradient", list(s), [dy, x], width)
+    close(found, gradient_of_pooling(s, dy, x, largest=True))
+    found = run(native, "pool_average_gradient", list(s), [dy], width)
+    close(found, gradient_of_pooling(s, dy, x, largest=False))
 
 
 def sigmoid(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -226,6 +247,14 @@ def test_unary(native: Any, name: str, isa: str) -> None:
         if name in ("root", "inverse_root", "log"):
             x = np.abs(x) + np.float32(0.01)
         close(run(native, name, [n], [x], width, isa), UNARY[name](x.astype(float)), 1e-5)
+
+
+@pytest.mark.parametrize("isa", sets())
+@pytest.mark.parametrize("name", UNARY)
+def test_what_is_not_a_number_stays_so(native: Any, name: str, isa: str) -> None:
+    x = np.full(40, 0.5, np.float32)
+    x[[0, 17, 39]] = np.nan
+    assert (np.isnan(run(native, name, [40], [x], 2, isa)) == np.isnan(x)).all()
 
 
 @pytest.mark.parametrize("isa", sets())
@@ -323,6 +352,23 @@ def test_concatenation(native: Any, outer: int, lengths: tuple[int, ...], width:
 
 
 @pytest.mark.parametrize("width", TEAMS)
+@pytest.mark.parametrize(
+    ("outer", "lengths"), [(1, (1,)), (3, (5, 1, 40)), (1, (1000, 333)), (50, (7, 7, 7))]
+)
+def test_split(native: Any, outer: int, lengths: tuple[int, ...], width: int) -> None:
+    x = floats(outer, sum(lengths))
+    parts = np.split(x, np.cumsum(lengths)[:-1], axis=1)
+    close(run(native, "split", [outer, *lengths], [x], width), np.concatenate([p.ravel() for p in parts]))
+
+
+@pytest.mark.parametrize("width", TEAMS)
+@pytest.mark.parametrize(("outer", "length", "taken"), [(1, 1, 1), (7, 33, 5), (3, 100, 100), (1, 999, 500)])
+def test_slice(native: Any, outer: int, length: int, taken: int, width: int) -> None:
+    x = floats(outer, length)
+    close(run(native, "slice", [outer, length, taken], [x], width), x[:, :taken])
+
+
+@pytest.mark.parametrize("width", TEAMS)
 def test_embedding(native: Any, width: int) -> None:
     table = floats(37, 5)
     rows = np.array([(i * 2654435761 & 0xFFFFFFFF) % 37 for i in range(100)])
@@ -351,8 +397,11 @@ def test_all_kernels_are_tested(native: Any) -> None:
         "reduce_mean",
         "reduce_max",
         "concatenation",
+        "split",
+        "slice",
         "embedding",
     }
+    others |= {f"{library}{name}" for library in libraries() for name in others if "convolution" in name}
     assert set(native.kernel_names()) == {*UNARY, *BINARY, *others}
 
 
@@ -372,6 +421,10 @@ def test_all_kernels_are_tested(native: Any) -> None:
         ("convolution_data", [1, 1, 4, 4, 1, 1, 1, 1, 1, 0, 0, 1, 1], "bias"),
         ("pool_max", [1, 4, 4, 2, 2, 1, 1, 2, 0], "window"),
         ("pool_max_gradient", [1, 4, 4, 5, 2, 1, 1, 0, 0], "window"),
+        ("slice", [3, 4, 5], "longer than its rows"),
+        # Products of sizes that BLAS could not count.
+        ("convolution", [1, 1, 65536, 65536, 1, 1, 1, 1, 1, 0, 0, 1, 0], "more than 2\\^31"),
+        ("convolution_data", [1, 2**20, 1, 1, 1, 64, 64, 1, 1, 32, 32, 1, 0], "more than 2\\^31"),
         ("sum_of", [4, 1], "operands is 1"),
         ("concatenation", [3], "length"),
         ("relu", [-1], "elements is -1"),
@@ -380,6 +433,12 @@ def test_all_kernels_are_tested(native: Any) -> None:
 def test_impossible_sizes_are_refused(native: Any, name: str, sizes: list[int], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         native.kernel(name, sizes)
+
+
+def test_scratch_is_what_the_largest_block_takes(native: Any) -> None:
+    # 9 million rows for one pixel: blocks of 128 pixels would take 4.6 GB.
+    kernel = native.kernel("convolution", [1, 10**6, 1, 1, 1, 3, 3, 1, 1, 1, 1, 1, 0])
+    assert kernel.scratch == 9 * 10**6
 
 
 def test_operands_that_do_not_fit_are_refused(native: Any) -> None:

@@ -93,7 +93,7 @@ def test_every_op_has_a_cost_curve(name) -> None:
 def test_every_op_has_a_kernel(name) -> None:
     pytest.importorskip("simsched.native._execute")
     notes = Work.of(small(name)).notes
-    assert len(notes) == 1, notes
+    assert not [note for note in notes if "no kernel" in note]
 
 
 @pytest.mark.parametrize(
