@@ -1,9 +1,8 @@
 """Seconds of W-Par's tasks: a cell in one direction on one core, by sequential kernels.
 
-A matrix product packs its matrices, then multiplies: a cell of several sequences takes its bytes and its operations, one after
-the other. Of one sequence the products are by vectors, which stream: it takes the longer of both. Operations pass at the rate
-at which the paper's own Seq works on its reference row, bytes as from the L3 while weights and gradients fit there, else as
-from memory.
+A cell takes as long as its operations or its bytes, whichever is longer; with `packing`, products of several sequences first
+pass their matrices and then multiply, so that it takes both. Operations pass at the rate at which the paper's own Seq works
+on its reference row, bytes as from the L3 while weights and gradients fit there, else as from memory.
 """
 
 from __future__ import annotations
@@ -33,40 +32,39 @@ class CellCosts:
     machine : Machine
     cache_Bps : float
         Bytes a second of one core from the L3; that from memory is the machine's.
-    flops : float
-        Operations a second of one core in a cell.
     remote : float
         Share of a cell's data that lies with the other socket, in a run on more cores than a socket has.
+    packing : bool
+        Whether products of several sequences take their bytes and their operations one after the other.
+    flops : float
+        Operations a second of one core in a cell.
     """
 
     machine: Machine
     cache_Bps: float
-    flops: float
     remote: float
+    packing: bool
+    flops: float = inf
 
-    @classmethod
-    def calibrated(
-        cls, machine: Machine, cache_Bps: float, remote: float, seq: tuple[Setting, int, float]
-    ) -> CellCosts:
-        """Return the costs with which Seq takes what was measured.
+    def calibrated(self, setting: Setting, mini_batches: int, seconds: float) -> CellCosts:
+        """Return the costs with which Seq takes what was measured, by a rate of operations.
 
         Parameters
         ----------
-        machine, cache_Bps, remote
-            As of the class.
-        seq : (Setting, int, float)
-            What Seq ran, in how many mini-batches, and the seconds of a batch. The largest mini-batch is the longest.
+        setting : Setting
+            What Seq ran; its cells take their operations, and with `packing` their bytes, too.
+        mini_batches : int
+            Each on a core of its own; the first is the largest.
+        seconds : float
+            Of a batch: the first mini-batch, and the final tasks.
         """
-        setting, mini_batches, seconds = seq
         graph = setting.cells(mini_batches).graph()
-        costs = cls(machine, cache_Bps, inf, remote)
+        passing_s = self.seconds(graph, setting, mini_batches)
         cells = setting.layers * setting.steps
-        on_way = np.zeros(graph.n_tasks, bool)
-        on_way[:cells] = on_way[mini_batches * cells :][:cells] = True
-        passing = on_way.copy()
-        passing[-mini_batches:] = True
-        passing_s = costs.seconds(graph, setting, mini_batches)[passing].sum()
-        return replace(costs, flops=float(graph.flops[on_way].sum() / (seconds - passing_s)))
+        first = np.zeros(graph.n_tasks, bool)
+        first[:cells] = first[mini_batches * cells :][:cells] = True
+        besides_s = passing_s[-mini_batches:].sum() + (passing_s[first].sum() if self.packing else 0.0)
+        return replace(self, flops=float(graph.flops[first].sum() / (seconds - besides_s)))
 
     def machine_of(self, setting: Setting, mini_batches: int) -> Machine:
         """Return the machine whose cores reach what they do in this setting, alone."""
@@ -90,8 +88,9 @@ class CellCosts:
         """Return the seconds of each task in a run that stays on one socket, shape (n,)."""
         computing_s = graph.flops / self.flops
         passing_s = graph.bytes_B / self.stream_Bps(setting, mini_batches)
-        vectors = setting.batch // mini_batches == 1
-        seconds = np.maximum(computing_s, passing_s) if vectors else computing_s + passing_s
+        # Products by vectors pack nothing.
+        both = self.packing and setting.batch // mini_batches > 1
+        seconds = computing_s + passing_s if both else np.maximum(computing_s, passing_s)
         if setting.training:
             # Sums and the update pass over all parameters once.
             seconds[-mini_batches:] = graph.bytes_B[-mini_batches:] / self.machine.memory.core_bandwidth_Bps
