@@ -157,7 +157,7 @@ class Numbers:
 
     def core_ms(self, **case: Any) -> float:
         """Return the mean milliseconds in which a core runs cells."""
-        return 1e3 * float(self._cells_s(case).sum()) / case["cores"]
+        return 1e3 * float(self._cells_s(case).sum() / case["cores"])
 
     def _cells_s(self, case: Mapping[str, Any]) -> Seconds:
         setting, mini_batches, cores = _run(**case)

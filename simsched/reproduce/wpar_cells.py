@@ -1,8 +1,8 @@
 """Seconds of W-Par's tasks: a cell in one direction on one core, by sequential kernels.
 
-A cell takes as long as its operations or its bytes, whichever is longer; with `packing`, products of several sequences first
-pass their matrices and then multiply, so that it takes both. Operations pass at the rate at which the paper's own Seq works
-on its reference row, bytes as from the L3 while weights and gradients fit there, else as from memory.
+A cell takes as long as its operations or its bytes, whichever is longer; with `packing`, products of several sequences
+first pass their matrices and then multiply, so that it takes both. Operations pass at the rate at which the paper's own
+Seq works on its reference row, bytes as from the L3 while weights and gradients fit there, else as from memory.
 """
 
 from __future__ import annotations

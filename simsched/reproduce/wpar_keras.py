@@ -1,8 +1,8 @@
 """Keras: one op after another, layer by layer, each by a parallel kernel that forks and joins.
 
 A batch takes what the framework takes for it and for each of its ops, and the kernels: those of the kernel model
-(`simsched.costs.kernels`), but that matrix products reach a share of the rate that cores sustain. These three numbers are
-those with which the paper's reference rows come out.
+(`simsched.costs.kernels`), but that matrix products reach a share of the rate that cores sustain. These three numbers
+are those with which the paper's reference rows come out.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Keras:
         return work.other_s + self.slower * work.product_s
 
     def _steps(self, setting: Setting, steps: int) -> Floats:
-        """Return the number of ops of some steps, the seconds of all but products' operations, and of these, by cores."""
+        """Return ops of some steps, and by cores the seconds of all but products' operations, and of these."""
         ops = counted(setting.ops(steps, fused=self.fused).graph())
         teams = [Team(self.machine, cores) for cores in self.cores]
         ideal = [replace(team, machine=replace(self.machine, core_flops=inf)) for team in teams]
@@ -133,7 +133,7 @@ def counted(graph: TaskGraph) -> Counter[Op]:
 
 
 def kernel_s(op: Op, team: Team) -> float:
-    """Return the seconds of an op's kernel inside a framework: a matrix product by its sizes, all others by their bytes."""
+    """Return the seconds of an op's kernel in a framework: a matrix product by its sizes, others by their bytes."""
     kind, shapes, moved_B = op
     software = parameters("framework")
     if kind == "MatMul":

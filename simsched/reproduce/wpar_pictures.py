@@ -1,4 +1,4 @@
-"""Pictures of W-Par's tables: times and speed-ups as bars, speed-ups by cores, and how busy cores are."""
+"""Pictures of W-Par's tables, of some of their rows where there are many."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
 
 def _times(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    sizes = frame["config"].map(lambda config: "/".join(map(str, config)))
-    return grouped_bars(frame.assign(run=frame["cell"] + " " + sizes), "run", "system", "batch (ms)", ax)
+    shown = frame[frame["cell"] == "lstm"]
+    sizes = shown["config"].map(lambda config: "/".join(map(str, config)))
+    return grouped_bars(shown.assign(run=sizes), "run", "system", "batch of LSTM (ms)", ax)
 
 
 def _by_cores(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    return curves(_named(frame), "cores", "run", "speed-up over Seq on one core", ax)
+    layers = frame["layers"].min()
+    shown = _named(frame[frame["layers"] == layers])
+    return curves(shown, "cores", "run", f"speed-up over Seq on one core, {layers} layers", ax)
 
 
 def _busy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -39,9 +42,8 @@ def _tasks(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def _named(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with a column that names system, layers and mini-batches."""
-    parts = frame["mini_batches"].astype(str) + " mini-batches"
-    return frame.assign(run=frame["system"] + ", " + frame["layers"].astype(str) + " layers, " + parts)
+    """Return the frame with a column that names system and mini-batches."""
+    return frame.assign(run=frame["system"] + ", mini-batches: " + frame["mini_batches"].astype(str))
 
 
 PICTURES: Mapping[str, Drawing] = {

@@ -83,8 +83,8 @@ def chained(graph: TaskGraph, mini_batches: int) -> TaskGraph:
     """
     finals = mini_batches if "ApplyGradientDescent" in graph.kinds.labels else 0
     cells = graph.n_tasks - finals
-    chains = np.arange(cells).reshape(2 if finals else 1, mini_batches, -1).swapaxes(0, 1)
-    chains = chains.reshape(mini_batches, -1)
+    ways = np.arange(cells).reshape(2 if finals else 1, mini_batches, -1)
+    chains = np.concatenate(list(ways), axis=1)
     edges = [np.stack([chains[:, :-1].ravel(), chains[:, 1:].ravel()], axis=1)]
     if finals:
         sums = cells + np.arange(mini_batches)
