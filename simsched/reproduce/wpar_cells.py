@@ -1,0 +1,105 @@
+"""Seconds of W-Par's tasks: a cell in one direction on one core, by sequential kernels.
+
+A cell takes as long as its operations or its bytes, whichever is longer; with `packing`, products of several sequences
+first pass their matrices and then multiply, so that it takes both. Operations pass at the rate at which the paper's own
+Seq works on its reference row, bytes as from the L3 while weights and gradients fit there, else as from memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.costs.kernel_parameters import parameters
+from simsched.machine import Machine
+from simsched.workloads.tensor import ELEMENT_B
+
+if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
+    from simsched.graph.taskgraph import Seconds
+    from simsched.reproduce.wpar_setting import Setting
+
+
+@dataclass(frozen=True)
+class CellCosts:
+    """What cells take.
+
+    Parameters
+    ----------
+    machine : Machine
+    cache_Bps : float
+        Bytes a second of one core from the L3; that from memory is the machine's.
+    remote : float
+        Share of a cell's data that lies with the other socket, in a run on more cores than a socket has.
+    packing : bool
+        Whether products of several sequences take their bytes and their operations one after the other.
+    flops : float
+        Operations a second of one core in a cell.
+    """
+
+    machine: Machine
+    cache_Bps: float
+    remote: float
+    packing: bool
+    flops: float = inf
+
+    def calibrated(self, setting: Setting, mini_batches: int, seconds: float) -> CellCosts:
+        """Return the costs with which Seq takes what was measured, by a rate of operations.
+
+        Parameters
+        ----------
+        setting : Setting
+            What Seq ran; its cells take their operations, and with `packing` their bytes, too.
+        mini_batches : int
+            Each on a core of its own; the first is the largest.
+        seconds : float
+            Of a batch: the first mini-batch, and the final tasks.
+        """
+        graph = setting.cells(mini_batches).graph()
+        passing_s = self.seconds(graph, setting, mini_batches)
+        cells = setting.layers * setting.steps
+        first = np.zeros(graph.n_tasks, bool)
+        first[:cells] = first[mini_batches * cells :][:cells] = True
+        besides_s = passing_s[-mini_batches:].sum() + (passing_s[first].sum() if self.packing else 0.0)
+        return replace(self, flops=float(graph.flops[first].sum() / (seconds - besides_s)))
+
+    def machine_of(self, setting: Setting, mini_batches: int) -> Machine:
+        """Return the machine whose cores reach what they do in this setting, alone."""
+        memory = replace(self.machine.memory, core_bandwidth_Bps=self.stream_Bps(setting, mini_batches))
+        return replace(self.machine, memory=memory)
+
+    def stream_Bps(self, setting: Setting, mini_batches: int) -> float:
+        """Return the bytes a second of one core: from the L3, and from memory for what is no longer found there."""
+        memory_Bps = self.machine.memory.core_bandwidth_Bps
+        found = self.found(setting, mini_batches)
+        return 1.0 / (found / self.cache_Bps + (1.0 - found) / memory_Bps)
+
+    def found(self, setting: Setting, mini_batches: int) -> float:
+        """Return the share of weights and gradients that is still in a socket's L3 when it is used again."""
+        copies = 1 + mini_batches if setting.training else 1
+        walked_B = copies * ELEMENT_B * setting.cells(1).n_parameters
+        fits = (self.machine.l3_B or 0.0) / walked_B
+        return float(min(1.0, fits ** parameters().stream.reuse_falloff))
+
+    def seconds(self, graph: TaskGraph, setting: Setting, mini_batches: int) -> Seconds:
+        """Return the seconds of each task in a run that stays on one socket, shape (n,)."""
+        computing_s = graph.flops / self.flops
+        passing_s = graph.bytes_B / self.stream_Bps(setting, mini_batches)
+        # Products by vectors pack nothing.
+        both = self.packing and setting.batch // mini_batches > 1
+        seconds = computing_s + passing_s if both else np.maximum(computing_s, passing_s)
+        if setting.training:
+            # Sums and the update pass over all parameters once.
+            seconds[-mini_batches:] = graph.bytes_B[-mini_batches:] / self.machine.memory.core_bandwidth_Bps
+        return seconds
+
+    def over_two_sockets(self, graph: TaskGraph) -> Seconds:
+        """Return the seconds of each task where data lie with both sockets, shape (n,).
+
+        What a task takes beyond its operations at the sustained rate it waits for data, and longer for remote ones.
+        """
+        waiting = np.clip(1.0 - graph.flops / self.machine.core_flops / graph.durations_s, 0.0, 1.0)
+        return graph.durations_s * (1.0 + waiting * self.remote * (self.machine.memory.remote_penalty - 1.0))
