@@ -1,8 +1,4 @@
-"""Co-running: each task at its own width, beside others where cores idle (concurrency control, Sec. III-D).
-
-The paper's strategies 1 and 3: every task has a fastest width, and whenever cores idle, ready tasks offer a few widths
-near it. Strategies 2 and 4 (one width a kind, hardware threads) belong to a later step.
-"""
+"""Co-running: each task at its own width, beside others where cores idle (concurrency control, Sec. III-D)."""
 
 from __future__ import annotations
 
@@ -12,23 +8,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import LayoutError, SpecError
+from simsched.errors import LayoutError, MachineError, SpecError
 from simsched.policy import CandidateRule, Policy
 
 if TYPE_CHECKING:
     from simsched.costs import TaskCosts
+    from simsched.graph.adjacency import Index
+    from simsched.machine import Machine
     from simsched.policy import Problem
 
 #: Tasks whose candidates are worked out at a time: bounds the memory for a million tasks.
 CHUNK = 1 << 14
+#: Threads by which a candidate may differ from the width of its kind (Sec. III-D, strategy 3).
+NEAR = 2
+
+Offers = tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
 class CoRun(Policy):
     """Start what fits the idle cores and does not outlast the running tasks, fewest threads first.
 
-    Every ready task offers its fastest widths; `CandidateRule` says which offer is taken. A layout `kxw` caps it: at
-    most k tasks at once, at most w cores each.
+    The paper's four strategies, each with its switch. Every task has a width of its own, 1 or 2, else all cores;
+    `CandidateRule` says what starts when. A layout `kxw` caps it: at most k tasks at once, at most w cores each.
 
     Parameters
     ----------
@@ -36,8 +38,23 @@ class CoRun(Policy):
         Widths that a task offers: its fastest ones.
     interval : int
         Step between the widths that are considered: 1, then multiples of it, as hill climbing tries them.
+    fastest : bool
+        Strategy 1: a task's own width is the one on which it is predicted to be fastest.
+    per_kind : bool
+        Strategy 2: it is, for all tasks of a kind, the fastest width of the one that takes longest; of its candidates
+        a task offers those within 2 threads of it.
+    beside : bool
+        Strategy 3: whenever cores idle, tasks start beside the running ones, at their own width or a candidate. Without
+        it they run one after another at their own width, first come, first served.
+    smt : bool
+        Strategy 4: while a task holds all cores, small ones start on the second hardware thread of each; needs a
+        machine with two ways in use.
 
     Cost: one dispatch a task; O(ready tasks x candidates) a decision.
+
+    References
+    ----------
+    Runtime Concurrency Control and Operation Scheduling for High Performance Neural Network Training, 2019, Sec. III-D.
     """
 
     name = "corun"
@@ -45,6 +62,10 @@ class CoRun(Policy):
 
     candidates: int = 3
     interval: int = 2
+    fastest: bool = True
+    per_kind: bool = False
+    beside: bool = True
+    smt: bool = False
 
     def __post_init__(self) -> None:
         for key in ("candidates", "interval"):
@@ -52,22 +73,62 @@ class CoRun(Policy):
                 raise SpecError(f"corun[{key}={getattr(self, key)}]: the least is 1")
 
     def prepared(self, problem: Problem) -> Policy:
-        """Return the policy with every task's candidate widths."""
-        widest = problem.machine.n_threads
-        most = widest
-        if problem.layout is not None:
-            if max(problem.layout.executors, problem.layout.width) > widest:
-                raise LayoutError(
-                    f"a cap of {problem.layout} is beyond the {widest} cores of {problem.machine}"
-                )
-            most, widest = problem.layout.executors, min(problem.layout.width, widest)
-        widths, seconds = candidate_widths(problem.costs, widest, self.interval, self.candidates)
-        return CandidateRule(widths, seconds, most)
+        """Return the policy with every task's candidate widths.
+
+        Raises
+        ------
+        LayoutError
+            If one number of the cap is beyond the machine.
+        MachineError
+            If second hardware threads are asked for and not in use.
+        """
+        most, widest = self._caps(problem)
+        serial_s = problem.costs.one_core_s if self.smt else None
+        return CandidateRule(*self._offers(problem, widest), most, self.beside, serial_s)
+
+    def _caps(self, problem: Problem) -> tuple[int, int]:
+        """Return the most tasks at once, and the most cores of each."""
+        machine, layout = problem.machine, problem.layout
+        threads = self._cores(machine)
+        if layout is None:
+            return machine.n_threads, threads
+        if max(layout.executors, layout.width) > threads:
+            raise LayoutError(f"a cap of {layout} is beyond the {threads} cores of {machine}")
+        return layout.executors, layout.width
+
+    def _cores(self, machine: Machine) -> int:
+        """Return how many hardware threads teams are made of: one a core where the second ones take small tasks."""
+        if not self.smt:
+            return machine.n_threads
+        if machine.smt < 2:
+            more = "write smt=2 in the machine's brackets" if machine.smt_ways > 1 else "this machine has one"
+            raise MachineError(f"{self} needs the second hardware threads of {machine}: {more}")
+        return machine.n_cores
+
+    def _offers(self, problem: Problem, widest: int) -> Offers:
+        """Return the widths that each task offers, its own first, and their seconds."""
+        costs = problem.costs
+        widths, seconds = candidate_widths(
+            costs, widest, self.interval, self.candidates if self.beside else 1
+        )
+        if self.per_kind:
+            own = kind_widths(problem.graph.kinds.codes, widths[:, 0], seconds[:, 0])
+            near = np.abs(widths - own[:, None]) <= NEAR
+        elif not self.fastest:
+            own = np.full(len(widths), widest, np.int32)
+            near = np.ones(widths.shape, np.bool_)
+        else:
+            return widths, seconds
+        own_s = costs.seconds(own)
+        if not self.beside:
+            return own[:, None], own_s[:, None]
+        return (
+            np.column_stack([own, np.where(near, widths, own[:, None])]),
+            np.column_stack([own_s, np.where(near, seconds, own_s[:, None])]),
+        )
 
 
-def candidate_widths(
-    costs: TaskCosts, widest: int, interval: int, candidates: int
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+def candidate_widths(costs: TaskCosts, widest: int, interval: int, candidates: int) -> Offers:
     """Return the fastest widths of each task and their seconds, fastest first, both of shape (n, candidates).
 
     Of equally fast widths the narrower stands first.
@@ -83,3 +144,25 @@ def candidate_widths(
         widths[start : start + CHUNK] = tried[fastest]
         seconds[start : start + CHUNK] = np.take_along_axis(table, fastest, axis=1)
     return widths, seconds
+
+
+def kind_widths(
+    kinds: Index, fastest: npt.NDArray[np.int32], seconds: npt.NDArray[np.float64]
+) -> npt.NDArray[np.int32]:
+    """Return the fastest width of the most time-consuming task of each task's kind, shape (n,).
+
+    Parameters
+    ----------
+    kinds : int32 array, shape (n,)
+        Label of each task's kind.
+    fastest : int32 array, shape (n,)
+        Width on which each task is fastest.
+    seconds : float64 array, shape (n,)
+        Seconds of each task on that; of equal ones the lower index counts.
+    """
+    n = len(kinds)
+    order = np.lexsort((np.arange(n, 0, -1), seconds, kinds))
+    width_of = np.zeros(int(kinds.max(initial=0)) + 1, np.int32)
+    # Of several with one label the last is kept: the most time-consuming.
+    width_of[kinds[order]] = fastest[order]
+    return width_of[kinds]

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from simsched.schedule import bounds as bounds
     from simsched.sweep import compare as compare
     from simsched.sweep import predict as predict
+    from simsched.sweep import tune as tune
     from simsched.workloads import workload as workload
 
 #: What users type, and the module it lives in. Loaded on use, so that `import simsched` stays light.
@@ -70,6 +71,7 @@ _HOMES = {
     "replay_recorded": "simsched.execute",
     "reproduce": "simsched.reproduce",
     "simulate": "simsched.replay",
+    "tune": "simsched.sweep",
     "workload": "simsched.workloads",
 }
 

@@ -19,8 +19,9 @@ except ImportError:
     print(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}", file=sys.stderr)
     sys.exit(2)
 
-from simsched import cli_host, cli_recorded, cli_reproduce
+from simsched import cli_host, cli_recorded, cli_reproduce, cli_tune
 from simsched.cli_common import (
+    DEFAULT_MACHINE,
     FLAGS,
     OWN_OPTIONS,
     READER_HELP,
@@ -40,8 +41,6 @@ from simsched.cli_common import (
 
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None,
                   help="Replay task graphs on manycore machines under scheduling policies.")  # fmt: skip
-
-DEFAULT_MACHINE = "knl-7250"
 
 
 @app.command("list")
@@ -162,13 +161,14 @@ def predict(
     ] = None,
 ) -> None:
     """Predict the makespan of GRAPH for hypothetical core counts."""
+    from simsched.plots import scaling
     from simsched.sweep import predict as predict_
-    from simsched.sweep.export import check_prediction_suffix, export_prediction
+    from simsched.sweep.export import check_table_suffix, export_table
     from simsched.tables import table_text
 
     counts = _core_counts(cores)
     for path in out or []:
-        check_prediction_suffix(path)
+        check_table_suffix(path)
     tasks = graph_of(graph, context)
     with progress_bar(tasks.n_tasks * len(counts), "replaying") as progress:
         frame = predict_(
@@ -176,7 +176,7 @@ def predict(
         )
     say(frame.to_json(orient="records", double_precision=15) if json_ else table_text(frame))
     for path in out or []:
-        export_prediction(frame, path)
+        export_table(frame, path, lambda ax: scaling(frame, ax=ax))
 
 
 def _core_counts(text: str) -> list[int]:
@@ -217,6 +217,7 @@ def convert(
     say(str(tasks.report))
 
 
+cli_tune.add_to(app)
 cli_host.add_to(app)
 cli_recorded.add_to(app)
 cli_reproduce.add_to(app)

@@ -19,6 +19,7 @@ from simsched.text import printable
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
 
+DEFAULT_MACHINE = "knl-7250"
 FLAGS = {"--json", "--help", "--show-completion", "--install-completion"}
 OWN_OPTIONS = FLAGS | {
     "--machine",
@@ -37,6 +38,7 @@ OWN_OPTIONS = FLAGS | {
     "--tolerance",
     "--pairs",
     "--tables",
+    "--reserved",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """

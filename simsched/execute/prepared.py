@@ -177,11 +177,13 @@ class Prepared:
             problem.graph.successors.indices,
             rule.widths.ravel(),
             rule.estimates_s.ravel(),
+            np.empty(0) if rule.serial_s is None else rule.serial_s,
             rule.widths.shape[1],
             rule.most,
             problem.machine.n_cores,
             problem.machine.cores_per_tile,
             problem.machine.smt,
+            rule.beside,
             **self._how(),
         )
         self._check(told)

@@ -137,6 +137,9 @@ def replay_corun(
     noise: Annotated[
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
+    serial: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
     memory_share: Annotated[
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
@@ -152,6 +155,7 @@ def replay_corun(
     cores: int,
     cores_per_tile: int,
     ways: int,
+    beside: bool,
     dispatch_s: float,
     resize_s: float,
     resize_per_thread_s: float,
@@ -161,10 +165,11 @@ def replay_corun(
     Replay co-running by candidate widths without calling Python.
 
     widths: int32 (n * candidates,), seconds: float64 (n * candidates,): of each task the widths it offers and
-    their estimated seconds, the fastest first; shares and demands likewise. noise: float64 (n,), factor on what
-    really passes, or empty. most: tasks at once. cores, cores_per_tile, ways: the machine's, and
-    the hardware threads of a core in use. dispatch_s, resize_s,
-    resize_per_thread_s: seconds of a start, and of a team that changes size. The rest as in replay_list.
+    their estimated seconds, the preferred one first; shares and demands likewise. noise: float64 (n,), factor on what
+    really passes, or empty. serial: float64 (n,), seconds on one core, where small tasks run on second hardware
+    threads; else empty. most: tasks at once. cores, cores_per_tile, ways: the machine's, and the hardware threads of a
+    core in use. beside: whether tasks start beside others. dispatch_s, resize_s, resize_per_thread_s: seconds of a
+    start, and of a team that changes size. The rest as in replay_list.
 
     Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor, start order), and the teams'
     cores as indptr (int64) and indices (int32).

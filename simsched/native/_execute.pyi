@@ -217,11 +217,15 @@ def execute_corun(
     seconds: Annotated[
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
+    serial: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
     candidates: int,
     most: int,
     cores: int,
     cores_per_tile: int,
     ways: int,
+    beside: bool,
     scheduler_thread: bool,
     shares_cpus: bool,
     measures_latency: bool,

@@ -20,30 +20,38 @@ void check(const CorunInput &in, std::size_t n) {
         in.candidates == 0 || in.most == 0)
         throw std::invalid_argument("cores are whole tiles; at least one core, candidate and task at once");
     if (in.widths.size() % in.candidates || in.widths.size() / in.candidates != n ||
-        in.seconds.size() != in.widths.size() || (!in.noise.empty() && in.noise.size() != n))
-        throw std::invalid_argument("widths and seconds need one row a task, noise one entry or none");
+        in.seconds.size() != in.widths.size() || (!in.noise.empty() && in.noise.size() != n) ||
+        (!in.serial.empty() && in.serial.size() != n))
+        throw std::invalid_argument(
+            "widths and seconds need one row a task, noise and serial one entry or none");
+    if (!in.serial.empty() && in.ways < 2)
+        throw std::invalid_argument("small tasks need second ways");
+    const auto widest = in.serial.empty() ? in.cores * in.ways : in.cores;
     for (const auto width : in.widths)
-        if (width < 1 || static_cast<std::size_t>(width) > in.cores * in.ways)
+        if (width < 1 || static_cast<std::size_t>(width) > widest)
             throw std::invalid_argument("a candidate width is not one of the machine's");
     check_seconds(in.seconds);
     check_seconds(in.noise);
+    check_seconds(in.serial);
 }
 
 } // namespace
 
 Corun::Corun(const CorunInput &input, std::size_t n)
     : in_((check(input, n), input)), ready_(n), lanes_(input.cores * input.ways, true),
-      ways_(input.ways, Cores(input.cores, input.cores_per_tile)), runs_(n), lane_of_(n), team_of_(n),
-      last_width_(input.cores * input.ways), narrowest_(n) {
+      ways_(input.ways, Cores(input.cores, input.cores_per_tile)), runs_(n), ready_at_(n), lane_of_(n),
+      team_of_(n), last_width_(input.cores * input.ways), narrowest_(n) {
     for (std::size_t task = 0; task < n; ++task) {
         const auto row = in_.widths.subspan(task * in_.candidates, in_.candidates);
         narrowest_[task] = *std::min_element(row.begin(), row.end());
     }
 }
 
-void Corun::release(std::span<const std::int32_t> tasks, double) {
-    for (const auto task : tasks)
+void Corun::release(std::span<const std::int32_t> tasks, double now) {
+    for (const auto task : tasks) {
         ready_.insert(static_cast<std::size_t>(task));
+        ready_at_[static_cast<std::size_t>(task)] = now;
+    }
 }
 
 void Corun::finished(std::int32_t task) {
@@ -55,16 +63,16 @@ void Corun::finished(std::int32_t task) {
     lanes_.insert(static_cast<std::size_t>(lane_of_[t]));
     runs_[t] = 0;
     --n_running_;
+    if (task == holder_)
+        holder_ = -1;
 }
 
 bool Corun::next(double now, Decision &decision) {
-    if (!idle() || ready_.empty() || n_running_ >= in_.most)
+    if (ready_.empty() || n_running_ >= in_.most)
         return false;
-    Offer offer;
-    if (n_running_)
-        offer = beside(now);
+    auto offer = on_cores(now);
     if (offer.task < 0)
-        offer = longest();
+        offer = on_second_ways(now);
     if (offer.task < 0)
         return false;
     const auto t = static_cast<std::size_t>(offer.task);
@@ -79,13 +87,21 @@ bool Corun::next(double now, Decision &decision) {
     decision.delay_s = in_.dispatch_s;
     in_.loads.tell(offer.row, decision);
     decision.cores = *teams_[static_cast<std::size_t>(decision.team)];
-    ends_.emplace(now + in_.dispatch_s + estimate, offer.task);
+    const double end = now + in_.dispatch_s + estimate;
+    ends_.emplace(end, offer.task);
+    if (smt() && team_.size() == in_.cores && team_.front() == 0) {
+        holder_ = offer.task;
+        holder_end_ = end;
+    }
     runs_[t] = 1;
     ++n_running_;
     return true;
 }
 
+// Threads of which teams are made: the first of each core where the second are for small tasks.
 std::size_t Corun::idle() const {
+    if (smt())
+        return ways_.front().idle();
     std::size_t threads = 0;
     for (const auto &way : ways_)
         threads += way.idle();
@@ -104,6 +120,29 @@ void Corun::take(std::size_t width) {
             *thread += static_cast<std::int32_t>(way * in_.cores);
         width -= part;
     }
+}
+
+Corun::Offer Corun::on_cores(double now) {
+    if (!idle())
+        return {};
+    if (!in_.beside)
+        return idle() == pool() ? first() : Offer{};
+    Offer offer;
+    if (n_running_)
+        offer = beside(now);
+    return offer.task < 0 ? longest() : offer;
+}
+
+// The task that has been ready longest, at its first width; ties to the lower index.
+Corun::Offer Corun::first() const {
+    auto best = ready_.first();
+    ready_.each([&](std::size_t t) {
+        if (ready_at_[t] < ready_at_[best])
+            best = t;
+        return true;
+    });
+    const auto row = best * in_.candidates;
+    return {static_cast<std::int32_t>(best), in_.widths[row], in_.seconds[row], row};
 }
 
 // Of all offers that fit the idle cores and end no later than the last of the running tasks, the one of the
@@ -141,6 +180,26 @@ Corun::Offer Corun::longest() const {
     while (in_.widths[i] > idle)
         ++i;
     return {best.task, in_.widths[i], in_.seconds[i], i};
+}
+
+// Beside a task that holds all cores the one of the least serial seconds, at its first width that fits the
+// second ways and ends no later; ties to the lower index.
+Corun::Offer Corun::on_second_ways(double now) const {
+    Offer best;
+    if (holder_ < 0)
+        return best;
+    const auto idle = static_cast<std::int32_t>(ways_[1].idle());
+    ready_.each([&](std::size_t t) {
+        if (best.task >= 0 && in_.serial[t] >= in_.serial[static_cast<std::size_t>(best.task)])
+            return true;
+        for (std::size_t i = t * in_.candidates; i < (t + 1) * in_.candidates; ++i)
+            if (in_.widths[i] <= idle && now + in_.seconds[i] <= holder_end_) {
+                best = {static_cast<std::int32_t>(t), in_.widths[i], in_.seconds[i], i};
+                break;
+            }
+        return true;
+    });
+    return best;
 }
 
 double Corun::resize(const std::vector<std::int32_t> &team) {

@@ -20,9 +20,11 @@ struct CorunInput {
     std::span<const std::int32_t> widths; // (n, candidates), the fastest first
     std::span<const double> seconds;      // (n, candidates), estimates
     std::span<const double> noise;        // (n,), factor on what really passes; empty for none
-    Loads loads;                          // (n, candidates), or empty
+    std::span<const double> serial; // (n,), one-core seconds; empty unless small tasks run on second ways
+    Loads loads;                    // (n, candidates), or empty
     std::size_t candidates, most, cores, cores_per_tile,
-        ways; // cores of each way; threads are cores times ways
+        ways;    // cores of each way; threads are cores times ways
+    bool beside; // whether tasks start beside others
     double dispatch_s, resize_s, resize_per_thread_s;
 };
 
@@ -48,19 +50,27 @@ class Corun {
         double seconds = 0;
         std::size_t row = 0; // of the candidate
     };
+    Offer on_cores(double now);
+    Offer first() const;
     Offer beside(double now);
     Offer longest() const;
+    Offer on_second_ways(double now) const;
     double resize(const std::vector<std::int32_t> &team);
     std::int32_t interned(const std::vector<std::int32_t> &team);
 
     const CorunInput in_;
+    bool smt() const { return !in_.serial.empty(); }
     std::size_t idle() const;
+    std::size_t pool() const { return smt() ? in_.cores : in_.cores * in_.ways; }
     void take(std::size_t width);
 
     OrderedSet ready_, lanes_;
     std::vector<Cores> ways_;
     std::size_t n_running_ = 0;
     std::vector<char> runs_;
+    std::vector<double> ready_at_;
+    std::int32_t holder_ = -1; // runs on the first way of every core
+    double holder_end_ = 0;    // estimated
     // Estimated ends; tasks that run no longer are dropped when they come up.
     std::priority_queue<std::pair<double, std::int32_t>> ends_;
     std::vector<std::int32_t> lane_of_, team_of_, last_width_, team_, narrowest_;

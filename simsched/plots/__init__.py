@@ -5,6 +5,7 @@ Importing this package loads NumPy only; matplotlib is imported on use.
 
 from simsched.plots.accuracy import accuracy
 from simsched.plots.corunning import corunning, corunning_frame
+from simsched.plots.corunning_events import corunning_events, corunning_events_frame
 from simsched.plots.curves import cost_curves, cost_curves_frame
 from simsched.plots.gantt import gantt
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
@@ -15,6 +16,8 @@ __all__ = [
     "accuracy",
     "comparison",
     "corunning",
+    "corunning_events",
+    "corunning_events_frame",
     "corunning_frame",
     "cost_curves",
     "cost_curves_frame",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from simsched.policy.policy import Policy, Start
 if TYPE_CHECKING:
     import numpy as np
 
-    from simsched.policy.view import View
+    from simsched.policy.view import Running, View
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,36 +24,69 @@ class CandidateRule(Policy):
 
     Of all offers of ready tasks that fit the idle cores and would finish no later than the last of the running tasks,
     the one with the fewest threads starts (ties: the lower task index). If there is none, the most time-consuming
-    ready task that has a width that fits starts at the fastest of these; if there is none, cores idle until the next
+    ready task that has a width that fits starts at the first of these; if there is none, cores idle until the next
     completion.
+
+    Without `beside`, tasks run one after another instead: the one that has been ready longest, at its first width.
+
+    With `serial_s`, those run on the first hardware thread of each core only. While one of them holds all cores, small
+    tasks start on the second ones: of all that have a width that fits there and would finish no later than the holder,
+    the one of the least serial seconds, at the first of these widths.
 
     Parameters
     ----------
     widths : int32 array, shape (n, candidates)
-        Widths that each task offers, the fastest first.
+        Widths that each task offers, the preferred one first.
     estimates_s : float64 array, shape (n, candidates)
         Estimated seconds of each task on each of them.
     most : int
         Most tasks at once.
+    beside : bool
+        Whether tasks start beside others.
+    serial_s : float64 array, shape (n,), or None
+        Estimated seconds of each task on one core, where second hardware threads are used; needs two ways in use and
+        no width beyond the cores.
     """
 
     widths: npt.NDArray[np.int32]
     estimates_s: npt.NDArray[np.float64]
     most: int
+    beside: bool = True
+    serial_s: npt.NDArray[np.float64] | None = None
 
     @cached_property
     def _offers(self) -> list[list[tuple[int, float]]]:
         rows = zip(self.widths.tolist(), self.estimates_s.tolist(), strict=True)
         return [list(zip(widths, seconds, strict=True)) for widths, seconds in rows]
 
+    @cached_property
+    def _serial_s(self) -> list[float]:
+        return [] if self.serial_s is None else self.serial_s.tolist()
+
     def decide(self, view: View) -> Iterable[Start]:
         """Return the one task to start next, if any."""
-        idle = len(view.idle_cores)
-        if not idle or not view.ready or len(view.running) >= self.most:
+        if not view.ready or len(view.running) >= self.most:
             return ()
-        offer = self._beside(view, idle) if view.running else None
-        offer = offer or self._longest(view, idle)
-        return (offer,) if offer else ()
+        start = self._on_cores(view) or self._on_second_threads(view)
+        return (start,) if start else ()
+
+    def _on_cores(self, view: View) -> Start | None:
+        """Return the next start on idle cores."""
+        idle, free = len(view.idle_cores), not view.running
+        if self.serial_s is not None:
+            cores = view.problem.machine.n_cores
+            idle = bisect_left(view.idle_cores, cores)
+            free = idle == cores
+        if not idle:
+            return None
+        if not self.beside:
+            return self._first(view) if free else None
+        return (self._beside(view, idle) if view.running else None) or self._longest(view, idle)
+
+    def _first(self, view: View) -> Start:
+        """Return the start of the task that has been ready longest."""
+        task = min(view.ready, key=view.ready_s)
+        return Start(task, self._offers[task][0][0])
 
     def _beside(self, view: View, idle: int) -> Start | None:
         """Return the start of the fewest threads that fits and does not outlast the running tasks."""
@@ -73,3 +107,28 @@ class CandidateRule(Policy):
             ((self._offers[task][0][1], -task, width) for task, width in fitting if width), default=None
         )
         return longest and Start(-longest[1], longest[2])
+
+    def _on_second_threads(self, view: View) -> Start | None:
+        """Return the start of the smallest ready task beside the one that holds all cores."""
+        holder = self._holder(view)
+        if holder is None:
+            return None
+        cores = view.problem.machine.n_cores
+        idle = bisect_left(view.idle_cores, 2 * cores)
+        end_s, now = holder.finish_s, view.now_s
+        fitting = (
+            (self._serial_s[task], task, width)
+            for task in view.ready
+            for width, seconds in self._offers[task]
+            if width <= idle and now + seconds <= end_s
+        )
+        # Of one task's widths the first one that fits, whatever its size.
+        smallest = min(fitting, key=lambda offer: offer[:2], default=None)
+        return smallest and Start(smallest[1], smallest[2])
+
+    def _holder(self, view: View) -> Running | None:
+        """Return the task that holds the first hardware thread of every core."""
+        if self.serial_s is None:
+            return None
+        cores = view.problem.machine.n_cores
+        return next((r for r in view.running if r.cores[0] == 0 and len(r.cores) == cores), None)

@@ -63,6 +63,10 @@ class View(Protocol):
         """Longest accumulated estimate from each task to a sink, shape (n,)."""
         ...
 
+    def ready_s(self, task: int) -> float:
+        """Return when a ready task became ready."""
+        ...
+
     def seconds(self, task: int, width: int = 1) -> float:
         """Return the estimated seconds of a task on `width` cores."""
         ...

@@ -72,6 +72,10 @@ class Decider:
         """Longest accumulated estimate from each task to a sink."""
         return self.problem.levels
 
+    def ready_s(self, task: int) -> float:
+        """Return when a ready task became ready."""
+        return self._ready_at[task]
+
     def seconds(self, task: int, width: int = 1) -> float:
         """Return the estimated seconds of a task on `width` cores."""
         return self.problem.costs.seconds_of(task, width)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 #: What the compiled module says when a time is no number any more.
 OVERFLOW = "the times grow beyond all numbers"
 Progress = Callable[[int], object] | None
-NOTHING = Loads(np.empty(0), np.empty(0), np.empty(0, np.int64))
+NONE = np.empty(0)
+NOTHING = Loads(NONE, NONE, np.empty(0, np.int64))
 NO_TASKS = Csr(np.zeros(1, np.int64), np.empty(0, np.int32))
 
 
@@ -94,7 +95,8 @@ def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progr
         after.indices,
         rule.widths.ravel(),
         rule.estimates_s.ravel(),
-        np.empty(0) if plan.noise is None else plan.noise,
+        NONE if plan.noise is None else plan.noise,
+        NONE if rule.serial_s is None else rule.serial_s,
         loads.memory_share,
         loads.overhead_share,
         loads.demand_Bps,
@@ -104,6 +106,7 @@ def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progr
         problem.machine.n_cores,
         problem.machine.cores_per_tile,
         problem.machine.smt,
+        rule.beside,
         plan.runtime.choice_s,
         *plan.runtime.resize_costs_s,
         progress,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.graph.longest_path import longest_path_to_sinks
+from simsched.schedule.events import Events
 
 if TYPE_CHECKING:
     from simsched.schedule.schedule import Schedule
@@ -32,6 +33,9 @@ def metrics(schedule: Schedule) -> dict[str, float]:
             Makespan over the larger of `critical_path_s` and `area_s`, minus 1.
         mean_corunning
             Tasks running at the same time, averaged over the makespan.
+        mean_corunning_at_events
+            Tasks running at a start or finish, the one that starts or finishes included, averaged over all of these;
+            tasks of no length have none.
         max_corunning
             Most tasks running at the same time.
         cores_used
@@ -45,6 +49,7 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     area = float((schedule.alone_s * schedule.widths).sum()) / schedule.n_cores if schedule.n_cores else 0.0
     bound = max(path, area)
     held = np.unique(schedule.team)
+    running = Events.of(schedule).running
     return {
         "makespan_s": makespan,
         "utilization": schedule.utilization,
@@ -53,18 +58,10 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         "area_s": area,
         "gap_to_bound": makespan / bound - 1 if bound else 0.0,
         "mean_corunning": float(busy.sum()) / makespan if makespan else 0.0,
-        "max_corunning": float(_most_at_once(schedule)),
+        "mean_corunning_at_events": float(running.mean()) if len(running) else 0.0,
+        "max_corunning": float(running.max(initial=0)),
         "cores_used": float(len(np.unique(np.concatenate([schedule.teams.neighbours(t) for t in held]))))
         if len(held)
         else 0.0,
         "queue_wait_s": float((schedule.start_s - schedule.ready_s).sum()),
     }
-
-
-def _most_at_once(schedule: Schedule) -> int:
-    runs = schedule.finish_s > schedule.start_s
-    times = np.concatenate([schedule.start_s[runs], schedule.finish_s[runs]])
-    steps = np.repeat([1, -1], runs.sum())
-    # At one instant tasks finish before others start.
-    order = np.lexsort((steps, times))
-    return int(np.cumsum(steps[order]).max(initial=0))

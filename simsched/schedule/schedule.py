@@ -136,6 +136,12 @@ class Schedule:
 
         return tasks_frame(self)
 
+    def corunning(self) -> pd.DataFrame:
+        """Return how many tasks run at every start and finish; see `simsched.plots.corunning_events_frame`."""
+        from simsched.plots import corunning_events_frame
+
+        return corunning_events_frame(self)
+
     def gantt(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the Gantt chart; see `simsched.plots.gantt`."""
         from simsched.plots import gantt

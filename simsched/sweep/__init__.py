@@ -1,6 +1,7 @@
-"""Many replays at once: policies compared, makespans predicted by core count."""
+"""Many replays at once: policies compared, makespans predicted by core count, layouts tuned."""
 
 from simsched.sweep.compare import compare
 from simsched.sweep.predict import predict
+from simsched.sweep.tune import tune, worker_layouts
 
-__all__ = ["compare", "predict"]
+__all__ = ["compare", "predict", "tune", "worker_layouts"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simsched.errors import SpecError
 from simsched.machine import machine as machine_of
 from simsched.policy import Layout
 from simsched.policy import policy as policy_of
 from simsched.replay import simulate
-from simsched.schedule import Schedule, bounds
+from simsched.schedule import Bounds, Schedule, bounds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,20 +113,22 @@ def comparison_frame(
     """
     import pandas as pd
 
-    rows = []
     limits = bounds(sequential.graph, sequential.require_machine(), costs, runtime)
-    for schedule in schedules:
-        makespan = schedule.makespan_s
-        rows.append({
-            "policy": schedule.policy,
-            "layout": schedule.layout,
-            "makespan_s": makespan,
-            "speedup": sequential.makespan_s / makespan if makespan else 1.0,
-            "utilization": schedule.utilization,
-            "critical_path_s": limits.critical_path_s,
-            "area_s": limits.area_s,
-            "bound_s": limits.bound_s,
-            "gap": makespan / limits.bound_s - 1 if limits.bound_s else 0.0,
-            "mean_corunning": schedule.metrics()["mean_corunning"],
-        })  # fmt: skip
-    return pd.DataFrame(rows)
+    return pd.DataFrame([comparison_row(schedule, sequential, limits) for schedule in schedules])
+
+
+def comparison_row(schedule: Schedule, sequential: Schedule, limits: Bounds) -> dict[str, Any]:
+    """Return one row of `comparison_frame`."""
+    makespan = schedule.makespan_s
+    return {
+        "policy": schedule.policy,
+        "layout": schedule.layout,
+        "makespan_s": makespan,
+        "speedup": sequential.makespan_s / makespan if makespan else 1.0,
+        "utilization": schedule.utilization,
+        "critical_path_s": limits.critical_path_s,
+        "area_s": limits.area_s,
+        "bound_s": limits.bound_s,
+        "gap": makespan / limits.bound_s - 1 if limits.bound_s else 0.0,
+        "mean_corunning": schedule.metrics()["mean_corunning"],
+    }

@@ -1,7 +1,8 @@
-"""Writing tables and pictures of predictions, by suffix."""
+"""Writing tables of sweeps and their pictures, by suffix."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,19 +11,31 @@ from simsched.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 SUFFIXES = (".csv", ".parquet", ".png", ".svg")
 
 
-def export_prediction(frame: pd.DataFrame, path: Path) -> None:
-    """Write a frame of `predict` as a table (.csv, .parquet) or a picture (.png, .svg).
+def export_table(
+    frame: pd.DataFrame, path: Path, draw: Callable[[Axes], object], height: float = 4.0
+) -> None:
+    """Write a frame as a table (.csv, .parquet) or its picture (.png, .svg).
+
+    Parameters
+    ----------
+    frame : DataFrame
+    path : Path
+    draw : callable
+        Draws the frame on axes.
+    height : float
+        Height of the picture, in inches.
 
     Raises
     ------
     SimschedError
         If the suffix is none of these, or the file cannot be written.
     """
-    suffix = check_prediction_suffix(path)
+    suffix = check_table_suffix(path)
     if suffix == ".csv":
         with replacing(path) as file:
             frame.to_csv(file, index=False)
@@ -34,12 +47,11 @@ def export_prediction(frame: pd.DataFrame, path: Path) -> None:
             raise MissingExtraError("pyarrow", "formats", "writing Parquet") from None
     else:
         from simsched.plots.figure import save_figure
-        from simsched.plots.scaling import scaling
 
-        save_figure(path, lambda ax: scaling(frame, ax=ax))
+        save_figure(path, draw, (7.0, height))
 
 
-def check_prediction_suffix(path: Path) -> str:
+def check_table_suffix(path: Path) -> str:
     """Return the suffix of `path` that says what to write.
 
     Raises
@@ -49,5 +61,5 @@ def check_prediction_suffix(path: Path) -> str:
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise SimschedError(f"{path}: a prediction is written as one of {', '.join(SUFFIXES)}")
+        raise SimschedError(f"{path}: a table is written as one of {', '.join(SUFFIXES)}")
     return suffix

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from simsched.costs import CostModel
 from simsched.machine import RuntimeProfile
-from simsched.policy import Layout
 from simsched.policy import policy as policy_of
 from simsched.replay import simulate
 from simsched.testing import strategies as ours
@@ -37,6 +36,8 @@ def check_policy(
 ) -> None:
     """Run a policy on random graphs, machines, layouts, software costs and noise, and check every invariant.
 
+    A policy with a parameter `smt` that is true gets machines with two or more hardware threads of each core in use.
+
     Parameters
     ----------
     policy : str, Policy or class of Policy
@@ -61,12 +62,10 @@ def check_policy(
     @given(st.data())
     def suite(data: st.DataObject) -> None:
         graph = data.draw(ours.graphs(widths=4), label="graph")
-        machine = data.draw(ours.machines(), label="machine")
+        machine = data.draw(ours.machines_for(chosen), label="machine")
         runtime = data.draw(st.one_of(st.just(RuntimeProfile()), ours.runtimes()), label="runtime")
         costs = CostModel(noise=data.draw(st.sampled_from([0.0, 0.0, 0.3]), label="noise"))
-        layout = data.draw(ours.layouts(machine), label="layout") if chosen.takes_layout else None
-        if chosen.name == "sequential" and layout is not None:
-            layout = Layout(1, layout.width)
+        layout = data.draw(ours.layouts_for(chosen, machine), label="layout")
         seed = data.draw(st.integers(0, 3), label="seed")
 
         def run() -> Schedule:

@@ -48,6 +48,12 @@ def policies() -> st.SearchStrategy[Policy]:
         "fifo[oversubscribe=true]",
         "corun[candidates=1,interval=3]",
         "corun[candidates=5,interval=1]",
+        "corun[per_kind=true]",
+        "corun[beside=false]",
+        "corun[fastest=false,interval=1]",
+        "corun[per_kind=true,beside=false,smt=true]",
+        "corun[per_kind=true,smt=true,interval=1]",
+        "corun[smt=true]",
     ]
     return st.sampled_from(
         [*(policy_of(name) for name in [*registered("policies"), *variants]), HalfOfTheIdle()]
@@ -57,10 +63,9 @@ def policies() -> st.SearchStrategy[Policy]:
 @st.composite
 def cases(draw: st.DrawFn) -> dict[str, object]:
     """Arguments of `simulate`: ties, zero durations, one core and more, noise, software costs."""
-    machine, policy = draw(ours.machines()), draw(policies())
-    layout = draw(ours.layouts(machine)) if policy.takes_layout else None
-    if layout is not None and policy.name == "sequential":
-        layout = type(layout)(1, layout.width)
+    policy = draw(policies())
+    machine = draw(ours.machines_for(policy))
+    layout = draw(ours.layouts_for(policy, machine))
     if layout is not None and isinstance(policy, RankPolicy) and policy.oversubscribe:
         layout = type(layout)(layout.executors * draw(st.integers(1, 3)), layout.width)
     return {

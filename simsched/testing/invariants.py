@@ -66,7 +66,9 @@ def check_bounds(schedule: Schedule) -> None:
     """The makespan is at least the critical path and the area."""
     numbers = schedule.metrics()
     bound = max(numbers["critical_path_s"], numbers["area_s"])
-    if schedule.makespan_s < bound * (1 - RELATIVE):
+    # Short tasks that start late are known to no more digits than the time at which they end.
+    rounding_s = schedule.graph.n_tasks * float(np.spacing(schedule.finish_s.max(initial=0.0)))
+    if schedule.makespan_s < bound * (1 - RELATIVE) - rounding_s:
         raise AssertionError(f"the makespan {schedule.makespan_s} is below the bound {bound}")
 
 

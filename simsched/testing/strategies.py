@@ -15,7 +15,7 @@ from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
 from simsched.machine.effects import NAMES
-from simsched.policy import Layout
+from simsched.policy import Layout, Policy
 
 KINDS = ("MatMul", "Conv", "add", "softmax", "view", "mine::custom")
 
@@ -68,16 +68,26 @@ STRUCTURED = {"knl-7250": 2, "knl-7250[cluster=snc4]": 8, "knc-7120p": 1, "xeon-
 
 
 @st.composite
-def machines(draw: st.DrawFn, max_cores: int = 12) -> Machine:
-    """Small machines with and without tiles and domains, of one core up, that share anything or nothing."""
-    base: Any = draw(st.sampled_from(["generic", "knl-7250", *STRUCTURED]))
+def machines(draw: st.DrawFn, max_cores: int = 12, ways: int = 1) -> Machine:
+    """Small machines with and without tiles and domains, of one core up, that share anything or nothing.
+
+    Parameters
+    ----------
+    max_cores : int
+        Most cores.
+    ways : {1, 2}
+        Fewest hardware threads of a core in use.
+    """
+    without = ["generic", "knl-7250"] if ways == 1 else []
+    base: Any = draw(st.sampled_from([*without, *STRUCTURED]))
     step = STRUCTURED.get(base, 1)
-    machine = machine_of(base).varied({"cores": max(draw(st.integers(1, max_cores)) // step, 1) * step})
+    cores = max(draw(st.integers(1, max_cores)) // step, 1) * step
+    machine = machine_of(base).varied({"cores": cores, "smt": ways})
     if not draw(st.booleans()):
         return machine
     return machine.varied({
         "bandwidth_Bps": draw(st.sampled_from([1e9, 7e9, 2e10, 1e12])),
-        "smt": draw(st.integers(1, machine.smt_ways)),
+        "smt": draw(st.integers(ways, machine.smt_ways)),
         **draw(effects()),
     })  # fmt: skip
 
@@ -89,9 +99,25 @@ def effects() -> st.SearchStrategy[dict[str, bool]]:
 
 
 @st.composite
-def layouts(draw: st.DrawFn, machine: Machine) -> Layout | None:
-    """Layouts that fit a machine, and None for the default."""
+def layouts(draw: st.DrawFn, machine: Machine, ways: int | None = None) -> Layout | None:
+    """Layouts that fit so many hardware threads of each core, all in use when not given, and None for the default."""
     if draw(st.booleans()):
         return None
-    executors = draw(st.integers(1, machine.n_threads))
-    return Layout(executors, draw(st.integers(1, machine.n_threads // executors)))
+    threads = machine.n_threads if ways is None else machine.n_cores * ways
+    executors = draw(st.integers(1, threads))
+    return Layout(executors, draw(st.integers(1, threads // executors)))
+
+
+def machines_for(policy: Policy) -> st.SearchStrategy[Machine]:
+    """Machines that a policy can use: one with a parameter `smt` that is true needs two ways of each core."""
+    return machines(ways=2 if getattr(policy, "smt", False) else 1)
+
+
+def layouts_for(policy: Policy, machine: Machine) -> st.SearchStrategy[Layout | None]:
+    """Layouts that a policy can use on a machine, and None."""
+    if not policy.takes_layout:
+        return st.none()
+    drawn = layouts(machine, 1 if getattr(policy, "smt", False) else None)
+    if policy.name != "sequential":
+        return drawn
+    return drawn.map(lambda layout: layout and Layout(1, layout.width))

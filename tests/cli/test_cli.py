@@ -89,6 +89,19 @@ def test_predict(graph_file, tmp_path):
     assert "efficiency" in simsched("predict", graph_file, "-m", "generic", "--cores", "1,2").stdout
 
 
+def test_tune(graph_file, tmp_path):
+    options = ["-m", "generic[cores=2]", "-p", "fifo"]
+    done = simsched(
+        "tune", graph_file, *options, "--json", "-o", tmp_path / "t.png", "-o", tmp_path / "t.csv"
+    )
+    assert done.returncode == 0, done.stderr
+    assert [(row["layout"], row["makespan_s"]) for row in json.loads(done.stdout)] == [("2x1", 4), ("1x2", 6)]
+    assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
+    assert "executors" in (tmp_path / "t.csv").read_text()
+    given = simsched("tune", graph_file, *options, "-l", "1x1", "-l", "2x1")
+    assert [line.split()[1] for line in given.stdout.splitlines()[1:]] == ["2x1", "1x1"]
+
+
 def test_convert_round_trip(graph_file, tmp_path):
     copy = tmp_path / "copy.simsched"
     done = simsched("convert", graph_file, copy)
@@ -121,6 +134,9 @@ BAD = [
     (["run", "GRAPH", "--seed", "-1"], "seed is -1"),
     (["run", "GRAPH", "--out", "run.gif"], ".png"),
     (["predict", "GRAPH", "-m", "generic", "--cores", "2", "--out", "p.json"], ".csv"),
+    (["tune", "GRAPH", "-m", "generic", "--out", "t.json"], ".csv"),
+    (["tune", "GRAPH", "-m", "generic[cores=4]", "--reserved", "4"], "at least one must be left"),
+    (["tune", "GRAPH", "-m", "generic[cores=4]", "--layout", "8x1"], "needs 8 cores"),
     (["convert", "GRAPH", "GRAPH"], "give another name"),
     (["run", "GRAPH", "--layout", "-1x2"], "not a layout"),
     (["run", "GRAPH", "--out", "no/such/folder/run.png"], "no folder"),

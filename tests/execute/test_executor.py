@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 import simsched as ss
-from simsched.errors import EngineError, LayoutError, SimschedError
+from simsched.errors import EngineError, LayoutError, MachineError, SimschedError
 from simsched.execute import Case, Execution, Settings, interleaved, prepared
 from simsched.execute.memory import Operands
 from simsched.execute.work import Work
@@ -102,6 +102,37 @@ def test_wide_teams_and_corun() -> None:
     )
     widths = once(products, "corun").widths
     assert set(widths.tolist()) <= {1, 2}
+
+
+@TWO
+@pytest.mark.parametrize(
+    "policy", ["corun[beside=false]", "corun[fastest=false,beside=false]", "corun[per_kind=true]"]
+)
+def test_strategies_of_corun(policy: str) -> None:
+    graph = layered(600, 6, seconds=2e-6)
+    schedule = once(graph, policy)
+    check(schedule)
+    check_cores(schedule)
+    if "beside" in policy:
+        assert schedule.metrics()["max_corunning"] == 1
+    if "fastest" in policy:
+        assert (schedule.widths == CORES).all()
+
+
+def test_second_hardware_threads_run_small_tasks_or_are_refused() -> None:
+    host = ss.machine("host")
+    if host.smt_ways < 2:
+        with pytest.raises(
+            MachineError, match="needs the second hardware threads of host: this machine has one"
+        ):
+            once(layered(10, 2), "corun[smt=true]")
+        return
+    # One task holds all cores while the other, a tenth as long and serial, is ready.
+    graph = ss.TaskGraph.from_edges([0.02 * host.n_cores, 0.002], kinds=["wide", "serial"])
+    costs = ss.CostModel(curves={"wide": ss.Curve(0.0), "serial": ss.Curve(1.0)})
+    schedule = once(graph, "corun[smt=true]", machine="host[smt=2]", costs=costs)
+    assert schedule.cores(0).tolist() == list(range(host.n_cores))
+    assert schedule.cores(1).min() >= host.n_cores
 
 
 def test_one_executor_starts_tasks_as_the_simulator_does() -> None:

@@ -201,10 +201,17 @@ int main(int argc, char **argv) {
         widths.insert(widths.end(), {2, 1});
         seconds.insert(seconds.end(), {1e-6, 2e-6});
     }
+    const std::vector<double> seconds_of_one(n, 2e-6);
     for (const bool thread : {false, true}) {
         Columns columns(n);
-        Corun corun({widths, seconds, {}, {}, 2, 3, 3, 1, 1, 0, 0, 0}, n);
+        Corun corun({widths, seconds, {}, {}, {}, 2, 3, 3, 1, 1, true, 0, 0, 0}, n);
         run(crew, graph, program, corun, columns, 3, 0, thread, thread ? "corun, scheduler thread" : "corun");
+    }
+    for (const bool beside : {false, true}) {
+        Columns columns(n);
+        Corun corun({widths, seconds, {}, seconds_of_one, {}, 2, 4, 2, 1, 2, beside, 0, 0, 0}, n);
+        run(crew, graph, program, corun, columns, 4, 0, false,
+            beside ? "corun, second ways" : "corun, one by one");
     }
 
     // Kernels that throw on both workers at once.

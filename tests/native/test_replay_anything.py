@@ -156,11 +156,15 @@ class Draw:
         count, anything = st.integers(1, 3), st.integers(0, 5)
         sizes = {name: self.one(self.values(count, anything)) for name in ("candidates", "most")}
         rows = n * sizes["candidates"]
+        ways = 2 if threads % 2 == 0 and self.one(st.booleans()) else 1
+        small_tasks = self.one(self.values(st.just(ways > 1), st.booleans()))
+        widest = threads // ways if small_tasks else threads
         return sizes | self.loads(rows if shared else 0) | {
-            "cores": self.one(self.values(st.just(threads), anything)),
-            "ways": self.one(self.values(st.just(1), anything)),
-            "cores_per_tile": self.one(self.values(st.sampled_from([1, threads]), anything)),
-            "widths": self.array(self.values(st.integers(1, threads), small), I32, rows),
+            "cores": self.one(self.values(st.just(threads // ways), anything)),
+            "ways": self.one(self.values(st.just(ways), anything)), "beside": self.one(st.booleans()),
+            "cores_per_tile": self.one(self.values(st.sampled_from([1, threads // ways]), anything)),
+            "widths": self.array(self.values(st.integers(1, max(widest, 1)), small), I32, rows),
+            "serial": self.seconds(n if small_tasks else 0),
             "seconds": self.seconds(rows), "noise": self.seconds(self.one(st.sampled_from([0, n]))),
             "dispatch_s": self.one(second), "resize_s": self.one(second),
             "resize_per_thread_s": self.one(self.values(second, odd_number)),

@@ -1,0 +1,63 @@
+"""The command `tune`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simsched.cli_common import (
+    DEFAULT_MACHINE,
+    READER_HELP,
+    READER_OPTIONS,
+    EngineOption,
+    GraphArgument,
+    JsonOption,
+    MachineOption,
+    SeedOption,
+    graph_of,
+    progress_bar,
+    say,
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)(tune)
+
+
+def tune(
+    context: typer.Context,
+    graph: GraphArgument,
+    machine: MachineOption = DEFAULT_MACHINE,
+    policy: Annotated[str, typer.Option("--policy", "-p", help="A policy.")] = "critical-path",
+    layout: Annotated[
+        list[str] | None,
+        typer.Option("--layout", "-l", help="Executors x cores; repeat for more. All when not given."),
+    ] = None,
+    reserved: Annotated[int, typer.Option("--reserved", min=0, help="Cores that are no workers.")] = 0,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    json_: JsonOption = False,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("--out", "-o", help="Write by suffix: .png .svg .csv .parquet; repeat for more."),
+    ] = None,
+) -> None:
+    """Replay GRAPH under a policy with every layout, best first."""
+    from simsched.plots import comparison
+    from simsched.sweep import tune as tune_
+    from simsched.sweep.export import check_table_suffix, export_table
+    from simsched.tables import table_text
+
+    for path in out or []:
+        check_table_suffix(path)
+    tasks = graph_of(graph, context)
+    with progress_bar(None, "replaying") as progress:
+        frame = tune_(
+            tasks, machine, policy, layout, engine=engine, seed=seed, reserved=reserved, progress=progress
+        )
+    say(frame.to_json(orient="records", double_precision=15) if json_ else table_text(frame))
+    for path in out or []:
+        export_table(frame, path, lambda ax: comparison(frame, ax=ax), 1.3 + 0.35 * len(frame))
