@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from math import nan
 from typing import Any
 
 from simsched.errors import EngineError
-from simsched.execute import rules, window_rules
+from simsched.execute import rules, rules_convolution, rules_pooling, window_rules
 from simsched.graph.shapes import parse_shape
 
 Options = Mapping[str, Mapping[str, int]]
@@ -48,7 +48,7 @@ def plain(kind: str) -> str:
 
 
 def sizes(
-    kind: str, shape: str, flops: float, options: Options, bytes_B: float = math.nan
+    kind: str, shape: str, flops: float, options: Options, bytes_B: float = nan
 ) -> tuple[str, tuple[int, ...]] | None:
     """Return the kernel of a task and its sizes; None where the kind is unknown or the shapes do not fit it.
 
@@ -68,7 +68,7 @@ def sizes(
     if operator is None or not shape:
         return None
     own = {plain(k): v for k, v in options.items()}.get(plain(kind), {})
-    seen = rules.Seen(parse_shape(shape), flops, {**defaults, **own}, frozenset(own), bytes_B)
+    seen = rules.Seen(parse_shape(shape), flops, bytes_B, {**defaults, **own}, frozenset(own))
     found = operator.rule(seen)
     return None if found is None or not _possible(found) else (operator.kernel, tuple(found))
 
@@ -112,18 +112,14 @@ def _possible(found: list[int]) -> bool:
 @cache
 def _table() -> tuple[dict[str, Operator], dict[str, int]]:
     table: dict[str, Any] = tomllib.loads((files(__package__) / "operators.toml").read_text("utf-8"))
+    known: dict[str, rules.Rule] = {**vars(rules), **vars(window_rules), **vars(rules_convolution), **vars(rules_pooling)}
     found: dict[str, Operator] = {}
     for entry in table["operator"]:
         for alike in ("kinds", "alike"):
             for kind in entry.get(alike, ()):
-                found[kind] = Operator(entry["kernel"], _rule(entry["rule"]), alike == "alike")
+                found[kind] = Operator(entry["kernel"], known[entry["rule"]], alike == "alike")
     for rule in ("unary", "binary"):
         for alike, kernels in table[rule].items():
             for kernel, kinds in kernels.items():
-                found |= {kind: Operator(kernel, _rule(rule), alike == "alike") for kind in kinds}
+                found |= {kind: Operator(kernel, known[rule], alike == "alike") for kind in kinds}
     return found, table["defaults"]
-
-
-def _rule(name: str) -> rules.Rule:
-    rule: rules.Rule = getattr(rules if hasattr(rules, name) else window_rules, name)
-    return rule

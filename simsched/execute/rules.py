@@ -26,19 +26,19 @@ class Seen:
         Shapes of the inputs.
     flops : float
         Floating-point operations; NaN where unknown.
+    bytes_B : float
+        Bytes read and written; NaN where unknown.
     given : mapping of str to int
         What shapes do not tell: the table `defaults` of `operators.toml`, with the options of the kind.
     pinned : frozenset of str
         The keys of `given` that the caller has said, which FLOPs and bytes do not overrule.
-    bytes_B : float
-        Bytes read and written; NaN where unknown.
     """
 
     shape: Shape
     flops: float
+    bytes_B: float
     given: Mapping[str, int]
     pinned: frozenset[str] = frozenset()
-    bytes_B: float = math.nan
 
 
 Rule = Callable[[Seen], Sizes | None]
@@ -80,17 +80,98 @@ def _product(a: Dims, b: Dims, bias: Dims | None) -> Sizes | None:
     return [batch, m, n, k, 0, int(transposed), added]
 
 
+@dataclass(frozen=True)
+class Window:
+    """A filter or window along one axis."""
+
+    size: int
+    stride: int
+    padding: int
+
+    def count(self, extent: int) -> int:
+        """Return how many places it has on an axis."""
+        return (extent + 2 * self.padding - self.size) // self.stride + 1
+
+    def covered(self, count: int) -> int:
+        """Return the shortest axis on which it has so many places."""
+        return (count - 1) * self.stride + self.size - 2 * self.padding
+
+    @property
+    def fits(self) -> bool:
+        """Whether every place of it touches the axis."""
+        return self.padding < self.size
+
+
+Windows = tuple[Window, Window]
+
+
+def told_by_image(candidates: list[Windows], out: Dims, pixels: float) -> tuple[Windows, tuple[int, int]]:
+    """Return the first windows that lead from an image of so many pixels to the output, and its height and width.
+
+    Where none do, or the pixels are unknown, the first windows and the least image for them.
+    """
+    for windows in candidates:
+        # A stride skips up to its length less one.
+        for more in range(windows[0].stride):
+            h, w = (v.covered(count) + more for v, count in zip(windows, out, strict=True))
+            if h * w == pixels:
+                return windows, (h, w)
+    down, across = candidates[0]
+    return candidates[0], (down.covered(out[0]), across.covered(out[1]))
+
+
+def checked(head: Sizes, windows: Windows, h: int, w: int, tail: Sizes) -> Sizes | None:
+    """Return the sizes of a kernel whose windows have a place on images of h x w; None where they have none."""
+    down, across = windows
+    if down.count(h) < 1 or across.count(w) < 1:
+        return None
+    return [*head, down.stride, across.stride, down.padding, across.padding, *tail]
+
+
 def batch_norm(seen: Seen) -> Sizes | None:
-    """Images: x of (n, c, ...), and what else there is."""
+    """Images: x of (n, c, ...), or (n, ..., c) where the last operand, a scale or shift, tells; what else there is."""
     if not seen.shape or len(seen.shape[0]) < 2:
         return None
     n, c, *rest = seen.shape[0]
+    scale = math.prod(seen.shape[-1])
+    if rest and scale != c and scale == rest[-1]:
+        c, rest = rest[-1], [c, *rest[:-1]]
     return [n, c, math.prod(rest)]
 
 
 def batch_norm_gradient(seen: Seen) -> Sizes | None:
     """Gradient, x, and what else there is."""
     return batch_norm(seen) if len(seen.shape) > 1 and seen.shape[0] == seen.shape[1] else None
+
+
+def addends(seen: Seen) -> Sizes | None:
+    """Two tensors or more, all of one size; numbers beside them do not count."""
+    tensors = [dims for dims in seen.shape if dims] or list(seen.shape)
+    amounts = {math.prod(dims) for dims in tensors}
+    return [*amounts, len(tensors)] if len(amounts) == 1 and len(tensors) > 1 else None
+
+
+def layer_norm_gradient(seen: Seen) -> Sizes | None:
+    """Gradient, x, and what else there is."""
+    return rows(seen) if len(seen.shape) > 1 and seen.shape[0] == seen.shape[1] else None
+
+
+def local_response(seen: Seen) -> Sizes | None:
+    """Images of NHWC; FLOPs tell the window, two operations of each value for a channel of it."""
+    return _response(seen, 2.0)
+
+
+def local_response_gradient(seen: Seen) -> Sizes | None:
+    """Gradient, x, y, all of NHWC; four operations of each value for a channel of the window."""
+    return _response(seen, 4.0) if len(seen.shape) > 2 else None
+
+
+def _response(seen: Seen, each: float) -> Sizes | None:
+    found = rows(seen)
+    if found is None or len(set(seen.shape)) > 1:
+        return None
+    told = seen.flops > 0 and math.prod(found) > 0
+    return [*found, round(seen.flops / (each * math.prod(found))) if told else 5]
 
 
 def layer_norm(seen: Seen) -> Sizes | None:
@@ -115,6 +196,25 @@ def reduction(seen: Seen) -> Sizes | None:
         return None
     *front, last = seen.shape[0]
     return [1, math.prod(front), last] if front else [1, last, 1]
+
+
+def whole(seen: Seen) -> Sizes | None:
+    """Input: x, into one number."""
+    return [1, math.prod(seen.shape[0]), 1] if seen.shape else None
+
+
+def part(seen: Seen) -> Sizes | None:
+    """Part of a tensor, which is read and written; bytes tell it, else it is the whole."""
+    if not seen.shape:
+        return None
+    return [int(seen.bytes_B / 8)] if seen.bytes_B > 0 else [math.prod(seen.shape[0])]
+
+
+def spread(seen: Seen) -> Sizes | None:
+    """A tensor written several times; bytes tell how often."""
+    if not seen.shape or not seen.bytes_B > 0:
+        return None
+    return [int(seen.bytes_B / 4) - math.prod(seen.shape[0])]
 
 
 def concatenation(seen: Seen) -> Sizes | None:

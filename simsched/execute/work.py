@@ -130,7 +130,8 @@ class _Finder:
     def _assign(self, tasks: npt.NDArray[np.intp], kernel_of: Index) -> None:
         graph, first = self._graph, int(tasks[0])
         kind = graph.kinds[first]
-        if plain(kind) in SPIN_KINDS:
+        # What neither computes nor moves anything takes no time.
+        if plain(kind) in SPIN_KINDS or graph.flops[first] == graph.bytes_B[first] == 0:
             self._ran["spin"] += len(tasks)
             return
         found = sizes(

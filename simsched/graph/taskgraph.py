@@ -22,6 +22,7 @@ from simsched.html import card
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from simsched.schedule import Schedule
 
@@ -274,6 +275,12 @@ class TaskGraph:
         from simsched.graph.storage import save
 
         save(self, path)
+
+    def draw(self, ax: Axes | None = None) -> Axes:
+        """Draw the graph by depth; see `simsched.plots.draw_graph`."""
+        from simsched.plots.graph import draw_graph
+
+        return draw_graph(self, ax)
 
     def __repr__(self) -> str:
         return f"<TaskGraph {self.name!r}: {self.n_tasks} tasks, {self.n_edges} edges>"

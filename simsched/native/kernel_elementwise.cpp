@@ -56,11 +56,40 @@ class Broadcast final : public Kernel {
     Loops::NamedBinary function_;
 };
 
+// The sum of two or more. Sizes: elements, operands.
+class Sum final : public Kernel {
+  public:
+    Sum(Sizes &sizes, const Loops &loops) : n_(sizes.next("elements")), add_(loops.find_binary("add").run) {
+        inputs.assign(sizes.next("operands", 2), n_);
+        output = n_;
+    }
+    void run(const Operands &o, Part part) const override {
+        const auto mine = part.of(n_, grain);
+        // Block by block, so that what is summed up stays in the L1.
+        for (auto at = mine.begin; at < mine.end; at += block) {
+            const auto length = std::min(block, mine.end - at);
+            add_(o.inputs[0] + at, o.inputs[1] + at, o.output + at, length);
+            for (std::size_t i = 2; i < o.inputs.size(); ++i) {
+                // The loops take arrays that do not overlap.
+                float held[block];
+                add_(o.output + at, o.inputs[i] + at, held, length);
+                std::copy_n(held, length, o.output + at);
+            }
+        }
+    }
+
+  private:
+    static constexpr std::size_t block = 1024;
+    std::size_t n_;
+    Binary add_;
+};
+
 } // namespace
 
 Made make_unary(Sizes &sizes, const Loops::NamedUnary &function) {
     return std::make_unique<Elementwise>(sizes, function.run);
 }
+Made make_sum(Sizes &sizes, const Loops &loops) { return std::make_unique<Sum>(sizes, loops); }
 Made make_binary(Sizes &sizes, const Loops::NamedBinary &function) {
     return std::make_unique<Broadcast>(sizes, function);
 }

@@ -112,6 +112,38 @@ class LayerNorm final : public Kernel {
     const Loops &loops_;
 };
 
+// Gradient of the data: dx = (g - mean(g) - x' mean(g x')) / deviation, with g = dy scale and x' the
+// normalised x. Sizes: rows, columns. Inputs: dy, x, scale.
+class LayerNormGradient final : public Kernel {
+  public:
+    LayerNormGradient(Sizes &sizes, const Loops &loops)
+        : rows_(sizes.next("rows")), columns_(sizes.next("columns")), loops_(loops),
+          multiply_(loops.find_binary("multiply").run) {
+        output = elements({rows_, columns_});
+        inputs = {output, output, columns_};
+        scratch = columns_;
+    }
+    void run(const Operands &o, Part part) const override {
+        const auto mine = part.of(rows_);
+        const auto n = static_cast<float>(columns_);
+        for (auto row = mine.begin; row < mine.end; ++row) {
+            const float *x = o.inputs[1] + row * columns_;
+            float *g = o.scratch, *out = o.output + row * columns_;
+            multiply_(o.inputs[0] + row * columns_, o.inputs[2], g, columns_);
+            const float mean = loops_.sum(x, columns_) / n, g_mean = loops_.sum(g, columns_) / n;
+            const float inverse = 1.0f / std::sqrt(loops_.squares(x, mean, columns_) / n + epsilon);
+            const float along = (loops_.dot(g, x, columns_) / n - mean * g_mean) * inverse * inverse;
+            for (std::size_t i = 0; i < columns_; ++i)
+                out[i] = (g[i] - g_mean - (x[i] - mean) * along) * inverse;
+        }
+    }
+
+  private:
+    std::size_t rows_, columns_;
+    const Loops &loops_;
+    Binary multiply_;
+};
+
 // Sizes: rows, columns.
 class Softmax final : public Kernel {
   public:
@@ -213,6 +245,9 @@ Made make_batch_norm_gradient(Sizes &sizes, const Loops &loops) {
     return std::make_unique<BatchNormGradient>(sizes, loops);
 }
 Made make_layer_norm(Sizes &sizes, const Loops &loops) { return std::make_unique<LayerNorm>(sizes, loops); }
+Made make_layer_norm_gradient(Sizes &sizes, const Loops &loops) {
+    return std::make_unique<LayerNormGradient>(sizes, loops);
+}
 Made make_softmax(Sizes &sizes, const Loops &loops) { return std::make_unique<Softmax>(sizes, loops); }
 Made make_softmax_gradient(Sizes &sizes, const Loops &loops) {
     return std::make_unique<SoftmaxGradient>(sizes, loops);

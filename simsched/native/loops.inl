@@ -40,6 +40,10 @@ inline float exponential(float x) {
 inline float sigmoid(float x) { return 1.0f / (1.0f + exponential(-x)); }
 inline float tangent(float x) { return 2.0f * sigmoid(2.0f * x) - 1.0f; }
 inline float gelu(float x) { return x * sigmoid(1.59576912f * (x + 0.044715f * x * x * x)); }
+inline float gelu_slope(float x) {
+    const float s = sigmoid(1.59576912f * (x + 0.044715f * x * x * x));
+    return s + x * s * (1.0f - s) * 1.59576912f * (1.0f + 0.134145f * x * x);
+}
 
 #define UNARY(NAME, VALUE)                                                                                   \
     void unary_##NAME(const float *__restrict x, float *__restrict out, size_t n) {                          \
@@ -91,7 +95,8 @@ UNARIES(UNARY)
     DO(not_less, a >= b ? 1.0f : 0.0f)                                                                       \
     DO(relu_gradient, b > 0.0f ? a : 0.0f)                                                                   \
     DO(sigmoid_gradient, a *b *(1.0f - b))                                                                   \
-    DO(tanh_gradient, a *(1.0f - b * b))
+    DO(tanh_gradient, a *(1.0f - b * b))                                                                     \
+    DO(gelu_gradient, a *gelu_slope(b))
 BINARIES(BINARY)
 
 #define NAME_UNARY(NAME, VALUE) {#NAME, unary_##NAME},

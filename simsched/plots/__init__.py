@@ -1,4 +1,4 @@
-"""Pictures of schedules and of result tables: each a tidy frame or a schedule, and a drawing of it.
+"""Pictures of schedules, graphs and result tables: each a tidy frame or a schedule, and a drawing of it.
 
 Importing this package loads NumPy only; matplotlib is imported on use.
 """
@@ -8,6 +8,7 @@ from simsched.plots.corunning import corunning, corunning_frame
 from simsched.plots.corunning_events import corunning_events, corunning_events_frame
 from simsched.plots.curves import cost_curves, cost_curves_frame
 from simsched.plots.gantt import gantt
+from simsched.plots.graph import draw_graph, graph_frame
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
 from simsched.plots.published import curves, grouped_bars
 from simsched.plots.scaling import comparison, scaling
@@ -23,7 +24,9 @@ __all__ = [
     "cost_curves_frame",
     "curves",
     "diagonal_score",
+    "draw_graph",
     "gantt",
+    "graph_frame",
     "grouped_bars",
     "scaling",
     "start_order",

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import SimschedError
-from simsched.graph.columns import Floats
+from simsched.graph.columns import Floats, LabelColumn
 from simsched.plots.rectangles import Ints
 
 if TYPE_CHECKING:
@@ -87,12 +87,14 @@ def _numbers(values: npt.ArrayLike, n: int) -> Floats:
 
 
 def _by_kind(schedule: Schedule) -> Colouring:
-    kinds = schedule.graph.kinds
-    time = np.bincount(
-        kinds.codes, (schedule.finish_s - schedule.start_s) * schedule.widths, len(kinds.labels)
-    )
+    return by_kind(schedule.graph.kinds, (schedule.finish_s - schedule.start_s) * schedule.widths)
+
+
+def by_kind(kinds: LabelColumn, amounts: Floats) -> Colouring:
+    """Return a colour for each of the 8 kinds that hold most of the amounts, shape (n,); the others are grey."""
+    held = np.bincount(kinds.codes, amounts, len(kinds.labels))
     used = np.flatnonzero(np.bincount(kinds.codes, minlength=len(kinds.labels)))
-    ranked = used[np.argsort(-time[used], kind="stable")]
+    ranked = used[np.argsort(-held[used], kind="stable")]
     top = ranked[: len(OKABE_ITO)]
     of_kind = np.tile(np.asarray(GREY), (len(kinds.labels), 1))
     of_kind[top] = np.asarray(OKABE_ITO)[: len(top)]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import tomllib
+import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import Any
 
-from simsched.costs import Curve, curve_through
+from simsched.costs import CostModel, Curve, curve_through
 from simsched.costs.fitting.points import Op
+from simsched.costs.kernel_convolution import Direction
 from simsched.costs.kernels import Convolution, Team, convolution_s, elementwise_s, gemm_s, parameters
 from simsched.errors import CostError
+from simsched.execute.operators import sizes
+from simsched.graph.shapes import parse_shape
 from simsched.machine import Machine
+from simsched.workloads import workload
 
 #: Table II of concurrency control (use = "input"): best thread count, seconds of a run there, how much slower 68 are.
 PUBLISHED = {
@@ -24,9 +26,18 @@ PUBLISHED = {
     ("Conv2DBackpropInput", 384, 17): (56, 8.7e-3, 0.023),
     ("Conv2DBackpropInput", 2048, 8): (68, 19.6e-3, 0.0),
 }
-_DIRECTIONS = {"Conv2D": "forward", "Conv2DBackpropInput": "data", "Conv2DBackpropFilter": "weights"}
-_GRADIENTS = {"FusedBatchNormV3": "FusedBatchNormGradV3", "Relu": "ReluGrad"}
-_ARRAYS = {"FusedBatchNormV3": 3, "FusedBatchNormGradV3": 4, "Relu": 2, "ReluGrad": 3}
+#: The networks of the paper (Sec. IV-A: data sets and batches), as workloads.
+NETWORKS = {
+    "resnet50": "resnet50[size=cifar10]",
+    "dcgan": "dcgan[size=mnist]",
+    "inception_v3": "inception_v3[size=imagenet]",
+    "lstm": "lstm[size=ptb]",
+}
+_DIRECTIONS: dict[str, Direction] = {
+    "Conv2D": "forward",
+    "Conv2DBackpropInput": "data",
+    "Conv2DBackpropFilter": "weights",
+}
 
 
 @dataclass(frozen=True)
@@ -50,59 +61,58 @@ class MixedOp:
     curve: Curve | None = None
 
 
-def networks() -> tuple[str, ...]:
-    """Return the names of the networks."""
-    return tuple(name for name in _table() if name != "schema")
-
-
 def op_mix(network: str, machine: Machine) -> tuple[MixedOp, ...]:
-    """Return the ops of a training step on a machine.
+    """Return the ops of a training step on a machine, those of one kind, shape and size together.
+
+    Ops that software does not divide, of less than two grains of their cost curve, are left out: they have no thread
+    count to choose.
 
     Raises
     ------
     CostError
         If there is no such network.
     """
-    if network not in networks():
-        raise CostError(f"there is no network {network!r}; there are {', '.join(networks())}")
-    rows = _table()[network]
-    found = [*_convolutions(rows, machine), *_products(rows, machine)]
-    for kind, count, elements, arrays in rows["each"]:
-        found.append(_elementwise(kind, count, elements, arrays, machine))
-    return (*found, *(_published(machine) if rows.get("published") else ()))
+    if network not in NETWORKS:
+        raise CostError(f"there is no network {network!r}; there are {', '.join(NETWORKS)}")
+    graph = workload(NETWORKS[network])
+    columns = (graph.kinds.to_list(), graph.shapes.to_list(), graph.flops.tolist(), graph.bytes_B.tolist())
+    counts = Counter(Op(*row) for row in zip(*columns, strict=True))
+    team, model = Team(machine, 1), CostModel()
+    divided = [(op, count) for op, count in counts.items() if _pieces(op, model.curve(op.kind)) >= 2]
+    found = tuple(MixedOp(op, count, _one_core_s(op, team)) for op, count in divided)
+    return (*found, *(_published(machine) if network == "inception_v3" else ()))
 
 
-@cache
-def _table() -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / "op_mixes.toml").read_text("utf-8"))
+def _pieces(op: Op, curve: Curve) -> float:
+    """Return how many grains an op holds; without end where its curve has none."""
+    if curve.grain_B:
+        return (op.bytes_B or 0.0) / curve.grain_B
+    return (op.flops or 0.0) / curve.grain_flops if curve.grain_flops else math.inf
 
 
-def _convolutions(rows: dict[str, Any], machine: Machine) -> Iterator[MixedOp]:
-    team, software = Team(machine, 1), parameters("framework")
-    for count, channels, size, filters, high, wide, stride in rows["conv"]:
-        conv = Convolution(
-            rows["batch"], channels, size, size, filters, high, wide, (stride, stride), (high // 2, wide // 2)
-        )
-        shape = f"{conv.batch}x{channels}x{size}x{size};{filters}x{channels}x{high}x{wide}"
-        moved_B = conv.input_B + conv.output_B + conv.weights_B
-        for kind, direction in _DIRECTIONS.items():
-            seconds = convolution_s(conv, team, direction, software)  # type: ignore[arg-type] # one of the three
-            yield MixedOp(Op(kind, shape, conv.flops, moved_B), count, seconds)
-        for kind in (k for name in rows["after"] for k in (name, _GRADIENTS[name])):
-            yield _elementwise(kind, count, int(conv.output_B / 4), _ARRAYS[kind], machine)
+def _one_core_s(op: Op, team: Team) -> float:
+    """Return the seconds of the kernel of an op's kind: a convolution, a matrix product, else an element-wise op."""
+    software = parameters("framework")
+    shape = parse_shape(op.shape)
+    if op.kind in _DIRECTIONS:
+        return convolution_s(_convolution(op), team, _DIRECTIONS[op.kind], software)
+    if op.kind == "MatMul":
+        (m, k), (_, n) = shape
+        return gemm_s(m, n, k, team, params=software)
+    elements = max(map(math.prod, shape))
+    arrays = max(round((op.bytes_B or 0.0) / (4 * elements)), 2)
+    return elementwise_s(elements, team, arrays, software)
 
 
-def _products(rows: dict[str, Any], machine: Machine) -> Iterator[MixedOp]:
-    team, software = Team(machine, 1), parameters("framework")
-    for count, m, n, k in rows["product"]:
-        for a, b, c in ((m, n, k), (m, k, n), (k, n, m)):
-            op = Op("MatMul", f"{a}x{c};{c}x{b}", 2.0 * a * b * c, 4.0 * (a * c + c * b + a * b))
-            yield MixedOp(op, count, gemm_s(a, b, c, team, params=software))
-
-
-def _elementwise(kind: str, count: int, elements: int, arrays: int, machine: Machine) -> MixedOp:
-    seconds = elementwise_s(elements, Team(machine, 1), arrays, parameters("framework"))
-    return MixedOp(Op(kind, f"{elements}", float(elements), 4.0 * arrays * elements), count, seconds)
+def _convolution(op: Op) -> Convolution:
+    """Return the sizes that a real run gives the op's kernel."""
+    found = sizes(op.kind, op.shape, op.flops or math.nan, {}, op.bytes_B or math.nan)
+    if found is None:
+        raise CostError(f"{op.kind} of {op.shape}: these are not the shapes of a convolution")
+    batch, channels, high, wide, filters, rows, columns, down, across, *padding = found[1][:11]
+    return Convolution(
+        batch, channels, high, wide, filters, rows, columns, (down, across), (padding[0], padding[1])
+    )
 
 
 def _published(machine: Machine) -> Iterator[MixedOp]:

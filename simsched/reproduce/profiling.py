@@ -19,7 +19,7 @@ from simsched.costs.fitting.regression import ModelName, OpRegression, model
 from simsched.machine import Machine
 from simsched.machine import machine as machine_of
 from simsched.reproduce.op_curves import OpCurve, op_curves
-from simsched.reproduce.op_mixes import networks, op_mix
+from simsched.reproduce.op_mixes import NETWORKS, op_mix
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,9 +94,9 @@ def hill_climbing(
     import pandas as pd
 
     target, rows = machine_of(machine), []
-    for name in names or networks():
+    for name in names or NETWORKS:
         ops = curves(name, target)
-        seen = measured(ops, noise, np.random.default_rng([seed, networks().index(name)]))
+        seen = measured(ops, noise, np.random.default_rng([seed, list(NETWORKS).index(name)]))
         for step in STEPS:
             found = climbs(seen, target, step)
             slower = [_slower(one, climb) for one, climb in zip(ops, found, strict=True)]
@@ -158,13 +158,13 @@ def regression(
     import pandas as pd
 
     target = machine_of(machine)
-    known = {name: _distinct(curves(name, target)) for name in networks()}
+    known = {name: _distinct(curves(name, target)) for name in NETWORKS}
     seen = {
         name: measured(ops, noise, np.random.default_rng([seed, 1, i]))
         for i, (name, ops) in enumerate(known.items())
     }
     rows = []
-    for name in names or networks():
+    for name in names or NETWORKS:
         for split in ("networks", "ops"):
             train, test = _split(known, seen, name, split, np.random.default_rng([seed, 2]))
             for which in models:

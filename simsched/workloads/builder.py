@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Literal
 
 import numpy as np
 
@@ -13,12 +12,13 @@ from simsched.errors import GraphError
 from simsched.graph import TaskGraph
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import format_shape
-from simsched.workloads.tensor import NO_TASK, Dims, Gradient, Node, Place, Tensor
+from simsched.workloads.cell_work import CellWork
+from simsched.workloads.ops.elementwise import add_n
+from simsched.workloads.optimizers import Optimizer, optimizer_of
+from simsched.workloads.tensor import NO_TASK, Dims, Gradient, Node, Phase, Place, Tensor
 
-Phase = Literal["forward", "gradients", "update"]
-
-#: A network of more ops is a mistake, or wants a coarser granularity.
-MAX_OPS = 4_000_000
+#: A network of more ops or parameters is a mistake, or wants a coarser granularity.
+MAX_OPS = 1_000_000
 
 
 class Builder:
@@ -53,13 +53,22 @@ class Builder:
         self._flops: list[float] = []
         self._bytes: list[int] = []
         self._where: list[tuple[Phase, Place]] = []
+        self._made: list[Tensor] = []
 
     def input(self, *dims: int) -> Tensor:
         """Return a tensor that is there from the beginning and is not trained: data, an initial state, a constant."""
         return Tensor(self, dims, NO_TASK, trained=False)
 
     def parameter(self, *dims: int) -> Tensor:
-        """Return a new parameter; `train` updates it."""
+        """Return a new parameter; `train` updates it.
+
+        Raises
+        ------
+        GraphError
+            If there are more than `MAX_OPS`.
+        """
+        if len(self.parameters) >= MAX_OPS:
+            raise GraphError(f"a network of more than {MAX_OPS} parameters; take fewer layers")
         made = Tensor(self, dims, NO_TASK, trained=True)
         self.parameters.append((made, self._place))
         return made
@@ -87,6 +96,7 @@ class Builder:
         dims: Dims,
         flops: float,
         gradient: Gradient | None = None,
+        bytes_B: int | None = None,
     ) -> Tensor:
         """Add an op and return its output.
 
@@ -103,6 +113,8 @@ class Builder:
         gradient : callable, optional
             From the output's gradient to those of the inputs; without one the output is not trained. It adds the ops
             that compute them, and gives None for inputs that are not trained.
+        bytes_B : int, optional
+            What it moves, where this is not all of its inputs and its output.
 
         Raises
         ------
@@ -118,14 +130,17 @@ class Builder:
         self._kinds.append(kind)
         self._inputs.append(read)
         self._flops.append(flops)
-        self._bytes.append(sum(x.size_B for x in read) + out.size_B)
+        self._bytes.append(sum(x.size_B for x in read) + out.size_B if bytes_B is None else bytes_B)
         self._where.append((self._phase, self._place))
+        self._made.append(out)
         self._record(read, (out,), gradient)
         return out
 
     def also(self, first: Tensor, *dims: int) -> Tensor:
         """Return a further output of the op that made `first`; it is not trained."""
-        self._bytes[first.task] += (more := Tensor(self, dims, first.task, trained=False)).size_B
+        more = Tensor(self, dims, first.task, trained=False)
+        self._bytes[first.task] += more.size_B
+        self._made.append(more)
         return more
 
     def views(self, of: Tensor, shapes: Sequence[Dims], gradient: Gradient) -> tuple[Tensor, ...]:
@@ -150,45 +165,84 @@ class Builder:
         if gradient is not None and self.training and self._phase == "forward" and outputs[0].trained:
             self._tape.append(Node(inputs, outputs, gradient, self._place))
 
-    def train(self, losses: Sequence[Tensor]) -> None:
-        """Add the backward pass from the losses, and a step of gradient descent for every parameter.
+    def train(
+        self, losses: Sequence[Tensor], optimizer: str = "sgd", only: Iterable[Tensor] | None = None
+    ) -> None:
+        """Add the backward pass from the losses, and an update of each parameter.
 
         Gradients of a value used several times are added up (`AddN`), in the order in which they appear.
+
+        Parameters
+        ----------
+        losses : sequence of Tensor
+            What is to become smaller, in sum.
+        optimizer : str
+            Name in `simsched.workloads.optimizers`.
+        only : iterable of Tensor, optional
+            The parameters to update, all when not given; gradients go no further than to them.
 
         Raises
         ------
         GraphError
-            If a parameter has no gradient.
+            If one of the parameters has no gradient, or there is no such optimizer.
         """
+        rule = optimizer_of(optimizer)
+        chosen = {made for made, _ in self.parameters} if only is None else set(only)
         found: dict[Tensor, list[Tensor]] = {loss: [self.input(*loss.dims)] for loss in losses}
-        outer, self._phase = self._place, "gradients"
-        for node in reversed(self._tape):
-            self._place = node.place
-            self._propagate(node, found)
+        outer = self._place
+        with self._trained(chosen):
+            self._phase = "gradients"
+            for node in reversed(self._tape):
+                self._place = node.place
+                self._propagate(node, found)
         self._phase = "update"
         for parameter, place in self.parameters:
+            if parameter not in chosen:
+                continue
             self._place = place
             if parameter not in found:
                 raise GraphError(f"a parameter of {parameter.dims} in {place.scope!r} has no gradient")
-            self._update(parameter, self._total(found[parameter]))
+            self._update(parameter, add_n(found[parameter]), rule)
         self._place = outer
+
+    @contextmanager
+    def _trained(self, chosen: set[Tensor]) -> Iterator[None]:
+        """Take only what depends on the chosen parameters for trained."""
+        for parameter, _ in self.parameters:
+            parameter.trained = parameter in chosen
+        for node in self._tape:
+            depends = any(x.trained for x in node.inputs)
+            for out in node.outputs:
+                out.trained = depends
+        yield
+        for tensor in (
+            *(made for made, _ in self.parameters),
+            *(out for n in self._tape for out in n.outputs),
+        ):
+            tensor.trained = True
 
     def _propagate(self, node: Node, found: dict[Tensor, list[Tensor]]) -> None:
         arrived = [found.pop(out, []) for out in node.outputs]
         if not any(arrived):
             return
-        gradients = node.gradient(*(self._total(parts) if parts else None for parts in arrived))
-        for x, gradient in zip(node.inputs, gradients, strict=True):
+        gradients = node.gradient(*(add_n(parts) if parts else None for parts in arrived))
+        for x, gradient in zip(node.inputs, self._handed_on(node, list(gradients)), strict=True):
             if gradient is not None and x.trained:
                 found.setdefault(x, []).append(gradient)
 
-    def _total(self, parts: list[Tensor]) -> Tensor:
-        if len(parts) == 1:
-            return parts[0]
-        return self.op("AddN", parts, parts[0].dims, (len(parts) - 1.0) * parts[0].elements)
+    def _handed_on(self, node: Node, gradients: list[Tensor | None]) -> list[Tensor | None]:
+        """Return the gradients of an op's inputs as those that made the inputs see them."""
+        return gradients
 
-    def _update(self, parameter: Tensor, gradient: Tensor) -> None:
-        self.op("ApplyGradientDescent", [parameter, gradient], parameter.dims, 2.0 * parameter.elements)
+    def _update(self, parameter: Tensor, gradient: Tensor, rule: Optimizer) -> Tensor:
+        slots = [self.input(*parameter.dims) for _ in range(rule.slots)]
+        return self.op(
+            rule.kind, [parameter, *slots, gradient], parameter.dims, rule.flops * parameter.elements
+        )
+
+    def cells(self) -> CellWork:
+        """Return the work of each cell that ops were put into (`within`), forward and backward; see `CellWork`."""
+        return CellWork.of(self._where, self._inputs, self._made, self._flops)
 
     def graph(self, name: str) -> TaskGraph:
         """Return the task graph of the ops so far; durations are unknown, FLOPs and bytes are known."""
@@ -204,7 +258,11 @@ class Builder:
             np.array(edges, np.int64).reshape(-1, 2),
             kinds=self._kinds,
             names=[_name(kind, *where) for kind, where in zip(self._kinds, self._where, strict=True)],
-            shapes=[_text(tuple(x.dims for x in inputs)) for inputs in self._inputs],
+            # What moves nothing has no operands.
+            shapes=[
+                _text(tuple(x.dims for x in inputs)) if moved else ""
+                for inputs, moved in zip(self._inputs, self._bytes, strict=True)
+            ],
             scopes=[place.scope for _, place in self._where],
             flops=self._flops,
             bytes_B=self._bytes,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simsched.workloads.ops import bias_add, matmul
+from simsched.workloads.ops import batch_norm, bias_add, conv2d, layer_norm, matmul, relu, reshaped
 
 if TYPE_CHECKING:
     from simsched.workloads.builder import Builder
+    from simsched.workloads.ops.windows import Padding
     from simsched.workloads.tensor import Tensor
 
 
@@ -32,3 +33,111 @@ class Dense:
         """Return the outputs, (n, outputs), of inputs of (n, inputs)."""
         with self._net.within(self._scope):
             return bias_add(matmul(x, self.weights), self.bias)
+
+
+class BatchNorm:
+    """Batch normalisation with a scale and a shift for each channel.
+
+    Parameters
+    ----------
+    net : Builder
+    scope : str
+        Name of the layer.
+    channels : int
+        Last axis of what it normalises.
+    """
+
+    def __init__(self, net: Builder, scope: str, channels: int) -> None:
+        self._net, self._scope = net, scope
+        with net.within(scope):
+            self.scale, self.shift = net.parameter(channels), net.parameter(channels)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return the outputs, of the shape of `x`."""
+        with self._net.within(self._scope):
+            return batch_norm(x, self.scale, self.shift)
+
+
+class Convolution:
+    """A convolution and a bias, or batch normalisation in its place.
+
+    Parameters
+    ----------
+    net : Builder
+    scope : str
+        Name of the layer.
+    filters : tuple of int
+        Height, width, channels and outputs.
+    stride, padding
+        As of `conv2d`.
+    normalised : bool
+        Whether batch normalisation follows, which has a shift; else a bias is added.
+    """
+
+    def __init__(
+        self,
+        net: Builder,
+        scope: str,
+        filters: tuple[int, int, int, int],
+        stride: int = 1,
+        padding: Padding = "same",
+        normalised: bool = False,
+    ) -> None:
+        self._net, self._scope, self._stride, self._padding = net, scope, stride, padding
+        self._normalise = BatchNorm(net, scope, filters[-1]) if normalised else None
+        with net.within(scope):
+            self.filters = net.parameter(*filters)
+            self.bias = None if normalised else net.parameter(filters[-1])
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return the outputs of images of (n, height, width, channels)."""
+        with self._net.within(self._scope):
+            y = conv2d(x, self.filters, self._stride, self._padding)
+            if self.bias is not None:
+                return bias_add(y, self.bias)
+        return y if self._normalise is None else self._normalise(y)
+
+
+class LayerNorm:
+    """Rows of `size` brought to mean 0 and variance 1, scaled and shifted.
+
+    Parameters
+    ----------
+    net : Builder
+    scope : str
+        Name of the layer.
+    size : int
+        Elements of a row.
+    """
+
+    def __init__(self, net: Builder, scope: str, size: int) -> None:
+        self._net, self._scope = net, scope
+        with net.within(scope):
+            self.scale, self.shift = net.parameter(size), net.parameter(size)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return the rows, in the shape of `x`."""
+        with self._net.within(self._scope):
+            return layer_norm(x, self.scale, self.shift)
+
+
+def convolved(
+    x: Tensor,
+    scope: str,
+    filters: int,
+    window: int,
+    stride: int = 1,
+    padding: Padding = "same",
+    normalised: bool = False,
+    rectified: bool = True,
+) -> Tensor:
+    """Return the outputs of a new `Convolution` of square filters, rectified unless told otherwise."""
+    shape = (window, window, x.dims[-1], filters)
+    y = Convolution(x.net, scope, shape, stride, padding, normalised)(x)
+    with x.net.within(scope):
+        return relu(y) if rectified else y
+
+
+def flat(x: Tensor) -> Tensor:
+    """Return images as rows."""
+    return reshaped(x, x.dims[0], x.elements // x.dims[0])

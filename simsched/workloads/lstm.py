@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simsched.workloads.ops import add, chunks, multiply, sigmoid, tanh
-from simsched.workloads.recurrent import Affine, Recurrent, State
+from simsched.workloads.recurrent import Affine, Cell, Recurrent, State
 
 if TYPE_CHECKING:
     from simsched.workloads.builder import Builder
@@ -20,8 +20,6 @@ class LSTMCell:
 
     Each gate has products of its own, as in the equations, or all share two of four times the columns.
     """
-
-    n_states = 2
 
     def __init__(self, net: Builder, inputs: int, hidden: int, fused: bool) -> None:
         self.net = net
@@ -45,13 +43,24 @@ class LSTMCell:
 class LSTM(Recurrent):
     """Long short-term memory without peepholes, stacked.
 
+    Parameters
+    ----------
+    fused : bool
+        Whether the gates of a cell share one matrix product of its input and one of its state.
+    layers, steps, hidden, input, batch, mini_batches, classes, outputs, training, granularity
+        See `simsched.workloads.recurrent.Recurrent`.
+
     References
     ----------
     Long short-term memory. Neural Computation 9(8), 1997; with forget gates, Neural Computation 12(10), 2000.
     """
 
     name = "lstm"
+    cell_kind = "LSTMCell"
+    n_states = 2
 
-    def cell(self, net: Builder, inputs: int) -> LSTMCell:
+    fused: bool = False
+
+    def cell(self, net: Builder, inputs: int) -> Cell:
         """Return a new layer."""
         return LSTMCell(net, inputs, self.hidden, self.fused)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from simsched.errors import SpecError
 from simsched.workloads.builder import Builder
+from simsched.workloads.cell_grid import cell_grid
 from simsched.workloads.layers import Dense
 from simsched.workloads.ops import add, bias_add, cross_entropy, matmul
 from simsched.workloads.workload import Workload, one_of, whole
@@ -21,9 +22,6 @@ State = tuple["Tensor", ...]
 
 class Cell(Protocol):
     """A layer of a recurrent network: its parameters, and what it does in a step."""
-
-    #: Tensors of a state, each of (batch, hidden); the first is the output.
-    n_states: int
 
     def step(self, x: Tensor, state: State) -> State:
         """Return the next state from the input (batch, inputs) and the state."""
@@ -63,6 +61,13 @@ class Affine:
 class Recurrent(Workload):
     """Base of stacked recurrent networks; subclass it and write `cell`.
 
+    Attributes
+    ----------
+    cell_kind : str
+        Kind of a task that is a whole cell; its backward pass is the same and `Grad`.
+    n_states : int
+        Tensors of a state, each of (batch, hidden); the first is the output.
+
     Parameters
     ----------
     layers, steps : int
@@ -79,11 +84,14 @@ class Recurrent(Workload):
         Outputs of a dense layer on the last layer; 0 for none, the units are the logits.
     outputs : {"last", "every"}
         Which steps have logits and a loss.
-    fused : bool
-        Whether the gates of a cell share one matrix product of their input and one of their state.
     training : bool
         Whether a backward pass and a weight update follow the forward pass.
+    granularity : {"op", "cell"}
+        Whether a task is an op, or all ops of a cell in one direction; see `simsched.workloads.cell_grid`.
     """
+
+    cell_kind: ClassVar[str] = ""
+    n_states: ClassVar[int] = 1
 
     layers: int = whole(4)
     steps: int = whole(20)
@@ -93,8 +101,8 @@ class Recurrent(Workload):
     mini_batches: int = whole(1)
     classes: int = whole(0, least=0)
     outputs: str = one_of("last", "every")
-    fused: bool = False
     training: bool = True
+    granularity: str = one_of("op", "cell")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -108,8 +116,17 @@ class Recurrent(Workload):
     @property
     def parts(self) -> tuple[int, ...]:
         """Sequences of each mini-batch; they differ by one at most."""
+        return tuple(map(self._part, range(self.mini_batches)))
+
+    def _part(self, part: int) -> int:
         each, more = divmod(self.batch, self.mini_batches)
-        return (each + 1,) * more + (each,) * (self.mini_batches - more)
+        return each + (part < more)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of trained scalars; all layers but the first are alike."""
+        one, two = (replace(self, layers=layers)._layers()[0].n_parameters for layers in (1, 2))
+        return one + (self.layers - 1) * (two - one)
 
     def inputs(self, layer: int) -> int:
         """Return the inputs of a layer."""
@@ -117,25 +134,27 @@ class Recurrent(Workload):
 
     def graph(self) -> TaskGraph:
         """Return the task graph."""
-        return self.unrolled().graph(str(self))
+        return cell_grid(self) if self.granularity == "cell" else self.unrolled().graph(str(self))
 
     def unrolled(self) -> Builder:
         """Return the network of all mini-batches, op by op, trained where asked."""
-        net = Builder(self.training)
-        cells = []
-        for layer in range(self.layers):
-            with net.within(f"layer{layer}"):
-                cells.append(self.cell(net, self.inputs(layer)))
-        head = Dense(net, "head", self.hidden, self.classes) if self.classes else None
+        net, cells, head = self._layers()
         losses = [loss for part in range(self.mini_batches) for loss in self._run(net, cells, head, part)]
         if self.training:
             net.train(losses)
         return net
 
+    def _layers(self) -> tuple[Builder, list[Cell], Dense | None]:
+        net, cells = Builder(self.training), []
+        for layer in range(self.layers):
+            with net.within(f"layer{layer}"):
+                cells.append(self.cell(net, self.inputs(layer)))
+        return net, cells, Dense(net, "head", self.hidden, self.classes) if self.classes else None
+
     def _run(self, net: Builder, cells: list[Cell], head: Dense | None, part: int) -> Iterator[Tensor]:
         """Add the forward pass of a mini-batch; yield its losses."""
-        batch = self.parts[part]
-        states = [tuple(net.input(batch, self.hidden) for _ in range(cell.n_states)) for cell in cells]
+        batch = self._part(part)
+        states = [tuple(net.input(batch, self.hidden) for _ in range(self.n_states)) for _ in cells]
         for step in range(self.steps):
             label = f"batch{part}/step{step}" if self.mini_batches > 1 else f"step{step}"
             x = net.input(batch, self.inputs(0))

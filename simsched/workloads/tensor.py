@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from simsched.workloads.builder import Builder
@@ -54,6 +54,9 @@ class Tensor:
 #: From the gradients of an op's outputs (None where nothing depends on one) to those of its inputs, in their order;
 #: None for an input that is not trained.
 Gradient = Callable[..., Iterable[Tensor | None]]
+
+
+Phase = Literal["forward", "gradients", "update"]
 
 
 class Place(NamedTuple):

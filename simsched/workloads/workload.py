@@ -69,7 +69,23 @@ def _sizes() -> dict[str, Any]:
 
 
 def family(source: str | Workload, /, **parameters: Scalar) -> Workload:
-    """Return a workload that has not made its graph yet; see `workload`."""
+    """Return a workload that has not made its graph yet.
+
+    Parameters
+    ----------
+    source, **parameters
+        As `workload` takes them; a Workload is returned as it is.
+
+    Raises
+    ------
+    SpecError
+        As `workload` does.
+
+    Examples
+    --------
+    >>> str(family("lstm[size=medium]", batch=8))
+    'lstm[steps=30,batch=8]'
+    """
     if isinstance(source, Workload):
         if parameters:
             raise SpecError(f"{source} has its parameters; give a name to say {', '.join(parameters)}")

@@ -179,29 +179,23 @@ def test_pooling(native: Any, s: tuple[int, ...], width: int) -> None:
     close(run(native, "pool_average", list(s), [x], width), patches(x, *windows).mean(axis=(4, 5)))
 
 
-def gradient_of_pooling(s: tuple[int, ...], dy: Floats, x: Floats, *, largest: bool) -> npt.NDArray[Any]:
-    planes, h, w, kh, kw, sy, sx, py, px = s
-    found = np.zeros((planes, h + 2 * py, w + 2 * px))
-    padded = np.pad(x[0].astype(float), ((0, 0), (py, py), (px, px)), constant_values=-np.inf)
-    for (plane, i, j), value in np.ndenumerate(dy[0].astype(float)):
-        window = np.s_[plane, i * sy : i * sy + kh, j * sx : j * sx + kw]
-        if largest:
-            found[window].flat[padded[window].argmax()] += value
-        else:
-            found[window] += value / (kh * kw)
-    return found[:, py : py + h, px : px + w]
-
-
 @pytest.mark.parametrize("width", TEAMS)
 @pytest.mark.parametrize("s", POOLS)
 def test_pooling_gradients(native: Any, s: tuple[int, ...], width: int) -> None:
-    planes, h, w, *windows = s
-    x = floats(1, planes, h, w).round(1)  # equal ones: the first counts
-    dy = floats(*patches(x, *windows).shape[:4], seed=1)
-    found = run(native, "pool_max_gradient", list(s), [dy, x], width)
-    close(found, gradient_of_pooling(s, dy, x, largest=True))
-    found = run(native, "pool_average_gradient", list(s), [dy], width)
-    close(found, gradient_of_pooling(s, dy, x, largest=False))
+    planes, h, w, kh, kw, sy, sx, py, px = s
+    x = np.random.default_rng(0).permutation(planes * h * w).reshape(1, planes, h, w).astype(np.float32)
+    places = patches(x, *s[3:], fill=-np.inf)
+    dy = floats(*places.shape[1:4])
+    largest, average = np.zeros((planes, h + 2 * py, w + 2 * px)), np.zeros((planes, h + 2 * py, w + 2 * px))
+    for plane, row, column in np.ndindex(dy.shape):
+        top, left = row * sy, column * sx
+        found = np.unravel_index(places[0, plane, row, column].argmax(), (kh, kw))
+        largest[plane, top + found[0], left + found[1]] += dy[plane, row, column]
+        average[plane, top : top + kh, left : left + kw] += dy[plane, row, column] / (kh * kw)
+    inner = np.s_[:, py : py + h, px : px + w]
+    made = places.max(axis=(4, 5)).astype(np.float32)
+    close(run(native, "pool_max_gradient", list(s), [x, made, dy], width), largest[inner])
+    close(run(native, "pool_average_gradient", list(s), [dy], width), average[inner])
 
 
 def sigmoid(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -225,6 +219,7 @@ BINARY: dict[str, Reference] = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "maximum": np.maximum,
     "minimum": np.minimum, "not_less": np.greater_equal, "relu_gradient": lambda a, b: a * (b > 0),
     "sigmoid_gradient": lambda a, b: a * b * (1 - b), "tanh_gradient": lambda a, b: a * (1 - b * b),
+    "gelu_gradient": lambda a, b: a * (UNARY["gelu"](b + 1e-5) - UNARY["gelu"](b - 1e-5)) / 2e-5,
 }  # fmt: skip
 
 
@@ -283,6 +278,14 @@ def test_binary(native: Any, name: str, isa: str) -> None:
 
 @pytest.mark.parametrize("isa", sets())
 @pytest.mark.parametrize("width", TEAMS)
+@pytest.mark.parametrize(("n", "count"), [(1, 2), (300, 3), (5000, 9)])
+def test_sum(native: Any, n: int, count: int, width: int, isa: str) -> None:
+    parts = [floats(n, seed=i) for i in range(count)]
+    close(run(native, "sum_of", [n, count], parts, width, isa), np.sum(parts, axis=0, dtype=float))
+
+
+@pytest.mark.parametrize("isa", sets())
+@pytest.mark.parametrize("width", TEAMS)
 @pytest.mark.parametrize(("n", "c", "pixels"), [(1, 1, 7), (4, 7, 33), (2, 3, 1000)])
 def test_batch_norm(native: Any, n: int, c: int, pixels: int, width: int, isa: str) -> None:
     x, dy = floats(n, c, pixels) + 2, floats(n, c, pixels, seed=1)
@@ -316,6 +319,10 @@ def test_rows(native: Any, rows: int, columns: int, width: int, isa: str) -> Non
         normal * scale + shift,
         1e-4,
     )
+    g = dy.astype(float) * scale
+    along = normal * (g * normal).mean(axis=1, keepdims=True)
+    expected = (g - g.mean(axis=1, keepdims=True) - along) / np.sqrt(exact.var(axis=1, keepdims=True) + 1e-5)
+    close(run(native, "layer_norm_gradient", [rows, columns], [dy, x, scale], width, isa), expected, 1e-4)
 
 
 @pytest.mark.parametrize("isa", sets())
@@ -362,6 +369,21 @@ def test_embedding(native: Any, width: int) -> None:
     close(run(native, "embedding", [37, 5, 100], [table], width), table[rows])
 
 
+@pytest.mark.parametrize("width", TEAMS)
+@pytest.mark.parametrize(("rows", "channels", "window"), [(1, 1, 5), (5, 33, 5), (17, 4, 3), (3, 2, 9)])
+def test_local_response(native: Any, rows: int, channels: int, window: int, width: int) -> None:
+    x, dy = floats(rows, channels) * 90, floats(rows, channels, seed=1)
+    exact = x.astype(float)
+    apart = np.abs(np.subtract.outer(np.arange(channels), np.arange(channels)))
+    around = (apart <= window // 2).astype(float)
+    s = 1 + 1e-4 * exact**2 @ around
+    y = exact * s**-0.75
+    sizes = [rows, channels, window]
+    close(run(native, "local_response", sizes, [x], width), y, 1e-4)
+    expected = dy * s**-0.75 - 1.5e-4 * exact * ((dy * y / s) @ around)
+    close(run(native, "local_response_gradient", sizes, [dy, x, y.astype(np.float32)], width), expected, 1e-4)
+
+
 def test_all_kernels_are_tested(native: Any) -> None:
     others = {
         "gemm",
@@ -373,9 +395,13 @@ def test_all_kernels_are_tested(native: Any) -> None:
         "pool_average",
         "pool_max_gradient",
         "pool_average_gradient",
+        "sum_of",
         "batch_norm",
         "batch_norm_gradient",
         "layer_norm",
+        "layer_norm_gradient",
+        "local_response",
+        "local_response_gradient",
         "softmax",
         "softmax_gradient",
         "reduce_sum",
@@ -406,6 +432,7 @@ def test_all_kernels_are_tested(native: Any) -> None:
         ("convolution_data", [1, 1, 4, 4, 1, 1, 1, 1, 1, 0, 0, 1, 1], "bias"),
         ("pool_max", [1, 4, 4, 2, 2, 1, 1, 2, 0], "window"),
         ("pool_max_gradient", [1, 4, 4, 5, 2, 1, 1, 0, 0], "window"),
+        ("sum_of", [4, 1], "operands is 1"),
         ("slice", [3, 4, 5], "longer than its rows"),
         # Products of sizes that BLAS could not count.
         ("convolution", [1, 1, 65536, 65536, 1, 1, 1, 1, 1, 0, 0, 1, 0], "more than 2\\^31"),

@@ -56,6 +56,14 @@ NO: Options = {}
             ("convolution_weights", (32, 384, 8, 8, 64, 3, 3, 1, 1, 1, 1, 1, 0)),
         ),
         ("MaxPool", "2x3x9x8", ("pool_max", (6, 9, 8, 3, 3, 2, 2, 1, 1))),
+        ("MaxPool", "2x9x9x3", ("pool_max", (6, 9, 9, 3, 3, 2, 2, 1, 1))),
+        (
+            "MaxPoolGrad",
+            "2x9x9x3;2x5x5x3;2x5x5x3",
+            ("pool_max_gradient", (6, 9, 9, 3, 3, 2, 2, 1, 1)),
+        ),
+        ("MaxPoolGrad", "2x9x9x3;2x5x5x3;2x4x4x3", None),
+        ("AvgPoolGrad", "4;2x5x5x3", ("pool_average_gradient", (6, 5, 5, 3, 3, 1, 1, 1, 1))),
         ("GlobalAveragePool", "2x3x9x8", ("pool_average", (6, 9, 8, 9, 8, 1, 1, 0, 0))),
         ("aten::native_batch_norm", "2x3x9x8;3;3", ("batch_norm", (2, 3, 72))),
         ("native_batch_norm_backward", "2x3x9x8;2x3x9x8;3", ("batch_norm_gradient", (2, 3, 72))),
@@ -63,6 +71,10 @@ NO: Options = {}
         ("aten::_softmax", "4x5x6", ("softmax", (20, 6))),
         ("sum", "4x5x6", ("reduce_sum", (1, 20, 6))),
         ("sum", "7", ("reduce_sum", (1, 7, 1))),
+        ("AddN", "4x5;4x5;4x5", ("sum_of", (20, 3))),
+        ("AddN", "4x5;4x6", None),
+        ("LayerNormalizationGrad", "4x5x6;4x5x6;6", ("layer_norm_gradient", (20, 6))),
+        ("gelu_backward", "4x5;4x5", ("gelu_gradient", (20, 1, 20))),
         ("cat", "2x3x8;2x5x8", ("concatenation", (2, 24, 40))),
         ("cat", "2x3;2x3", ("concatenation", (2, 3, 3))),
         ("cat", "2x3;4x5", None),
@@ -138,6 +150,113 @@ def test_flops_tell_the_filter_of_a_gradient() -> None:
     found = sizes("Conv2DBackpropFilter", "2x9x9x4;4;2x9x9x5", 2.0 * 2 * 9 * 9 * 5 * 4 * 25, NO)
     assert found is not None
     assert found[1][5:7] == (5, 5)
+
+
+def test_flops_tell_the_windows_of_pooling() -> None:
+    def windows(kind: str, shape: str, of: float) -> tuple[int, ...]:
+        found = sizes(kind, shape, of, NO)
+        assert found is not None
+        return found[1][3:]
+
+    planes = 2 * 5
+    assert windows("MaxPool", "2x32x32x5", 4.0 * planes * 16 * 16) == (2, 2, 2, 2, 0, 0)
+    assert windows("MaxPool", "2x5x32x32", 9.0 * planes * 15 * 15) == (3, 3, 2, 2, 0, 0)
+    assert windows("AvgPool", "2x7x7x5", 49.0 * planes) == (7, 7, 2, 2, 0, 0)
+    assert windows("MaxPool", "2x5x32x32", 1.0) == (3, 3, 2, 2, 1, 1)  # of no window: what is given
+    assert windows("MaxPoolGrad", "2x32x32x5;2x16x16x5;2x16x16x5", 4.0 * planes * 16 * 16) == (
+        2,
+        2,
+        2,
+        2,
+        0,
+        0,
+    )
+    assert windows("AvgPoolGrad", "4;2x1x1x5", 49.0 * planes) == (7, 7, 7, 7, 0, 0)
+    assert windows("AvgPoolGrad", "4;2x8x8x5", 4.0 * planes * 64) == (2, 2, 2, 2, 0, 0)
+
+
+def test_bytes_tell_the_images_of_a_gradient() -> None:
+    def image(shape: str, of: int) -> tuple[int, ...]:
+        """Return height, width, strides and padding for an output of so many elements."""
+        operands = sum(int(np.prod(list(map(int, part.split("x"))))) for part in shape.split(";"))
+        found = sizes("Conv2DBackpropInput", shape, nan, NO, 4.0 * (operands + of))
+        assert found is not None
+        return (*found[1][2:4], *found[1][7:11])
+
+    assert image("4;3x3x4x5;2x9x9x5", 2 * 9 * 9 * 4) == (9, 9, 1, 1, 1, 1)
+    assert image("4;3x3x4x5;2x8x8x5", 2 * 16 * 16 * 4) == (16, 16, 2, 2, 1, 1)
+    assert image("4;3x3x4x5;2x8x8x5", 2 * 17 * 17 * 4) == (17, 17, 2, 2, 0, 0)
+    assert image("4;5x5x4x5;2x14x14x5", 2 * 28 * 28 * 4) == (28, 28, 2, 2, 2, 2)
+    assert image("4;11x11x4x5;2x55x55x5", 2 * 227 * 227 * 4) == (227, 227, 4, 4, 0, 0)
+
+
+def test_bytes_tell_how_far_pooling_goes() -> None:
+    def windows(kind: str, shape: str, of: float, moved: int) -> tuple[int, ...]:
+        found = sizes(kind, shape, of, NO, 4.0 * moved)
+        assert found is not None
+        return found[1][1:]
+
+    # Whole images, and windows of 2 side by side, have the same FLOPs.
+    whole = windows("AvgPool", "2x8x8x5", 64.0 * 10, 10 * 64 + 10)
+    assert whole[:4] == (8, 8, 8, 8)
+    assert windows("MaxPool", "2x8x8x5", 64.0 * 10, 10 * 64 + 10 * 64)[2:6] == (1, 1, 1, 1)
+    back = windows("AvgPoolGrad", "4;2x5x5x768", 25.0 * 2 * 25 * 768, 4 + 2 * 25 * 768 + 2 * 17 * 17 * 768)
+    assert back == (17, 17, 5, 5, 3, 3, 0, 0)
+
+
+def test_bytes_tell_parts() -> None:
+    assert sizes("Slice", "4x10", 0.0, NO, 8.0 * 12) == ("copy", (12,))
+    assert sizes("Slice", "4x10", 0.0, NO) == ("copy", (40,))
+    assert sizes("Tile", "1x10", 0.0, NO, 4.0 * (10 + 70)) == ("copy", (70,))
+    assert sizes("Tile", "1x10", 0.0, NO) is None
+
+
+def test_channels_last() -> None:
+    assert sizes("FusedBatchNormV3", "2x9x9x5;5;5", nan, NO) == ("batch_norm", (2, 5, 81))
+    assert sizes("FusedBatchNormV3", "2x5x9x9;5;5", nan, NO) == ("batch_norm", (2, 5, 81))
+    assert sizes("FusedBatchNormV3", "2x5;5;5", nan, NO) == ("batch_norm", (2, 5, 1))
+    back = sizes("FusedBatchNormGradV3", "2x9x9x5;2x9x9x5;5;5;5", nan, NO)
+    assert back == ("batch_norm_gradient", (2, 5, 81))
+    # Filters as large as the images: of (5, 5, 128, 768) on 5 x 5 pixels.
+    found = sizes("Conv2D", "2x5x5x128;5x5x128x768", 2.0 * 2 * 25 * 128 * 768, NO)
+    assert found == ("convolution", (2, 128, 5, 5, 768, 5, 5, 1, 1, 0, 0, 1, 0))
+
+
+def test_filters_that_are_no_squares() -> None:
+    found = sizes("Conv2DBackpropFilter", "2x9x9x4;4;2x9x9x5", 2.0 * 2 * 9 * 9 * 5 * 4 * 7, NO)
+    assert found is not None
+    assert found[1][5:7] == (1, 7)
+
+
+def test_local_response() -> None:
+    assert sizes("LRN", "2x9x9x5", 2.0 * 3 * 810, NO) == ("local_response", (162, 5, 3))
+    assert sizes("LRN", "2x9x9x5", nan, NO) == ("local_response", (162, 5, 5))
+    three = ";".join(["2x9x9x5"] * 3)
+    assert sizes("LRNGrad", three, 4.0 * 3 * 810, NO) == ("local_response_gradient", (162, 5, 3))
+    assert sizes("LRNGrad", "2x9x9x5;2x9x9x5", nan, NO) is None
+
+
+def test_numbers_beside_tensors_are_no_addends() -> None:
+    assert sizes("ApplyRMSProp", "4x5;4x5;4x5;4x5;()", nan, NO) == ("sum_of", (20, 4))
+    assert sizes("AddN", "();()", nan, NO) == ("sum_of", (1, 2))
+    assert sizes("ApplyMomentum", "4x5;4x5;5", nan, NO) is None
+
+
+@pytest.mark.usefixtures("native")
+def test_what_neither_computes_nor_moves_takes_no_time() -> None:
+    graph = ss.TaskGraph.from_edges(
+        [0.0] * 2, kinds=["Identity", "relu"], shapes=["", "4"], flops=[0.0, 4.0], bytes_B=[0.0, 32.0]
+    )
+    assert Work.of(graph).notes == ("kernels: 1 spin, 1 relu",)
+
+
+@pytest.mark.usefixtures("native")
+def test_tasks_of_other_bytes_have_other_kernels() -> None:
+    graph = ss.TaskGraph.from_edges(
+        [1.0] * 3, kinds=["Slice"] * 3, shapes=["4x10"] * 3, flops=[0.0] * 3, bytes_B=[96.0, 160.0, 96.0]
+    )
+    first, second, third = Work.of(graph).kernel_of
+    assert first == third != second
 
 
 def test_options_say_what_shapes_do_not() -> None:

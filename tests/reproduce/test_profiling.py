@@ -6,14 +6,14 @@ import pytest
 import simsched as ss
 from simsched.errors import CostError
 from simsched.reproduce.op_curves import op_curves
-from simsched.reproduce.op_mixes import PUBLISHED, networks, op_mix
+from simsched.reproduce.op_mixes import NETWORKS, PUBLISHED, op_mix
 from simsched.reproduce.profiling import MACHINE, PAPER, STEPS, hill_climbing, regression
 
 KNL = ss.machine(MACHINE)
 
 
 def test_every_kind_of_the_mixes_has_a_curve():
-    for network in networks():
+    for network in NETWORKS:
         for one in op_mix(network, KNL):
             assert one.count > 0
             assert one.one_core_s > 0

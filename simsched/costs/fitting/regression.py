@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ import numpy.typing as npt
 from simsched.costs.fitting.points import Op
 from simsched.errors import CostError, GraphError
 from simsched.graph.shapes import numel, parse_shape
+
+if TYPE_CHECKING:
+    from scipy.spatial import KDTree
 
 Array = npt.NDArray[np.float64]
 #: "ridge": linear, with a penalty; "nearest": the mean of near examples; "random": ridge on random Fourier features.
@@ -91,20 +94,20 @@ class Nearest:
 
     k: int = 5
     _scale: _Scale = field(init=False, repr=False)
-    _rows: Array = field(init=False, repr=False)
+    _tree: KDTree = field(init=False, repr=False)
     _target: Array = field(init=False, repr=False)
 
     def learn(self, rows: Array, target: Array) -> None:
         """Keep the examples."""
+        from scipy.spatial import KDTree
+
         self._scale = _Scale.of(rows)
-        self._rows, self._target = self._scale(rows), target
+        self._tree, self._target = KDTree(self._scale(rows)), target
 
     def predict(self, rows: Array) -> Array:
         """Return a number a row."""
-        from scipy.spatial import KDTree
-
-        k = min(self.k, len(self._rows))
-        distance, near = KDTree(self._rows).query(self._scale(rows), k=k)
+        k = min(self.k, len(self._target))
+        distance, near = self._tree.query(self._scale(rows), k=k)
         weight = 1 / (np.asarray(distance).reshape(len(rows), k) + 1e-9)
         found = (weight * self._target[np.asarray(near).reshape(len(rows), k)]).sum(axis=1) / weight.sum(
             axis=1

@@ -31,6 +31,34 @@ def conv2d(x: Tensor, filters: Tensor, stride: int = 1, padding: Padding = "same
         # Each is told the shape of what it makes, a vector of four.
         given = net.input(4)
         yield net.op("Conv2DBackpropInput", [given, filters, dy], x.dims, flops) if x.trained else None
-        yield net.op("Conv2DBackpropFilter", [x, given, dy], filters.dims, flops)
+        yield net.op("Conv2DBackpropFilter", [x, given, dy], filters.dims, flops) if filters.trained else None
 
     return net.op("Conv2D", [x, filters], dims, flops, gradient)
+
+
+def conv2d_transpose(x: Tensor, filters: Tensor, stride: int, high: int, wide: int) -> Tensor:
+    """Return images of (n, high, wide, made) whose convolution with filters of (.., .., made, channels) is like `x`.
+
+    TensorFlow's transposed convolution with padding "same": a `Conv2DBackpropInput`, the gradients of which are a
+    `Conv2D` and a `Conv2DBackpropFilter`.
+
+    Raises
+    ------
+    GraphError
+        If the channels do not match, or the stride does not lead from the images to that size.
+    """
+    net, (n, rows, columns, channels) = x.net, x.dims
+    made, inner = filters.dims[2:]
+    if inner != channels:
+        raise GraphError(f"filters of {filters.dims} on images of {x.dims}; their last axes must agree")
+    for size, small in ((high, rows), (wide, columns)):
+        if outputs(size, 1, stride, "same") != small:
+            raise GraphError(f"a stride of {stride} does not lead from {size} to {small} pixels")
+    flops, given = 2.0 * n * rows * columns * filters.elements, net.input(4)
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        yield None
+        yield net.op("Conv2DBackpropFilter", [dy, given, x], filters.dims, flops) if filters.trained else None
+        yield net.op("Conv2D", [dy, filters], x.dims, flops) if x.trained else None
+
+    return net.op("Conv2DBackpropInput", [given, filters, x], (n, high, wide, made), flops, gradient)

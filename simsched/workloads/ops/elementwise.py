@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from simsched.errors import GraphError
@@ -19,6 +19,28 @@ def add(a: Tensor, b: Tensor) -> Tensor:
         yield _as(dy, b)
 
     return _binary("AddV2", a, b, gradient)
+
+
+def add_n(parts: Sequence[Tensor]) -> Tensor:
+    """Return the sum of one tensor or more, all of one shape; of one, itself.
+
+    Raises
+    ------
+    GraphError
+        If there is none, or their shapes differ.
+    """
+    if len({x.dims for x in parts}) != 1:
+        raise GraphError(f"the sum of {[x.dims for x in parts]}; give tensors of one shape")
+    first, count = parts[0], len(parts)
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield from [dy] * count
+
+    return (
+        first.net.op("AddN", parts, first.dims, (count - 1.0) * first.elements, gradient)
+        if count > 1
+        else first
+    )
 
 
 def subtract(a: Tensor, b: Tensor) -> Tensor:
@@ -41,6 +63,44 @@ def multiply(a: Tensor, b: Tensor) -> Tensor:
     return _binary("Mul", a, b, gradient)
 
 
+def divide(a: Tensor, b: Tensor) -> Tensor:
+    """Return a / b, element by element."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        yield _as(divide(dy, b), a) if a.trained else None
+        yield _as(negative(divide(multiply(dy, y), b)), b) if b.trained else None
+
+    y = _binary("RealDiv", a, b, gradient)
+    return y
+
+
+def floor_mod(a: Tensor, b: Tensor) -> Tensor:
+    """Return what is left of a after as many whole b as it holds."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        yield _as(dy, a)
+        yield _as(multiply(dy, negative(_binary("FloorDiv", a, b))), b) if b.trained else None
+
+    return _binary("FloorMod", a, b, gradient)
+
+
+def less(a: Tensor, b: Tensor) -> Tensor:
+    """Return where a is below b; not trained."""
+    return _binary("Less", a, b)
+
+
+def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """Return a where the condition holds and b elsewhere, all of one shape."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        nothing = dy.net.input()
+        yield None
+        yield where(condition, dy, nothing) if a.trained else None
+        yield where(condition, nothing, dy) if b.trained else None
+
+    return a.net.op("Where", [condition, a, b], condition.dims, 0.0, gradient)
+
+
 def negative(x: Tensor) -> Tensor:
     """Return -x."""
 
@@ -54,8 +114,8 @@ def bias_add(x: Tensor, bias: Tensor) -> Tensor:
     """Return x + bias, the bias along the last axis; its gradient is a `BiasAddGrad`."""
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
-        yield dy
-        yield dy.net.op("BiasAddGrad", [dy], bias.dims, dy.elements)
+        yield dy if x.trained else None
+        yield dy.net.op("BiasAddGrad", [dy], bias.dims, dy.elements) if bias.trained else None
 
     return _binary("BiasAdd", x, bias, gradient)
 
@@ -70,9 +130,23 @@ def tanh(x: Tensor) -> Tensor:
     return _activation(x, "Tanh", 3.0)
 
 
+def gelu(x: Tensor) -> Tensor:
+    """Return x times the share of a normal distribution below it; the gradient is computed from the input."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield dy.net.op("GeluGrad", [dy, x], dy.dims, 2.0 * dy.elements)
+
+    return x.net.op("Gelu", [x], x.dims, x.elements, gradient)
+
+
 def relu(x: Tensor) -> Tensor:
     """Return x where it is above 0, else 0."""
     return _activation(x, "Relu", 1.0)
+
+
+def leaky_relu(x: Tensor) -> Tensor:
+    """Return x where it is above 0, else a small part of it."""
+    return _activation(x, "LeakyRelu", 1.0)
 
 
 def _activation(x: Tensor, kind: str, gradient_passes: float) -> Tensor:
@@ -85,7 +159,7 @@ def _activation(x: Tensor, kind: str, gradient_passes: float) -> Tensor:
     return y
 
 
-def _binary(kind: str, a: Tensor, b: Tensor, gradient: Gradient) -> Tensor:
+def _binary(kind: str, a: Tensor, b: Tensor, gradient: Gradient | None = None) -> Tensor:
     dims = broadcast(a.dims, b.dims)
     return a.net.op(kind, [a, b], dims, max(a.elements, b.elements), gradient)
 

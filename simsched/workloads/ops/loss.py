@@ -34,3 +34,20 @@ def cross_entropy(logits: Tensor) -> Tensor:
     )
     towards_logits = net.also(losses, *logits.dims)
     return losses
+
+
+def sigmoid_cross_entropy(logits: Tensor) -> Tensor:
+    """Return the mean cross-entropy of sigmoid and given labels: logits of any shape, a loss of ().
+
+    As TensorFlow composes it: max(x, 0) - x z + log(1 + exp(-|x|)), in one task with its mean.
+    """
+    net, labels = logits.net, logits.net.input(*logits.dims)
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        # sigmoid(x) - z, scaled
+        yield net.op(
+            "SigmoidCrossEntropyWithLogitsGrad", [logits, labels, dy], logits.dims, 3.0 * logits.elements
+        )
+        yield None
+
+    return net.op("SigmoidCrossEntropyWithLogits", [logits, labels], (), 9.0 * logits.elements, gradient)

@@ -1,0 +1,100 @@
+"""A task graph by depth: what waits for what, and how wide it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.errors import SimschedError
+from simsched.graph.columns import Floats
+from simsched.plots.canvas import outside_legend, plain, set_title, shown_axes, verbatim
+from simsched.plots.palette import by_kind
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from simsched.graph import TaskGraph
+
+#: Beyond this a picture shows nothing but ink.
+MAX_TASKS = 20_000
+
+
+def graph_frame(graph: TaskGraph) -> pd.DataFrame:
+    """Return where each task stands.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+
+    Returns
+    -------
+    DataFrame
+        task, depth, row, kind. Rows of a depth are 1 apart around 0, in the order of the mean row of their
+        predecessors, ties by index.
+
+    Raises
+    ------
+    SimschedError
+        If the graph has more than `MAX_TASKS` tasks.
+    """
+    import pandas as pd
+
+    if graph.n_tasks > MAX_TASKS:
+        raise SimschedError(f"{graph.n_tasks} tasks are too many for a picture; draw at most {MAX_TASKS}")
+    return pd.DataFrame(
+        {
+            "task": np.arange(graph.n_tasks),
+            "depth": graph.depths,
+            "row": _rows(graph),
+            "kind": graph.kinds.to_list(),
+        }
+    )
+
+
+def _rows(graph: TaskGraph) -> Floats:
+    rows = np.zeros(graph.n_tasks)
+    order = np.argsort(graph.depths, kind="stable")
+    levels = np.split(order, np.flatnonzero(np.diff(graph.depths[order])) + 1)
+    for level in levels:
+        before = [graph.predecessors.neighbours(task) for task in level]
+        mean = np.array([rows[tasks].mean() if len(tasks) else 0.0 for tasks in before])
+        rows[level[np.argsort(mean, kind="stable")]] = np.arange(len(level)) - (len(level) - 1) / 2
+    return rows
+
+
+def draw_graph(graph: TaskGraph, ax: Axes | None = None) -> Axes:
+    """Draw the tasks by depth, coloured by kind, and lines from each to those that wait for it.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    ax : Axes, optional
+        Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    SimschedError
+        If the graph has more than `MAX_TASKS` tasks.
+    """
+    from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
+
+    places = graph_frame(graph)[["depth", "row"]].to_numpy(float)
+    colours = by_kind(graph.kinds, np.ones(graph.n_tasks))
+    ax = shown_axes((9.0, 4.0)) if ax is None else ax
+    lines = np.stack([places[graph.successors.sources()], places[graph.successors.indices]], axis=1)
+    ax.add_collection(LineCollection(list(lines), colors="0.8", linewidths=0.5, zorder=1))
+    ax.scatter(places[:, 0], places[:, 1], s=12 if graph.n_tasks < 500 else 4, c=colours.rgb, zorder=2)
+    marks = [Line2D([], [], color=rgb, marker="o", linestyle="") for _, rgb in colours.groups]
+    outside_legend(ax, marks, [kind for kind, _ in colours.groups])
+    verbatim(ax.set_xlabel("depth"))
+    ax.set_yticks([])
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    set_title(ax, plain(f"{graph.name}: {graph.n_tasks} tasks, {graph.n_edges} edges", 120))
+    return ax

@@ -1,0 +1,26 @@
+"""What keeps a network from learning its data by heart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from simsched.workloads.ops.elementwise import multiply
+
+if TYPE_CHECKING:
+    from simsched.workloads.tensor import Tensor
+
+
+def dropout(x: Tensor) -> Tensor:
+    """Return `x` with some values set to zero in training, by a mask that its gradient reads; else `x` itself."""
+    net = x.net
+    if not net.training:
+        return x
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield multiply(dy, mask)
+
+    # A random number, a comparison, a product.
+    y = net.op("Dropout", [x], x.dims, 3.0 * x.elements, gradient)
+    mask = net.also(y, *x.dims)
+    return y

@@ -1,0 +1,84 @@
+"""ResNet-50."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simsched.workloads.images import ImageNetwork
+from simsched.workloads.layers import Dense, convolved, flat
+from simsched.workloads.ops import add, average_pool, max_pool, relu
+from simsched.workloads.workload import one_of, whole
+
+if TYPE_CHECKING:
+    from simsched.workloads.tensor import Tensor
+
+#: Blocks of each stage.
+STAGES = (3, 4, 6, 3)
+#: A block's outputs over its inner channels.
+EXPANSION = 4
+#: Pixels and classes of the data sets.
+DATA = {"imagenet": (224, 1000), "cifar10": (32, 10)}
+
+
+@dataclass(frozen=True)
+class ResNet50(ImageNetwork):
+    """ResNet-50: a stem, 16 bottleneck blocks, batch normalisation throughout; 25,557,032 parameters on ImageNet.
+
+    Parameters
+    ----------
+    variant : {"imagenet", "cifar10"}
+        A stem of 7 x 7 with stride 2 and a pool; or of 3 x 3 with neither, for small images. The stages are the
+        same.
+    image, classes : int
+        0 for those of the data set: 224 pixels and 1,000 classes, or 32 and 10.
+    strided : {"3x3", "1x1"}
+        Which convolution of a stage's first block has the stride: the second, as today's programs (4.1 G multiply-adds
+        on ImageNet), or the first, as published (3.8 G).
+
+    References
+    ----------
+    Deep residual learning for image recognition. CVPR 2016, Table 1.
+    """
+
+    name = "resnet50"
+
+    image: int = whole(0, least=0)
+    classes: int = whole(0, least=0)
+    optimizer: str = one_of("momentum", "sgd", "rmsprop", "adam")
+    variant: str = one_of("imagenet", "cifar10")
+    strided: str = one_of("3x3", "1x1")
+
+    @property
+    def pixels(self) -> int:
+        """Height and width of the images."""
+        return self.image or DATA[self.variant][0]
+
+    def logits(self, images: Tensor) -> list[Tensor]:
+        """Add the forward pass."""
+        net, x = images.net, self._stem(images)
+        for stage, blocks in enumerate(STAGES):
+            for block in range(blocks):
+                with net.within(f"stage{stage + 1}/block{block}"):
+                    x = self._bottleneck(x, 64 << stage, 2 if stage and not block else 1)
+        with net.within("pool"):
+            x = flat(average_pool(x, x.dims[1], 1))
+        return [Dense(net, "fc", x.dims[1], self.classes or DATA[self.variant][1])(x)]
+
+    def _stem(self, images: Tensor) -> Tensor:
+        if self.variant == "cifar10":
+            return convolved(images, "stem", 64, 3, normalised=True)
+        x = convolved(images, "stem", 64, 7, 2, normalised=True)
+        with x.net.within("stem"):
+            return max_pool(x, 3, 2, "same")
+
+    def _bottleneck(self, x: Tensor, filters: int, stride: int) -> Tensor:
+        """Return 1 x 1, 3 x 3, 1 x 1 added to the input, which is projected where its shape changes."""
+        first, second = (stride, 1) if self.strided == "1x1" else (1, stride)
+        outputs, way = EXPANSION * filters, x
+        if x.dims[-1] != outputs:
+            way = convolved(x, "shortcut", outputs, 1, stride, normalised=True, rectified=False)
+        y = convolved(x, "conv1", filters, 1, first, normalised=True)
+        y = convolved(y, "conv2", filters, 3, second, normalised=True)
+        y = convolved(y, "conv3", outputs, 1, normalised=True, rectified=False)
+        return relu(add(y, way))

@@ -1,0 +1,134 @@
+"""Ops as TensorFlow 1 composes them, gradients included, after constants are folded.
+
+What only names memory or orders ops (`Identity`, `Reshape`, `NoOp`, ...) is an op that computes and moves nothing.
+Shapes are known, so that what computes them is folded away; a sum over no axes hands its operand on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from simsched.workloads.ops.elementwise import broadcast
+
+if TYPE_CHECKING:
+    from simsched.workloads.tensor import Gradient, Tensor
+
+
+def renamed(
+    kind: str, x: Tensor, *dims: int, after: Sequence[Tensor] = (), gradient: Gradient | None = None
+) -> Tensor:
+    """Return the memory of `x` in a shape, by an op of the given kind that moves nothing; of its own shape, if none."""
+    return x.net.op(kind, [x, *after], dims or x.dims, 0.0, gradient, bytes_B=0)
+
+
+def reshaped(x: Tensor, kind: str, *dims: int) -> Tensor:
+    """Return `x` in another shape by an op of the given kind; its gradient is a `Reshape`."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield renamed("Reshape", dy, *x.dims)
+
+    return renamed(kind, x, *dims, gradient=gradient)
+
+
+def _like(dy: Tensor, operand: Tensor) -> Tensor:
+    """Return the gradient of an operand that may have been broadcast."""
+    same = dy.dims == operand.dims
+    total = renamed("Identity", dy) if same else dy.net.op("Sum", [dy], operand.dims, dy.elements)
+    return renamed("Reshape", total, *operand.dims)
+
+
+def elementwise(kind: str, a: Tensor, b: Tensor, gradient: Gradient | None = None) -> Tensor:
+    """Return an op of the given kind on two operands, one of which may be broadcast."""
+    return a.net.op(kind, [a, b], broadcast(a.dims, b.dims), max(a.elements, b.elements), gradient)
+
+
+def _unary(kind: str, x: Tensor) -> Tensor:
+    return x.net.op(kind, [x], x.dims, x.elements)
+
+
+def add(a: Tensor, b: Tensor) -> Tensor:
+    """Return a + b."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield _like(dy, a)
+        yield _like(dy, b)
+
+    return elementwise("AddV2", a, b, gradient)
+
+
+def subtract(a: Tensor, b: Tensor) -> Tensor:
+    """Return a - b."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield _like(dy, a)
+        yield _like(_unary("Neg", dy), b)
+
+    return elementwise("Sub", a, b, gradient)
+
+
+def multiply(a: Tensor, b: Tensor) -> Tensor:
+    """Return a b; the gradients of both are computed, of constants, too."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield _like(elementwise("Mul", dy, b), a)
+        yield _like(elementwise("Mul", dy, a), b)
+
+    return elementwise("Mul", a, b, gradient)
+
+
+def inverse_root(x: Tensor) -> Tensor:
+    """Return 1 over the root of x."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield dy.net.op("RsqrtGrad", [y, dy], dy.dims, 3.0 * dy.elements)
+
+    y = x.net.op("Rsqrt", [x], x.dims, x.elements, gradient)
+    return y
+
+
+def squared_difference(x: Tensor, fixed: Tensor) -> Tensor:
+    """Return (x - fixed) squared; `fixed` hands no gradient on."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
+        twice = elementwise("Mul", dy, dy.net.input())
+        slope = elementwise("Mul", twice, elementwise("Sub", x, fixed))
+        yield _like(slope, x)
+        # Nothing reads it, but the group of the gradients waits for it.
+        yield _like(_unary("Neg", slope), fixed)
+
+    return x.net.op("SquaredDifference", [x, fixed], x.dims, 2.0 * x.elements, gradient)
+
+
+def mean(x: Tensor, *dims: int) -> Tensor:
+    """Return the means over the axes that are 1, or missing, in the given shape."""
+    ones = (1,) * (len(x.dims) - len(dims)) + dims
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        spread = x.net.op("Tile", [renamed("Reshape", dy, *ones)], x.dims, 0.0)
+        yield elementwise("RealDiv", spread, x.net.input())
+
+    return x.net.op("Mean", [x], dims, x.elements, gradient)
+
+
+def batch_moments(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return mean and variance of each channel."""
+    channels, ones = x.dims[-1], (1,) * (len(x.dims) - 1)
+    average = mean(x, *ones, channels)
+    variance = mean(squared_difference(x, renamed("StopGradient", average)), *ones, channels)
+    return reshaped(average, "Squeeze", channels), reshaped(variance, "Squeeze", channels)
+
+
+def batch_normalised(x: Tensor, average: Tensor, variance: Tensor, shift: Tensor) -> Tensor:
+    """Return each channel less its mean and over the root of its variance, shifted."""
+    factor = inverse_root(add(variance, x.net.input()))
+    return add(multiply(x, factor), subtract(shift, multiply(average, factor)))
+
+
+def squares_halved(x: Tensor) -> Tensor:
+    """Return half the sum of squares of a tensor."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield elementwise("Mul", x, dy)
+
+    return x.net.op("L2Loss", [x], (), 2.0 * x.elements, gradient)

@@ -1,0 +1,97 @@
+"""Transformer encoders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simsched.workloads.attention import Attention
+from simsched.workloads.builder import Builder
+from simsched.workloads.layers import Dense, LayerNorm
+from simsched.workloads.ops import add, cross_entropy, gelu, relu
+from simsched.workloads.workload import Workload, one_of, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simsched.graph import TaskGraph
+    from simsched.workloads.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class Transformer(Workload):
+    """Encoder of a transformer: attention and a feed-forward network, each with a residual and a layer norm.
+
+    What goes in are embedded tokens; the embedding itself is no part of it.
+
+    Parameters
+    ----------
+    layers : int
+        Layers.
+    hidden, inner : int
+        Features of a token, and units of the feed-forward network; 0 for four times the features.
+    heads : int
+        Heads of the attention; they divide the features.
+    attention : {"batched", "apart"}
+        Whether all heads share one product, or each has products of its own that run side by side.
+    norm : {"post", "pre"}
+        Whether a layer norm follows a residual, or precedes what it goes around (then one more ends the encoder).
+    activation : {"gelu", "relu"}
+        Of the feed-forward network.
+    tokens, batch : int
+        Length of a sequence, and sequences of a step of training.
+    classes : int
+        Outputs of a dense layer on every token; 0 for none, the features are the logits.
+    training : bool
+        Whether a backward pass and a weight update follow the forward pass.
+
+    References
+    ----------
+    Attention is all you need. NIPS 2017, Sec. 3.
+    """
+
+    name = "transformer"
+
+    layers: int = whole(6)
+    hidden: int = whole(512)
+    inner: int = whole(0, least=0)
+    heads: int = whole(8)
+    attention: str = one_of("batched", "apart")
+    norm: str = one_of("post", "pre")
+    activation: str = one_of("gelu", "relu")
+    tokens: int = whole(128)
+    batch: int = whole(16)
+    classes: int = whole(0, least=0)
+    training: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.hidden % self.heads:
+            raise self.refused("heads", f"a divisor of hidden, {self.hidden}")
+
+    def graph(self) -> TaskGraph:
+        """Return the task graph."""
+        net = Builder(self.training)
+        x = net.input(self.batch * self.tokens, self.hidden)
+        for layer in range(self.layers):
+            with net.within(f"layer{layer}"):
+                x = self._layer(net, x)
+        if self.norm == "pre":
+            x = LayerNorm(net, "norm", self.hidden)(x)
+        if self.classes:
+            x = Dense(net, "head", self.hidden, self.classes)(x)
+        if self.training:
+            net.train([cross_entropy(x)])
+        return net.graph(str(self))
+
+    def _layer(self, net: Builder, x: Tensor) -> Tensor:
+        attention = Attention(net, "attention", self.hidden, self.heads, self.attention == "apart")
+        x = self._residual(net, "attention_norm", x, lambda y: attention(y, self.tokens))
+        widen = Dense(net, "inner", self.hidden, self.inner or 4 * self.hidden)
+        narrow = Dense(net, "outer", self.inner or 4 * self.hidden, self.hidden)
+        activate = gelu if self.activation == "gelu" else relu
+        return self._residual(net, "feed_forward_norm", x, lambda y: narrow(activate(widen(y))))
+
+    def _residual(self, net: Builder, scope: str, x: Tensor, block: Callable[[Tensor], Tensor]) -> Tensor:
+        norm = LayerNorm(net, scope, self.hidden)
+        return norm(add(x, block(x))) if self.norm == "post" else add(x, block(norm(x)))
