@@ -1,0 +1,90 @@
+"""Concurrency control: op by op thread counts, co-running and hardware threads in TensorFlow's runtime on KNL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from simsched.parameters import one_of, whole
+from simsched.reproduce.concurrency_control_claims import VERDICTS
+from simsched.reproduce.concurrency_control_ops import PublishedOps
+from simsched.reproduce.concurrency_control_pictures import PICTURES
+from simsched.reproduce.concurrency_control_runs import Runs
+from simsched.reproduce.profiling import hill_climbing
+from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
+
+
+@dataclass(frozen=True)
+class ConcurrencyControl(System):
+    """Thread counts op by op, co-running and hardware threads in TensorFlow's runtime, on 68 cores of Knights Landing.
+
+    Parameters
+    ----------
+    costs : {"kernels", "roofline"}
+        One-core seconds of ops: of their kernels by shape, or of their FLOPs and bytes alone.
+    pinned : bool
+        Whether the threads of uniform settings are bound to hardware threads, as TensorFlow's guide for MKL builds says.
+    fill : bool
+        Whether, where no op fits beside the running ones, the most time-consuming takes the idle cores, or waits.
+    interval : int
+        Step between the thread counts that strategies 1 to 4 choose among.
+    seed : int
+        Of the noise of 1 % on what the profiler of Table V measures.
+    """
+
+    name = "concurrency-control"
+
+    costs: str = one_of("kernels", "roofline")
+    pinned: bool = True
+    fill: bool = True
+    interval: int = whole(2)
+    seed: int = whole(0, least=0)
+
+    def predictions(self) -> Mapping[tuple[str, str], Prediction]:
+        """Return training steps, single convolutions, and what hill climbing makes of ops."""
+        runs = Runs(self.costs, pinned=self.pinned, fill=self.fill, interval=self.interval)
+        ops, accuracy = PublishedOps(), Accuracy(self.seed)
+        return {
+            ("Table I", "time"): runs.uniform_ms,
+            ("Table I", "speed-up over (1, 68)"): runs.speedup,
+            ("Table II", "best threads"): ops.best_threads,
+            ("Table II", "time of 1000 runs"): ops.best_ms,
+            ("Table II", "gain over 68 threads"): ops.gain,
+            ("Table III", "time of 1000 runs"): ops.pair_ms,
+            ("Table III", "speed-up over serial"): ops.pair_speedup,
+            ("Table III", "loss of each on 34 threads"): ops.loss_of_half,
+            ("Table V", "accuracy"): accuracy.of,
+            ("Fig. 3", "improvement"): runs.improvement,
+            ("Fig. 3", "manual optimum"): runs.manual_optimum,
+            ("Fig. 3", "default over recommended"): runs.default_over_recommended,
+            ("Fig. 4", "mean co-running ops"): runs.corunning,
+        }
+
+    def verdicts(self) -> Mapping[str, Callable[[Predicted], Verdict]]:
+        """Return what judges the statements."""
+        return VERDICTS
+
+    def pictures(self) -> Mapping[str, Drawing]:
+        """Return bars by setting, op, interval, step and network."""
+        return PICTURES
+
+
+class Accuracy:
+    """How well hill climbing predicts the ops of a network; each network is profiled once.
+
+    Parameters
+    ----------
+    seed : int
+        Of the noise on what is measured.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._rows: dict[str, dict[int, float]] = {}
+
+    def of(self, network: str, x: int) -> float:
+        """Return the accuracy with an interval."""
+        if network not in self._rows:
+            table = hill_climbing([network], seed=self.seed)
+            self._rows[network] = dict(zip(table["x"], table["accuracy"], strict=True))
+        return self._rows[network][x]
