@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from simsched.parameters import one_of, whole
 from simsched.reproduce.concurrency_control_claims import VERDICTS
@@ -12,6 +13,9 @@ from simsched.reproduce.concurrency_control_pictures import PICTURES
 from simsched.reproduce.concurrency_control_runs import Runs
 from simsched.reproduce.profiling import hill_climbing
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,9 @@ class ConcurrencyControl(System):
     costs : {"kernels", "roofline"}
         One-core seconds of ops: of their kernels by shape, or of their FLOPs and bytes alone.
     pinned : bool
-        Whether the threads of uniform settings are bound to hardware threads, as TensorFlow's guide for MKL builds says.
+        Whether the threads of uniform settings are bound to hardware threads.
+    waiting : {"sleep", "spin"}
+        What a team's threads do between ops of a uniform setting: leave their cores, or keep them busy.
     fill : bool
         Whether, where no op fits beside the running ones, the most time-consuming takes the idle cores, or waits.
     interval : int
@@ -36,14 +42,14 @@ class ConcurrencyControl(System):
 
     costs: str = one_of("kernels", "roofline")
     pinned: bool = True
+    waiting: str = one_of("sleep", "spin")
     fill: bool = True
     interval: int = whole(2)
     seed: int = whole(0, least=0)
 
     def predictions(self) -> Mapping[tuple[str, str], Prediction]:
         """Return training steps, single convolutions, and what hill climbing makes of ops."""
-        runs = Runs(self.costs, pinned=self.pinned, fill=self.fill, interval=self.interval)
-        ops, accuracy = PublishedOps(), Accuracy(self.seed)
+        runs, ops, profiles = Runs(self), PublishedOps(), Profiles(self.seed)
         return {
             ("Table I", "time"): runs.uniform_ms,
             ("Table I", "speed-up over (1, 68)"): runs.speedup,
@@ -53,7 +59,8 @@ class ConcurrencyControl(System):
             ("Table III", "time of 1000 runs"): ops.pair_ms,
             ("Table III", "speed-up over serial"): ops.pair_speedup,
             ("Table III", "loss of each on 34 threads"): ops.loss_of_half,
-            ("Table V", "accuracy"): accuracy.of,
+            ("Table V", "accuracy"): profiles("accuracy"),
+            ("Table V", "loss on the thread count found"): profiles("optimum"),
             ("Fig. 3", "improvement"): runs.improvement,
             ("Fig. 3", "manual optimum"): runs.manual_optimum,
             ("Fig. 3", "default over recommended"): runs.default_over_recommended,
@@ -69,8 +76,8 @@ class ConcurrencyControl(System):
         return PICTURES
 
 
-class Accuracy:
-    """How well hill climbing predicts the ops of a network; each network is profiled once.
+class Profiles:
+    """What hill climbing makes of the ops of a network; each network is profiled once.
 
     Parameters
     ----------
@@ -80,11 +87,14 @@ class Accuracy:
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self._rows: dict[str, dict[int, float]] = {}
+        self._rows: dict[str, pd.DataFrame] = {}
 
-    def of(self, network: str, x: int) -> float:
-        """Return the accuracy with an interval."""
-        if network not in self._rows:
-            table = hill_climbing([network], seed=self.seed)
-            self._rows[network] = dict(zip(table["x"], table["accuracy"], strict=True))
-        return self._rows[network][x]
+    def __call__(self, column: str) -> Prediction:
+        """Return what gives a column of `hill_climbing`, by network and interval."""
+
+        def number(network: str, x: int) -> float:
+            if network not in self._rows:
+                self._rows[network] = hill_climbing([network], seed=self.seed).set_index("x")
+            return float(self._rows[network].at[x, column])
+
+        return number

@@ -29,8 +29,8 @@ PAIR_INPUT = (32, 8, 8, 2048)
 class PublishedOps:
     """The convolutions of Tables II and III.
 
-    The two gradients have the curves through their published numbers. Nothing is published of the forward convolution: it
-    takes on one core what the gradient of its data takes, as both have its FLOPs, and has the curve of its kind.
+    The two gradients have the curves through their published numbers. Nothing is published of the forward convolution:
+    it takes on one core what the gradient of its data takes, as both have its FLOPs, and has the curve of its kind.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,11 @@ class PublishedOps:
         gradients = {(one.op.kind, one.op.shape): one for one in published_ops(self._machine)}
         self._ops = {
             **gradients,
-            **{("Conv2D", shape): _forward(one) for (kind, shape), one in gradients.items() if "Input" in kind},
+            **{
+                ("Conv2D", shape): _forward(one)
+                for (kind, shape), one in gradients.items()
+                if "Input" in kind
+            },
         }
         self._seconds = cache(self._curve)
         self._pair_ms = cache(self._replayed_ms)
@@ -50,7 +54,7 @@ class PublishedOps:
     def _curve(self, op: str, image: tuple[int, ...]) -> list[float]:
         """Return the seconds of an op on 1, 2, ... 68 threads."""
         (found,) = op_curves([self._op(op, image)], self._machine)
-        return found.seconds["shared"].tolist()
+        return [float(seconds) for seconds in found.seconds["shared"]]
 
     def best_threads(self, op: str, input: tuple[int, ...]) -> int:
         """Return the thread count on which an op is fastest."""

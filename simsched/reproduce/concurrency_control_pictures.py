@@ -32,7 +32,8 @@ def _pairs(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def _accuracies(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    return grouped_bars(frame, "network", "x", "accuracy of hill climbing", ax, log=False)
+    chosen = frame[frame["quantity"] == "accuracy"]
+    return grouped_bars(chosen, "network", "x", "accuracy of hill climbing", ax, log=False)
 
 
 def _steps(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:

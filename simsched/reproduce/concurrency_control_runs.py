@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from math import ceil
+from typing import TYPE_CHECKING
 
+from simsched.costs import CostModel
+from simsched.costs.loads import loads
 from simsched.graph import TaskGraph
+from simsched.graph.taskgraph import Seconds
 from simsched.machine import machine as machine_of
 from simsched.policy import policy
 from simsched.replay import simulate
@@ -12,14 +17,16 @@ from simsched.reproduce.kernel_seconds import with_kernel_seconds
 from simsched.reproduce.op_mixes import NETWORKS
 from simsched.schedule import Schedule
 from simsched.spec import Spec
-from simsched.sweep import tune
 from simsched.workloads import workload
+
+if TYPE_CHECKING:
+    from simsched.reproduce.concurrency_control import ConcurrencyControl
 
 #: The paper's machine (Sec. II-C), by hardware threads of a core in use.
 MACHINE = "knl-7250[memory=cache]"
 TWO_WAYS = "knl-7250[memory=cache,smt=2]"
 ALL_WAYS = "knl-7250[memory=cache,smt=4]"
-#: A training step of Inception has about 16,000 ops in TensorFlow (Sec. IV-A), a seventeenth of that without its small ones.
+#: A training step of Inception has about 16,000 ops in TensorFlow (Sec. IV-A).
 STEPS = {**NETWORKS, "inception_v3": "inception_v3[size=step]"}
 RECOMMENDED = (1, 68)
 DEFAULT = (272, 272)
@@ -40,15 +47,12 @@ class Runs:
 
     Parameters
     ----------
-    costs : {"kernels", "roofline"}
-    pinned, fill : bool
-    interval : int
-        The choices of `ConcurrencyControl`.
+    system : ConcurrencyControl
+        The choices.
     """
 
-    def __init__(self, costs: str, *, pinned: bool, fill: bool, interval: int) -> None:
-        self.costs, self.fill, self.interval = costs, fill, interval
-        self.uniform_policy = policy(str(Spec("fifo", {"pinned": pinned, "oversubscribe": True})))
+    def __init__(self, system: ConcurrencyControl) -> None:
+        self.system = system
         self.graph = cache(self._graph)
         self.uniform_s = cache(self._uniform_s)
         self.strategy = cache(self._strategy)
@@ -56,26 +60,31 @@ class Runs:
 
     def _graph(self, network: str) -> TaskGraph:
         graph = workload(STEPS[network])
-        return with_kernel_seconds(graph, machine_of(MACHINE)) if self.costs == "kernels" else graph
+        return with_kernel_seconds(graph, machine_of(MACHINE)) if self.system.costs == "kernels" else graph
 
     def _uniform_s(self, network: str, inter_op: int, intra_op: int) -> float:
-        layout = (inter_op, intra_op)
-        return simulate(self.graph(network), ALL_WAYS, self.uniform_policy, layout).makespan_s
+        graph, layout = self.graph(network), (inter_op, intra_op)
+        rule = policy(str(Spec("fifo", {"pinned": self.system.pinned, "oversubscribe": True})))
+        if self.system.waiting == "sleep":
+            return simulate(graph, ALL_WAYS, rule, layout).makespan_s
+        target = machine_of(ALL_WAYS).varied({"share_cores": False})
+        return simulate(graph, target, rule, layout, factors=_among_spinning(graph, *layout)).makespan_s
 
     def _strategy(self, network: str, strategy: str) -> Schedule:
-        params = {"per_kind": True, "interval": self.interval}
-        params |= {"s1_s2": {"beside": False}}.get(strategy, {"fill": self.fill, "smt": strategy == "s3_s4"})
+        params = {"per_kind": True, "interval": self.system.interval}
+        params |= {"s1_s2": {"beside": False}}.get(
+            strategy, {"fill": self.system.fill, "smt": strategy == "s3_s4"}
+        )
         target = TWO_WAYS if strategy == "s3_s4" else MACHINE
         return simulate(self.graph(network), target, policy(str(Spec("corun", params))))
 
-    def _manual(self, network: str) -> tuple[int, int, float]:
-        best = tune(self.graph(network), ALL_WAYS, self.uniform_policy, MANUAL).iloc[0]
-        return int(best["executors"]), int(best["width"]), float(best["makespan_s"])
+    def _manual(self, network: str) -> tuple[int, int]:
+        return min(MANUAL, key=lambda setting: self.uniform_s(network, *setting))
 
     def seconds(self, network: str, setting: str) -> float:
         """Return the seconds of a training step: recommended, default, manual, s1_s2, s3 or s3_s4."""
         if setting == "manual":
-            return self.manual(network)[2]
+            return self.uniform_s(network, *self.manual(network))
         uniform = {"recommended": RECOMMENDED, "default": DEFAULT}
         if setting in uniform:
             return self.uniform_s(network, *uniform[setting])
@@ -96,8 +105,7 @@ class Runs:
 
     def manual_optimum(self, network: str, of: str) -> int:
         """Return one number of the fastest uniform setting."""
-        inter_op, intra_op, _ = self.manual(network)
-        return {"inter_op": inter_op, "intra_op": intra_op}[of]
+        return dict(zip(("inter_op", "intra_op"), self.manual(network), strict=True))[of]
 
     def default_over_recommended(self, network: str) -> float:
         """Return how much slower the default setting is than the recommended one."""
@@ -106,3 +114,18 @@ class Runs:
     def corunning(self, network: str, strategy: str) -> float:
         """Return the mean number of ops that run at every start and finish."""
         return self.strategy(network, strategy).metrics()["mean_corunning_at_events"]
+
+
+def _among_spinning(graph: TaskGraph, inter_op: int, intra_op: int) -> Seconds:
+    """Return how much longer each task takes where the threads of all teams run, working or spinning; shape (n,).
+
+    Threads beyond the ways of the cores yield.
+    """
+    target = machine_of(ALL_WAYS)
+    asked = loads(CostModel().on(graph, target), intra_op, target.effects)
+    threads = min(ceil(inter_op * intra_op / target.n_cores), target.smt)
+    core, core_waiting = (
+        threads / throughput[threads - 1]
+        for throughput in (target.compute_throughput, target.memory_throughput)
+    )
+    return (1 - asked.memory_share) * core + asked.memory_share * core_waiting

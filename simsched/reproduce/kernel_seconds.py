@@ -33,7 +33,7 @@ def ops_of(graph: TaskGraph) -> list[Op]:
 
 
 def with_kernel_seconds(graph: TaskGraph, machine: Machine) -> TaskGraph:
-    """Return a graph whose tasks take on one core of a machine what the kernel model says; nothing if they move nothing.
+    """Return a graph whose tasks take on one core what the kernel model says, and nothing if they move nothing.
 
     Raises
     ------

@@ -87,6 +87,8 @@ def published_ops(machine: Machine) -> Iterator[MixedOp]:
         for row in paper().inputs["op_curves"][name]:
             batch, height, width, channels = row["input"]
             best_s, slower = float(row["time_s"]) / 1000, float(row["gain_over_68"])
-            seconds, curve = curve_through(row["best_threads"], best_s, machine.n_cores, slower, machine.runtime)
+            seconds, curve = curve_through(
+                row["best_threads"], best_s, machine.n_cores, slower, machine.runtime
+            )
             op = Op(kind, f"{batch}x{channels}x{height}x{width}", seconds * machine.core_flops, None)
             yield MixedOp(op, 1, seconds, curve)
