@@ -46,6 +46,10 @@ class CoRun(Policy):
     beside : bool
         Strategy 3: whenever cores idle, tasks start beside the running ones, at their own width or a candidate. Without
         it they run one after another at their own width, first come, first served.
+    fill : bool
+        Where no task fits beside the running ones, the most time-consuming starts on the idle cores even if none of its
+        candidates fits them, at its fastest width there: strategy 3's "start the most time-consuming ready op" to the
+        letter. Without it that op waits until a candidate fits.
     smt : bool
         Strategy 4: while a task holds all cores, small ones start on the second hardware thread of each; needs a
         machine with two ways in use.
@@ -65,6 +69,7 @@ class CoRun(Policy):
     fastest: bool = True
     per_kind: bool = False
     beside: bool = True
+    fill: bool = False
     smt: bool = False
 
     def __post_init__(self) -> None:
@@ -84,7 +89,12 @@ class CoRun(Policy):
         """
         most, widest = self._caps(problem)
         serial_s = problem.costs.one_core_s if self.smt else None
-        return CandidateRule(*self._offers(problem, widest), most, self.beside, serial_s)
+        widths, seconds = self._offers(problem, widest)
+        offered = widths.shape[1]
+        if self.fill and self.beside:
+            every = candidate_widths(problem.costs, widest, self.interval, widest)
+            widths, seconds = np.column_stack([widths, every[0]]), np.column_stack([seconds, every[1]])
+        return CandidateRule(widths, seconds, most, self.beside, offered, serial_s)
 
     def _caps(self, problem: Problem) -> tuple[int, int]:
         """Return the most tasks at once, and the most cores of each."""

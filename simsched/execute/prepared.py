@@ -179,6 +179,7 @@ class Prepared:
             rule.estimates_s.ravel(),
             np.empty(0) if rule.serial_s is None else rule.serial_s,
             rule.widths.shape[1],
+            rule.n_offered,
             rule.most,
             problem.machine.n_cores,
             problem.machine.cores_per_tile,

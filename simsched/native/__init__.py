@@ -81,6 +81,7 @@ class Core(Protocol):
         demand_Bps: npt.NDArray[np.int64],
         shared: object | None,
         candidates: int,
+        offered: int,
         most: int,
         cores: int,
         cores_per_tile: int,

@@ -194,6 +194,7 @@ def replay_corun(
     ],
     shared: Sharing | None,
     candidates: int,
+    offered: int,
     most: int,
     cores: int,
     cores_per_tile: int,
@@ -210,8 +211,9 @@ def replay_corun(
     widths: int32 (n * candidates,), seconds: float64 (n * candidates,): of each task the widths it offers and
     their estimated seconds, the preferred one first; shares and demands likewise. noise: float64 (n,), factor on what
     really passes, or empty. serial: float64 (n,), seconds on one core, where small tasks run on second hardware
-    threads; else empty. most: tasks at once. cores, cores_per_tile, ways: the machine's, and the hardware threads of a
-    core in use. beside: whether tasks start beside others. dispatch_s, resize_s, resize_per_thread_s: seconds of a
+    threads; else empty. offered: candidates, from the first, that count beside others. most: tasks at once. cores,
+    cores_per_tile, ways: the machine's, and the hardware threads of a core in use. beside: whether tasks start
+    beside others. dispatch_s, resize_s, resize_per_thread_s: seconds of a
     start, and of a team that changes size. The rest as in replay_list.
 
     Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor, start order), and the teams'

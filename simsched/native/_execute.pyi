@@ -221,6 +221,7 @@ def execute_corun(
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
     candidates: int,
+    offered: int,
     most: int,
     cores: int,
     cores_per_tile: int,

@@ -179,7 +179,7 @@ nb::tuple execute_list(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Arr
 
 nb::tuple execute_corun(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Array<std::int32_t> indices,
                         Array<std::int32_t> widths, Array<double> seconds, Array<double> serial,
-                        std::size_t candidates, std::size_t most, std::size_t cores,
+                        std::size_t candidates, std::size_t offered, std::size_t most, std::size_t cores,
                         std::size_t cores_per_tile, std::size_t ways, bool beside, bool scheduler_thread,
                         bool shares_cpus, bool measures_latency, double timeout_s, double grace_s,
                         nb::object tick) {
@@ -193,6 +193,7 @@ nb::tuple execute_corun(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Ar
                                                  view(serial),
                                                  {},
                                                  candidates,
+                                                 offered,
                                                  most,
                                                  cores,
                                                  cores_per_tile,
@@ -285,8 +286,9 @@ NB_MODULE(_execute, m) {
           "executor and start order.");
     m.def("execute_corun", &execute_corun, "crew"_a, "program"_a, "indptr"_a.noconvert(),
           "indices"_a.noconvert(), "widths"_a.noconvert(), "seconds"_a.noconvert(), "serial"_a.noconvert(),
-          "candidates"_a, "most"_a, "cores"_a, "cores_per_tile"_a, "ways"_a, "beside"_a, "scheduler_thread"_a,
-          "shares_cpus"_a, "measures_latency"_a, "timeout_s"_a, "grace_s"_a, "tick"_a.none(),
+          "candidates"_a, "offered"_a, "most"_a, "cores"_a, "cores_per_tile"_a, "ways"_a, "beside"_a,
+          "scheduler_thread"_a, "shares_cpus"_a, "measures_latency"_a, "timeout_s"_a, "grace_s"_a,
+          "tick"_a.none(),
           "Run co-running by candidates for real; arguments as in `_core.replay_corun`.\n\n"
           "Returns (as `execute_list`, teams' indptr, teams' indices).");
 }

@@ -19,6 +19,8 @@ void check(const CorunInput &in, std::size_t n) {
     if (in.cores == 0 || in.ways == 0 || in.cores_per_tile == 0 || in.cores % in.cores_per_tile ||
         in.candidates == 0 || in.most == 0)
         throw std::invalid_argument("cores are whole tiles; at least one core, candidate and task at once");
+    if (in.offered == 0 || in.offered > in.candidates)
+        throw std::invalid_argument("of the candidates at least one, and at most all, count beside others");
     if (in.widths.size() % in.candidates || in.widths.size() / in.candidates != n ||
         in.seconds.size() != in.widths.size() || (!in.noise.empty() && in.noise.size() != n) ||
         (!in.serial.empty() && in.serial.size() != n))
@@ -154,7 +156,7 @@ Corun::Offer Corun::beside(double now) {
     const auto idle = static_cast<std::int32_t>(this->idle());
     Offer best;
     ready_.each([&](std::size_t t) {
-        for (std::size_t i = t * in_.candidates; i < (t + 1) * in_.candidates; ++i)
+        for (std::size_t i = t * in_.candidates; i < t * in_.candidates + in_.offered; ++i)
             if (in_.widths[i] <= idle && now + in_.seconds[i] <= last &&
                 (best.task < 0 || in_.widths[i] < best.width))
                 best = {static_cast<std::int32_t>(t), in_.widths[i], in_.seconds[i], i};
@@ -192,7 +194,7 @@ Corun::Offer Corun::on_second_ways(double now) const {
     ready_.each([&](std::size_t t) {
         if (best.task >= 0 && in_.serial[t] >= in_.serial[static_cast<std::size_t>(best.task)])
             return true;
-        for (std::size_t i = t * in_.candidates; i < (t + 1) * in_.candidates; ++i)
+        for (std::size_t i = t * in_.candidates; i < t * in_.candidates + in_.offered; ++i)
             if (in_.widths[i] <= idle && now + in_.seconds[i] <= holder_end_) {
                 best = {static_cast<std::int32_t>(t), in_.widths[i], in_.seconds[i], i};
                 break;

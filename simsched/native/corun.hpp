@@ -20,9 +20,10 @@ struct CorunInput {
     std::span<const std::int32_t> widths; // (n, candidates), the fastest first
     std::span<const double> seconds;      // (n, candidates), estimates
     std::span<const double> noise;        // (n,), factor on what really passes; empty for none
-    std::span<const double> serial; // (n,), one-core seconds; empty unless small tasks run on second ways
-    Loads loads;                    // (n, candidates), or empty
-    std::size_t candidates, most, cores, cores_per_tile,
+    std::span<const double> serial;  // (n,), one-core seconds; empty unless small tasks run on second ways
+    Loads loads;                     // (n, candidates), or empty
+    std::size_t candidates, offered, // of the candidates those that count beside others come first
+        most, cores, cores_per_tile,
         ways;    // cores of each way; threads are cores times ways
     bool beside; // whether tasks start beside others
     double dispatch_s, resize_s, resize_per_thread_s;

@@ -25,7 +25,7 @@ class CandidateRule(Policy):
     Of all offers of ready tasks that fit the idle cores and would finish no later than the last of the running tasks,
     the one with the fewest threads starts (ties: the lower task index). If there is none, the most time-consuming
     ready task that has a width that fits starts at the first of these; if there is none, cores idle until the next
-    completion.
+    completion. Columns from `offered` on count only there.
 
     Without `beside`, tasks run one after another instead: the one that has been ready longest, at its first width.
 
@@ -43,6 +43,8 @@ class CandidateRule(Policy):
         Most tasks at once.
     beside : bool
         Whether tasks start beside others.
+    offered : int or None
+        Columns that count beside others and on second hardware threads; None for all.
     serial_s : float64 array, shape (n,), or None
         Estimated seconds of each task on one core, where second hardware threads are used; needs two ways in use and
         no width beyond the cores.
@@ -52,7 +54,13 @@ class CandidateRule(Policy):
     estimates_s: npt.NDArray[np.float64]
     most: int
     beside: bool = True
+    offered: int | None = None
     serial_s: npt.NDArray[np.float64] | None = None
+
+    @property
+    def n_offered(self) -> int:
+        """Columns that count beside others."""
+        return self.widths.shape[1] if self.offered is None else self.offered
 
     @cached_property
     def _offers(self) -> list[list[tuple[int, float]]]:
@@ -94,7 +102,7 @@ class CandidateRule(Policy):
         offers = (
             (width, task)
             for task in view.ready
-            for width, seconds in self._offers[task]
+            for width, seconds in self._offers[task][: self.n_offered]
             if width <= idle and now + seconds <= last
         )
         width, task = min(offers, default=(0, -1))
@@ -119,7 +127,7 @@ class CandidateRule(Policy):
         fitting = (
             (self._serial_s[task], task, width)
             for task in view.ready
-            for width, seconds in self._offers[task]
+            for width, seconds in self._offers[task][: self.n_offered]
             if width <= idle and now + seconds <= end_s
         )
         # Of one task's widths the first one that fits, whatever its size.

@@ -123,6 +123,7 @@ def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progr
         loads.demand_Bps,
         _shared(native, plan),
         rule.widths.shape[1],
+        rule.n_offered,
         rule.most,
         problem.machine.n_cores,
         problem.machine.cores_per_tile,

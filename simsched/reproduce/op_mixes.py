@@ -6,26 +6,17 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 
 from simsched.costs import CostModel, Curve, curve_through
 from simsched.costs.fitting.points import Op
-from simsched.costs.kernel_convolution import Direction
-from simsched.costs.kernels import Convolution, Team, convolution_s, elementwise_s, gemm_s, parameters
+from simsched.costs.kernels import Team
 from simsched.errors import CostError
-from simsched.execute.operators import sizes
-from simsched.graph.shapes import parse_shape
 from simsched.machine import Machine
+from simsched.reproduce.kernel_seconds import one_core_s, ops_of
+from simsched.reproduce.published import Published, read_published
 from simsched.workloads import workload
 
-#: Table II of concurrency control (use = "input"): best thread count, seconds of a run there, how much slower 68 are.
-PUBLISHED = {
-    ("Conv2DBackpropFilter", 384, 8): (26, 7.2e-3, 0.173),
-    ("Conv2DBackpropFilter", 384, 17): (42, 11.1e-3, 0.102),
-    ("Conv2DBackpropFilter", 2048, 8): (68, 20.3e-3, 0.0),
-    ("Conv2DBackpropInput", 384, 8): (36, 5.8e-3, 0.098),
-    ("Conv2DBackpropInput", 384, 17): (56, 8.7e-3, 0.023),
-    ("Conv2DBackpropInput", 2048, 8): (68, 19.6e-3, 0.0),
-}
 #: The networks of the paper (Sec. IV-A: data sets and batches), as workloads.
 NETWORKS = {
     "resnet50": "resnet50[size=cifar10]",
@@ -33,11 +24,8 @@ NETWORKS = {
     "inception_v3": "inception_v3[size=imagenet]",
     "lstm": "lstm[size=ptb]",
 }
-_DIRECTIONS: dict[str, Direction] = {
-    "Conv2D": "forward",
-    "Conv2DBackpropInput": "data",
-    "Conv2DBackpropFilter": "weights",
-}
+#: Kinds of the ops whose curves are published.
+KINDS = {"conv2d_backprop_filter": "Conv2DBackpropFilter", "conv2d_backprop_input": "Conv2DBackpropInput"}
 
 
 @dataclass(frozen=True)
@@ -74,13 +62,11 @@ def op_mix(network: str, machine: Machine) -> tuple[MixedOp, ...]:
     """
     if network not in NETWORKS:
         raise CostError(f"there is no network {network!r}; there are {', '.join(NETWORKS)}")
-    graph = workload(NETWORKS[network])
-    columns = (graph.kinds.to_list(), graph.shapes.to_list(), graph.flops.tolist(), graph.bytes_B.tolist())
-    counts = Counter(Op(*row) for row in zip(*columns, strict=True))
+    counts = Counter(ops_of(workload(NETWORKS[network])))
     team, model = Team(machine, 1), CostModel()
     divided = [(op, count) for op, count in counts.items() if _pieces(op, model.curve(op.kind)) >= 2]
-    found = tuple(MixedOp(op, count, _one_core_s(op, team)) for op, count in divided)
-    return (*found, *(_published(machine) if network == "inception_v3" else ()))
+    found = tuple(MixedOp(op, count, one_core_s(op, team)) for op, count in divided)
+    return (*found, *(published_ops(machine) if network == "inception_v3" else ()))
 
 
 def _pieces(op: Op, curve: Curve) -> float:
@@ -90,34 +76,19 @@ def _pieces(op: Op, curve: Curve) -> float:
     return (op.flops or 0.0) / curve.grain_flops if curve.grain_flops else math.inf
 
 
-def _one_core_s(op: Op, team: Team) -> float:
-    """Return the seconds of the kernel of an op's kind: a convolution, a matrix product, else an element-wise op."""
-    software = parameters("framework")
-    shape = parse_shape(op.shape)
-    if op.kind in _DIRECTIONS:
-        return convolution_s(_convolution(op), team, _DIRECTIONS[op.kind], software)
-    if op.kind == "MatMul":
-        (m, k), (_, n) = shape
-        return gemm_s(m, n, k, team, params=software)
-    elements = max(map(math.prod, shape))
-    arrays = max(round((op.bytes_B or 0.0) / (4 * elements)), 2)
-    return elementwise_s(elements, team, arrays, software)
+def paper() -> Published:
+    """Return what the paper of concurrency control says."""
+    return read_published(files("simsched.reproduce") / "papers" / "concurrency-control.toml")
 
 
-def _convolution(op: Op) -> Convolution:
-    """Return the sizes that a real run gives the op's kernel."""
-    found = sizes(op.kind, op.shape, op.flops or math.nan, {}, op.bytes_B or math.nan)
-    if found is None:
-        raise CostError(f"{op.kind} of {op.shape}: these are not the shapes of a convolution")
-    batch, channels, high, wide, filters, rows, columns, down, across, *padding = found[1][:11]
-    return Convolution(
-        batch, channels, high, wide, filters, rows, columns, (down, across), (padding[0], padding[1])
-    )
-
-
-def _published(machine: Machine) -> Iterator[MixedOp]:
-    """Yield the convolutions whose thread counts are published, with the curves through them."""
-    for (kind, channels, size), (best, best_s, slower) in PUBLISHED.items():
-        one_core_s, curve = curve_through(best, best_s, machine.n_cores, slower, machine.runtime)
-        op = Op(kind, f"32x{channels}x{size}x{size}", one_core_s * machine.core_flops, None)
-        yield MixedOp(op, 1, one_core_s, curve)
+def published_ops(machine: Machine) -> Iterator[MixedOp]:
+    """Yield the convolutions whose thread counts are published (Table II, inputs), with the curves through them."""
+    for name, kind in KINDS.items():
+        for row in paper().inputs["op_curves"][name]:
+            batch, height, width, channels = row["input"]
+            best_s, slower = float(row["time_s"]) / 1000, float(row["gain_over_68"])
+            seconds, curve = curve_through(
+                row["best_threads"], best_s, machine.n_cores, slower, machine.runtime
+            )
+            op = Op(kind, f"{batch}x{channels}x{height}x{width}", seconds * machine.core_flops, None)
+            yield MixedOp(op, 1, seconds, curve)

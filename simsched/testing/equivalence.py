@@ -96,6 +96,8 @@ def policies() -> st.SearchStrategy[Policy]:
         "corun[per_kind=true,beside=false,smt=true]",
         "corun[per_kind=true,smt=true,interval=1]",
         "corun[smt=true]",
+        "corun[fill=true,interval=1]",
+        "corun[per_kind=true,fill=true,smt=true]",
     ]
     ours = [HalfOfTheIdle(), Pooled(), PooledLifo(pinned=False)]
     return st.sampled_from([*(policy_of(name) for name in [*registered("policies"), *variants]), *ours])

@@ -110,6 +110,24 @@ def test_without_widths_of_their_own_tasks_take_all_cores(engine):
     assert capped.start_s.tolist() == [0, 0]
 
 
+def test_where_nothing_fits_the_most_time_consuming_takes_the_idle_cores(engine):
+    """Both want 8 of 12 cores: the second waits, or takes the idle 4, where it needs 1/4 + 3/64 s."""
+    for policy, start_s, width in (("corun[interval=1]", 15 / 64, 8), ("corun[interval=1,fill=true]", 0, 4)):
+        schedule = replay(engine, [1.0, 1.0], ["a", "a"], policy, "generic[cores=12]", CONVEX)
+        assert schedule.start_s.tolist() == [0, pytest.approx(start_s, rel=1e-12)]
+        assert schedule.widths.tolist() == [8, width]
+    assert schedule.finish_s[1] == pytest.approx(1 / 4 + 3 / 64, rel=1e-12)
+
+
+def test_what_fits_without_outlasting_goes_before_what_takes_the_rest(engine):
+    """Beside 1 s on 8 of 12 cores its sister would outlast it on the idle 4: 1/16 s goes first, on 3 of them."""
+    schedule = replay(
+        engine, [1.0, 1.0, 1 / 16], "a", "corun[interval=1,fill=true]", "generic[cores=12]", CONVEX
+    )
+    assert schedule.start_order.tolist() == [0, 2, 1]
+    assert schedule.widths.tolist() == [8, 1, 3]
+
+
 # --- 4: second hardware threads ---
 
 

@@ -1,0 +1,131 @@
+"""Training steps under uniform settings, the strategies of concurrency control, and the manual optimum."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import ceil
+from typing import TYPE_CHECKING
+
+from simsched.costs import CostModel
+from simsched.costs.loads import loads
+from simsched.graph import TaskGraph
+from simsched.graph.taskgraph import Seconds
+from simsched.machine import machine as machine_of
+from simsched.policy import policy
+from simsched.replay import simulate
+from simsched.reproduce.kernel_seconds import with_kernel_seconds
+from simsched.reproduce.op_mixes import NETWORKS
+from simsched.schedule import Schedule
+from simsched.spec import Spec
+from simsched.workloads import workload
+
+if TYPE_CHECKING:
+    from simsched.reproduce.concurrency_control import ConcurrencyControl
+
+#: The paper's machine (Sec. II-C), by hardware threads of a core in use.
+MACHINE = "knl-7250[memory=cache]"
+TWO_WAYS = "knl-7250[memory=cache,smt=2]"
+ALL_WAYS = "knl-7250[memory=cache,smt=4]"
+#: A training step of Inception has about 16,000 ops in TensorFlow (Sec. IV-A).
+STEPS = {**NETWORKS, "inception_v3": "inception_v3[size=step]"}
+RECOMMENDED = (1, 68)
+DEFAULT = (272, 272)
+#: Settings that the manual optimum is sought among: inter-op by intra-op, doubling, and up to two threads a core.
+MANUAL = [(inter, intra) for inter in (1, 2, 4, 8, 16) for intra in (8, 16, 34, 68, 136)]
+#: Each step of Fig. 3 as times before and after.
+BEFORE_AND_AFTER = {
+    "s1_s2": ("recommended", "s1_s2"),
+    "s3": ("s1_s2", "s3"),
+    "s4": ("s3", "s3_s4"),
+    "total": ("recommended", "s3_s4"),
+    "over_manual": ("manual", "s3_s4"),
+}
+
+
+class Runs:
+    """Replays of the networks' training steps; each runs once.
+
+    Parameters
+    ----------
+    system : ConcurrencyControl
+        The choices.
+    """
+
+    def __init__(self, system: ConcurrencyControl) -> None:
+        self.system = system
+        self.graph = cache(self._graph)
+        self.uniform_s = cache(self._uniform_s)
+        self.strategy = cache(self._strategy)
+        self.manual = cache(self._manual)
+
+    def _graph(self, network: str) -> TaskGraph:
+        graph = workload(STEPS[network])
+        return with_kernel_seconds(graph, machine_of(MACHINE)) if self.system.costs == "kernels" else graph
+
+    def _uniform_s(self, network: str, inter_op: int, intra_op: int) -> float:
+        graph, layout = self.graph(network), (inter_op, intra_op)
+        rule = policy(str(Spec("fifo", {"pinned": self.system.pinned, "oversubscribe": True})))
+        if self.system.waiting == "sleep":
+            return simulate(graph, ALL_WAYS, rule, layout).makespan_s
+        target = machine_of(ALL_WAYS).varied({"share_cores": False})
+        return simulate(graph, target, rule, layout, factors=_among_spinning(graph, *layout)).makespan_s
+
+    def _strategy(self, network: str, strategy: str) -> Schedule:
+        params = {"per_kind": True, "interval": self.system.interval}
+        params |= {"s1_s2": {"beside": False}}.get(
+            strategy, {"fill": self.system.fill, "smt": strategy == "s3_s4"}
+        )
+        target = TWO_WAYS if strategy == "s3_s4" else MACHINE
+        return simulate(self.graph(network), target, policy(str(Spec("corun", params))))
+
+    def _manual(self, network: str) -> tuple[int, int]:
+        return min(MANUAL, key=lambda setting: self.uniform_s(network, *setting))
+
+    def seconds(self, network: str, setting: str) -> float:
+        """Return the seconds of a training step: recommended, default, manual, s1_s2, s3 or s3_s4."""
+        if setting == "manual":
+            return self.uniform_s(network, *self.manual(network))
+        uniform = {"recommended": RECOMMENDED, "default": DEFAULT}
+        if setting in uniform:
+            return self.uniform_s(network, *uniform[setting])
+        return self.strategy(network, setting).makespan_s
+
+    def uniform_ms(self, network: str, inter_op: int, intra_op: int) -> float:
+        """Return the milliseconds of a training step under a uniform setting."""
+        return 1e3 * self.uniform_s(network, inter_op, intra_op)
+
+    def speedup(self, network: str, inter_op: int, intra_op: int) -> float:
+        """Return how much faster a uniform setting is than the recommended one."""
+        return self.seconds(network, "recommended") / self.uniform_s(network, inter_op, intra_op)
+
+    def improvement(self, network: str, step: str) -> float:
+        """Return by how much a step of Fig. 3 speeds the training up."""
+        before, after = (self.seconds(network, setting) for setting in BEFORE_AND_AFTER[step])
+        return before / after - 1
+
+    def manual_optimum(self, network: str, of: str) -> int:
+        """Return one number of the fastest uniform setting."""
+        return dict(zip(("inter_op", "intra_op"), self.manual(network), strict=True))[of]
+
+    def default_over_recommended(self, network: str) -> float:
+        """Return how much slower the default setting is than the recommended one."""
+        return self.seconds(network, "default") / self.seconds(network, "recommended")
+
+    def corunning(self, network: str, strategy: str) -> float:
+        """Return the mean number of ops that run at every start and finish."""
+        return self.strategy(network, strategy).metrics()["mean_corunning_at_events"]
+
+
+def _among_spinning(graph: TaskGraph, inter_op: int, intra_op: int) -> Seconds:
+    """Return how much longer each task takes where the threads of all teams run, working or spinning; shape (n,).
+
+    Threads beyond the ways of the cores yield.
+    """
+    target = machine_of(ALL_WAYS)
+    asked = loads(CostModel().on(graph, target), intra_op, target.effects)
+    threads = min(ceil(inter_op * intra_op / target.n_cores), target.smt)
+    core, core_waiting = (
+        threads / throughput[threads - 1]
+        for throughput in (target.compute_throughput, target.memory_throughput)
+    )
+    return (1 - asked.memory_share) * core + asked.memory_share * core_waiting

@@ -1,0 +1,81 @@
+"""One-core seconds of ops by the kernel model: convolutions, matrix products and streams by their shapes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.costs.fitting.points import Op
+from simsched.costs.kernel_convolution import Direction
+from simsched.costs.kernels import Convolution, Team, convolution_s, elementwise_s, gemm_s, parameters
+from simsched.errors import CostError
+from simsched.execute.operators import sizes
+from simsched.graph.shapes import parse_shape
+
+if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine
+
+_DIRECTIONS: dict[str, Direction] = {
+    "Conv2D": "forward",
+    "Conv2DBackpropInput": "data",
+    "Conv2DBackpropFilter": "weights",
+}
+
+
+def ops_of(graph: TaskGraph) -> list[Op]:
+    """Return the op of each task of a graph."""
+    columns = (graph.kinds.to_list(), graph.shapes.to_list(), graph.flops.tolist(), graph.bytes_B.tolist())
+    return [Op(*row) for row in zip(*columns, strict=True)]
+
+
+def with_kernel_seconds(graph: TaskGraph, machine: Machine) -> TaskGraph:
+    """Return a graph whose tasks take on one core what the kernel model says, and nothing if they move nothing.
+
+    Raises
+    ------
+    CostError
+        If a task's shapes are not those of its kind.
+    """
+    team, ops = Team(machine, 1), ops_of(graph)
+    seconds = {op: one_core_s(op, team) if op.flops or op.bytes_B else 0.0 for op in dict.fromkeys(ops)}
+    return replace(
+        graph,
+        durations_s=np.array([seconds[op] for op in ops]),
+        widths=np.ones(graph.n_tasks, np.int32),
+        recorded_on=None,
+    )
+
+
+def one_core_s(op: Op, team: Team) -> float:
+    """Return the seconds of the kernel of an op's kind: a convolution, a matrix product, else an element-wise op.
+
+    Raises
+    ------
+    CostError
+        If the op's shapes are not those of its kind.
+    """
+    software = parameters("framework")
+    shape = parse_shape(op.shape)
+    if op.kind in _DIRECTIONS:
+        return convolution_s(_convolution(op), team, _DIRECTIONS[op.kind], software)
+    if op.kind == "MatMul":
+        (m, k), (_, n) = shape
+        return gemm_s(m, n, k, team, params=software)
+    elements = max(map(math.prod, shape))
+    arrays = max(round((op.bytes_B or 0.0) / (4 * elements)), 2)
+    return elementwise_s(elements, team, arrays, software)
+
+
+def _convolution(op: Op) -> Convolution:
+    """Return the sizes that a real run gives the op's kernel."""
+    found = sizes(op.kind, op.shape, op.flops or math.nan, {}, op.bytes_B or math.nan)
+    if found is None:
+        raise CostError(f"{op.kind} of {op.shape}: these are not the shapes of a convolution")
+    batch, channels, high, wide, filters, rows, columns, down, across, *padding = found[1][:11]
+    return Convolution(
+        batch, channels, high, wide, filters, rows, columns, (down, across), (padding[0], padding[1])
+    )
