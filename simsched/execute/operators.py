@@ -113,8 +113,8 @@ def _possible(found: list[int]) -> bool:
 def _table() -> tuple[dict[str, Operator], dict[str, int]]:
     table: dict[str, Any] = tomllib.loads((files(__package__) / "operators.toml").read_text("utf-8"))
     known: dict[str, rules.Rule] = {
-        **vars(rules),
         **vars(window_rules),
+        **vars(rules),
         **vars(rules_convolution),
         **vars(rules_pooling),
     }

@@ -201,7 +201,7 @@ def test_a_wavefront_is_as_wide_as_the_layers() -> None:
     [
         ({"layers": 0}, r"lstm\[layers=0\]: expected a whole number from 1"),
         ({"hidden": -3}, r"lstm\[hidden=-3\]: expected a whole number"),
-        ({"hidden": 2**40}, r"expected a whole number from 1 to 16777216"),
+        ({"hidden": 2**40}, r"expected a whole number from 1 to 2147483647"),
         ({"steps": 2.5}, "expected int"),
         ({"batch": True}, "expected int"),
         ({"outputs": "none"}, "expected one of last, every"),
