@@ -95,6 +95,6 @@ class Profiles:
         def number(network: str, x: int) -> float:
             if network not in self._rows:
                 self._rows[network] = hill_climbing([network], seed=self.seed).set_index("x")
-            return float(self._rows[network][column].loc[x])
+            return float(self._rows[network][column][x])
 
         return number

@@ -175,6 +175,7 @@ class Draw:
         """Return arguments of `replay_corun`, but for the graph's."""
         count, anything = st.integers(1, 3), st.integers(0, 5)
         sizes = {name: self.one(self.values(count, anything)) for name in ("candidates", "most")}
+        sizes["offered"] = self.one(self.values(st.integers(1, max(sizes["candidates"], 1)), anything))
         rows = n * sizes["candidates"]
         ways = 2 if threads % 2 == 0 and self.one(st.booleans()) else 1
         small_tasks = self.one(self.values(st.just(ways > 1), st.booleans()))

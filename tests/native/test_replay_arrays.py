@@ -271,6 +271,8 @@ def test_threads_that_the_machine_does_not_have(
         ({"serial": np.ones(2), "ways": 2, "cores": 1}, "a candidate width is not one of the machine's"),
         ({"noise": np.array([1.0, -1.0])}, "zero or more, and finite"),
         ({"candidates": 0}, "at least one core, candidate and task"),
+        ({"offered": 0}, "of the candidates at least one, and at most all"),
+        ({"offered": 3}, "of the candidates at least one, and at most all"),
         ({"candidates": 3}, "one row a task"),
         # 2 x 2^63 is 0, modulo 2^64.
         ({"candidates": 2**63, "widths": np.empty(0, I32), "seconds": NONE}, "one row a task"),
