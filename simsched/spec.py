@@ -60,6 +60,20 @@ class Spec:
         return f"{self.name}[{','.join(f'{k}={format_scalar(v)}' for k, v in self.params.items())}]"
 
 
+def parse_with(source: str, beside: Mapping[str, Scalar]) -> Spec:
+    """Return the spec of a string with parameters that were said beside it.
+
+    Raises
+    ------
+    SpecError
+        If the string is no spec, or a parameter is said in both places.
+    """
+    spec = parse(source)
+    if twice := sorted(spec.params.keys() & beside.keys()):
+        raise SpecError(f"{twice[0]!r} stands in {source!r} and beside it; say it once")
+    return Spec(spec.name, {**spec.params, **beside})
+
+
 def parse(text: str) -> Spec:
     """Parse `name[key=value,...]`.
 

@@ -12,6 +12,7 @@ from simsched.costs.kernel_parameters import parameters
 from simsched.costs.kernel_team import Team
 from simsched.costs.kernels import gemm_s
 from simsched.costs.width_table import WidthTable
+from simsched.graph.shapes import parse_shape
 
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
@@ -69,13 +70,12 @@ def _products(graph: TaskGraph) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return which tasks are products of two matrices of known shapes."""
     curves, other = default_curves()
     kinds = [curves.get(normalised(kind), other).family == "matrix product" for kind in graph.kinds.labels]
-    shapes = [_fit(graph, label) for label in range(len(graph.shapes.labels))]
+    shapes = [_fit(label) for label in graph.shapes.labels]
     return np.array(kinds, np.bool_)[graph.kinds.codes] & np.array(shapes, np.bool_)[graph.shapes.codes]
 
 
-def _fit(graph: TaskGraph, label: int) -> bool:
-    first = int(np.argmax(graph.shapes.codes == label))
-    shape = graph.shape(first) if graph.shapes.labels[label] else ()
+def _fit(text: str) -> bool:
+    shape = parse_shape(text)
     return (
         len(shape) == 2
         and all(len(dims) == 2 and min(dims) > 0 for dims in shape)

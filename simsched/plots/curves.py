@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.fitting.parametric import formula
-from simsched.errors import SimschedError
-from simsched.plots.canvas import log_ticks, outside_legend, shown_axes
+from simsched.plots.canvas import log_ticks, outside_legend, require_columns, shown_axes
 from simsched.plots.palette import OKABE_ITO, RGB
 from simsched.units import time_unit
 
@@ -106,10 +105,7 @@ def cost_curves(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     SimschedError
         If a column is missing.
     """
-    if missing := [column for column in COLUMNS if column not in frame.columns]:
-        raise SimschedError(
-            f"cost_curves draws what cost_curves_frame returns; this lacks {', '.join(missing)}"
-        )
+    require_columns(frame, COLUMNS, "cost_curves")
     ax = shown_axes((8.0, 4.2)) if ax is None else ax
     unit = time_unit(float(frame["measured_s"].max())) if len(frame) else time_unit(0.0)
     handles: list[ErrorbarContainer] = []

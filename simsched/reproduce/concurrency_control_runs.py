@@ -13,7 +13,7 @@ from simsched.graph.taskgraph import Seconds
 from simsched.machine import machine as machine_of
 from simsched.policy import policy
 from simsched.replay import simulate
-from simsched.reproduce.kernel_seconds import with_kernel_seconds
+from simsched.reproduce.one_core_seconds import with_kernel_seconds
 from simsched.reproduce.op_mixes import NETWORKS
 from simsched.schedule import Schedule
 from simsched.spec import Spec

@@ -13,7 +13,7 @@ from simsched.costs.fitting.points import Op
 from simsched.costs.kernels import Team
 from simsched.errors import CostError
 from simsched.machine import Machine
-from simsched.reproduce.kernel_seconds import one_core_s, ops_of
+from simsched.reproduce.one_core_seconds import one_core_s, ops_of
 from simsched.reproduce.published import Published, read_published
 from simsched.workloads import workload
 

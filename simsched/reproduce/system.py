@@ -15,7 +15,7 @@ from simsched.plugins import named
 from simsched.reproduce.published import Published, read_published
 from simsched.reproduce.reproduction import Reproduction
 from simsched.reproduce.rows import Claim, Row, case_text
-from simsched.spec import Scalar, Spec, made, parse
+from simsched.spec import Scalar, made, parse_with
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,11 +113,9 @@ def system_of(source: str | System, /, **choices: Scalar) -> System:
         return source
     if not isinstance(source, str):
         raise SpecError(f"{source!r:.60} is not a published system; give a name, as in chaos, or a System")
-    spec = parse(source)
-    if twice := sorted(spec.params.keys() & choices.keys()):
-        raise SpecError(f"{twice[0]!r} stands in {source!r} and beside it; say it once")
+    spec = parse_with(source, choices)
     cls: type[System] = named("reproductions", spec.name)
-    return made(cls, "published system", Spec(spec.name, {**spec.params, **choices}))
+    return made(cls, "published system", spec)
 
 
 def reproduce(

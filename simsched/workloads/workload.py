@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from simsched.errors import SpecError
 from simsched.parameters import Parameters, one_of, whole
 from simsched.plugins import named, registered
-from simsched.spec import Scalar, Spec, made, parse
+from simsched.spec import Scalar, Spec, made, parse_with
 
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
@@ -92,11 +92,9 @@ def family(source: str | Workload, /, **parameters: Scalar) -> Workload:
         return source
     if not isinstance(source, str):
         raise SpecError(f"{source!r:.60} is not a workload; give a name, as in lstm[layers=4], or a Workload")
-    spec = parse(source)
-    if twice := sorted(spec.params.keys() & parameters.keys()):
-        raise SpecError(f"{twice[0]!r} stands in {source!r} and beside it; say it once")
+    spec = parse_with(source, parameters)
     cls: type[Workload] = named("workloads", spec.name)
-    return made(cls, "workload", Spec(spec.name, _sized(cls, {**spec.params, **parameters})))
+    return made(cls, "workload", Spec(spec.name, _sized(cls, spec.params)))
 
 
 def _sized(cls: type[Workload], parameters: Mapping[str, Scalar]) -> Mapping[str, Scalar]:

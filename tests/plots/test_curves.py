@@ -64,5 +64,5 @@ def test_points_curves_and_names_are_drawn():
 def test_an_empty_frame_is_empty_axes_and_a_wrong_one_an_error():
     frame = cost_curves_frame(calibration())
     assert not cost_curves(frame.iloc[:0]).containers
-    with pytest.raises(SimschedError, match="this lacks width"):
+    with pytest.raises(SimschedError, match="this one lacks width"):
         cost_curves(frame.drop(columns="width"))

@@ -6,7 +6,7 @@ import simsched as ss
 from simsched.reproduce.concurrency_control import ConcurrencyControl
 from simsched.reproduce.concurrency_control_ops import PublishedOps
 from simsched.reproduce.concurrency_control_runs import MANUAL, Runs, _among_spinning
-from simsched.reproduce.kernel_seconds import ops_of, with_kernel_seconds
+from simsched.reproduce.one_core_seconds import ops_of, with_kernel_seconds
 
 KNL = ss.machine("knl-7250[memory=cache]")
 
