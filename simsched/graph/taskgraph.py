@@ -270,11 +270,24 @@ class TaskGraph:
         """Return the shapes of a task's inputs; () where unknown."""
         return parse_shape(self.shapes[task])
 
-    def save(self, path: str | Path) -> None:
-        """Write the graph to one file, `.simsched`, for `simsched.load`; see `simsched.graph.storage`."""
-        from simsched.graph.storage import save
+    def save(self, path: str | Path, *, format: str | None = None) -> None:
+        """Write the graph to a file, in simsched's own format (.simsched, or no suffix) or another one by suffix.
 
-        save(self, path)
+        Parameters
+        ----------
+        path : str or Path
+            The file; one that is there is replaced once the new one is complete.
+        format : str, optional
+            Name of a writer, to choose it whatever the suffix; see `simsched list formats`.
+
+        Raises
+        ------
+        FormatError
+            If no writer has this suffix, or the file cannot be written.
+        """
+        from simsched.graph.saving import save
+
+        save(self, path, format)
 
     def draw(self, ax: Axes | None = None) -> Axes:
         """Draw the graph by depth; see `simsched.plots.draw_graph`."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from simsched.traces.pytorch_kineto import Event
+from simsched.traces.pytorch.kineto import Event
 
 BACKWARD = "backward"
 #: Operators live in a namespace. These namespaces hold wrappers around operators, and the profiler's own calls.

@@ -19,6 +19,7 @@ import numpy as np
 from simsched.errors import SimschedError
 from simsched.files import replacing
 from simsched.graph.columns import plain_text
+from simsched.graph.saving import Subject
 from simsched.plots.corunning import corunning_frame
 from simsched.schedule.export import description
 
@@ -33,26 +34,36 @@ MAX_CORE_EVENTS = 200_000
 MAX_S = 2**62 / 1e9
 
 
-def write_chrome_trace(schedule: Schedule, path: str | Path) -> None:
-    """Write a schedule as a Chrome trace; a name ending in .gz is compressed.
+class ChromeWriter:
+    """Writer of schedules as Chrome traces."""
 
-    Process 1 has a lane an executor and a counter of running tasks; process 2 has a lane a core, where they
-    make no more than 200,000 events together. `otherData` holds what made the schedule.
+    title = "Chrome trace of a schedule (Perfetto and chrome://tracing open it)"
+    suffixes = (".json", ".json.gz")
+    writes: Subject = "schedule"
 
-    Raises
-    ------
-    SimschedError
-        If a time is unknown, infinite or beyond 2**62 ns, or the file cannot be written.
-    """
-    for times in (schedule.ready_s, schedule.start_s, schedule.finish_s):
-        _refuse_unwritable(times)
-    with _text_file(Path(path)) as file:
-        file.write('{"displayTimeUnit":"ns","otherData":')
-        file.write(json.dumps(description(schedule)))
-        file.write(',"traceEvents":[\n')
-        for i, event in enumerate(_events(schedule)):
-            file.write(",\n" + event if i else event)
-        file.write("\n]}\n")
+    def write(self, schedule: Schedule, path: Path) -> None:
+        """Write a schedule; a name ending in .gz is compressed.
+
+        Process 1 has a lane an executor and a counter of running tasks; process 2 has a lane a core, where they
+        make no more than 200,000 events together. `otherData` holds what made the schedule.
+
+        Raises
+        ------
+        SimschedError
+            If a time is unknown, infinite or beyond 2**62 ns, or the file cannot be written.
+        """
+        for times in (schedule.ready_s, schedule.start_s, schedule.finish_s):
+            _refuse_unwritable(times)
+        with _text_file(path) as file:
+            file.write('{"displayTimeUnit":"ns","otherData":')
+            file.write(json.dumps(description(schedule)))
+            file.write(',"traceEvents":[\n')
+            for i, event in enumerate(_events(schedule)):
+                file.write(",\n" + event if i else event)
+            file.write("\n]}\n")
+
+
+CHROME = ChromeWriter()
 
 
 def _refuse_unwritable(times_s: Seconds) -> None:

@@ -17,10 +17,10 @@ from typing import Any
 
 from simsched.errors import FormatError
 from simsched.graph.shapes import format_shape
-from simsched.traces.aten import Call, flops
 from simsched.traces.json_stream import stream
-from simsched.traces.pytorch_arguments import Side, Tensor
-from simsched.traces.pytorch_fields import MAX_RECORDS, Place
+from simsched.traces.pytorch.arguments import Side, Tensor
+from simsched.traces.pytorch.aten import Call, flops
+from simsched.traces.pytorch.fields import MAX_RECORDS, Place
 
 NODES = "nodes.item"
 _MAKES_SPARSE = re.compile(

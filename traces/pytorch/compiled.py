@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from itertools import pairwise
 
-from simsched.traces.pytorch_nesting import Nesting
+from simsched.traces.pytorch.nesting import Nesting
 
 
 def order_of_regions(nesting: Nesting) -> list[tuple[int, int]]:

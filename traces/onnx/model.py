@@ -14,7 +14,7 @@ from simsched.errors import FormatError, MissingExtraError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import open_plain, read_bounded
 from simsched.graph.shapes import MAX_RANK
-from simsched.traces.onnx_flops import ATTRIBUTES, Attributes
+from simsched.traces.onnx.flops import ATTRIBUTES, Attributes
 
 #: The limit of a protobuf message; a larger model keeps its weights in other files, which are not read.
 MAX_MODEL_B = 2**31

@@ -17,7 +17,7 @@ from typing import Any
 
 from simsched.errors import FormatError
 from simsched.traces.json_stream import shown, stream
-from simsched.traces.pytorch_fields import MAX_RECORDS, Place
+from simsched.traces.pytorch.fields import MAX_RECORDS, Place
 
 #: Older profilers say Operator.
 OPERATOR_CATEGORIES = frozenset({"cpu_op", "Operator"})

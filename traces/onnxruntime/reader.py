@@ -31,11 +31,11 @@ from simsched.graph.loading import find_file
 from simsched.graph.shapes import format_shape
 from simsched.traces.json_stream import shown
 from simsched.traces.lanes import chain, covered
-from simsched.traces.onnx_flops import flops
-from simsched.traces.onnx_model import Model, Node, read_model
-from simsched.traces.onnxruntime_join import Task, check_order, edges, match, outermost
-from simsched.traces.onnxruntime_profile import Event, Run, read_events, read_runs
-from simsched.traces.onnxruntime_shapes import Sizes, dims, sizes, tensor_bytes
+from simsched.traces.onnx.flops import flops
+from simsched.traces.onnx.model import Model, Node, read_model
+from simsched.traces.onnxruntime.join import Task, check_order, edges, match, outermost
+from simsched.traces.onnxruntime.profile import Event, Run, read_events, read_runs
+from simsched.traces.onnxruntime.shapes import Sizes, dims, sizes, tensor_bytes
 from simsched.traces.options import whole_number
 
 FIRST_CATEGORY = re.compile(rb'"cat"\s*:\s*"([^"]*)"')
@@ -61,6 +61,8 @@ class OnnxRuntimeReader:
     """Reads ONNX Runtime profiles."""
 
     title = "ONNX Runtime profile, with the optimized model of the same session (model=) for its dependences"
+    dependences = "from the optimized model (without it a chain a thread)"
+    times = "profile, us"
     options = {  # noqa: RUF012 - the protocol's attribute
         "model": "the .onnx that the same session saved at optimized_model_filepath; else a chain a thread",
         "run": "which model_run, from 0 in time order; the last complete one if not given",

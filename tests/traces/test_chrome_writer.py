@@ -17,8 +17,8 @@ from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Csr
 from simsched.schedule import Schedule
-from simsched.traces import chrome
-from simsched.traces.chrome import write_chrome_trace
+from simsched.traces.chrome import writer as chrome
+from simsched.traces.chrome.writer import CHROME
 
 HOSTILE = ['"', "\\", "\x00\x1f\u2028", "</script>", "漢字 🙂", "\ud800", ""]
 
@@ -63,7 +63,7 @@ def events(path: Path, ph: str, pid: int = chrome.EXECUTORS) -> list[dict[str, A
 @pytest.mark.parametrize("name", ["run.json", "run.json.gz"])
 def test_every_task_is_once_on_its_executor(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    write_chrome_trace(three_tasks(), path)
+    CHROME.write(three_tasks(), path)
     tasks = events(path, "X")
     assert [event["args"]["task"] for event in tasks] == [0, 1, 2]
     assert [event["tid"] for event in tasks] == [0, 1, 0]
@@ -76,7 +76,7 @@ def test_every_task_is_once_on_its_executor(tmp_path: Path, name: str) -> None:
 def test_times_are_exact_to_the_nanosecond(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     schedule = three_tasks()
-    write_chrome_trace(schedule, str(path))
+    CHROME.write(schedule, path)
     text = path.read_text()
     assert '"ts":2000.001,"dur":2998000.122' in text
     assert re.findall(r'"pid":1,"tid":1,.*?"ts":([\d.]+),"dur":([\d.]+)', text) == [("1.000", "0.001")]
@@ -86,7 +86,7 @@ def test_times_are_exact_to_the_nanosecond(tmp_path: Path) -> None:
 
 def test_cores_are_a_second_process(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
-    write_chrome_trace(three_tasks(), path)
+    CHROME.write(three_tasks(), path)
     lanes = sorted((event["args"]["task"], event["tid"]) for event in events(path, "X", chrome.CORES))
     assert lanes == [(0, 0), (0, 1), (0, 2), (0, 5), (1, 3), (2, 0), (2, 1), (2, 2), (2, 5)]
 
@@ -95,13 +95,13 @@ def test_cores_are_left_out_where_they_would_be_too_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chrome, "MAX_CORE_EVENTS", 8)
-    write_chrome_trace(three_tasks(), tmp_path / "run.json")
+    CHROME.write(three_tasks(), tmp_path / "run.json")
     assert {event["pid"] for event in read(tmp_path / "run.json")["traceEvents"]} == {chrome.EXECUTORS}
 
 
 def test_lanes_are_named_and_sorted(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
-    write_chrome_trace(three_tasks(), path)
+    CHROME.write(three_tasks(), path)
     said = {(event["name"], event.get("tid")): event["args"] for event in events(path, "M")}
     assert said["process_name", None] == {"name": "executors"}
     assert said["thread_name", 1] == {"name": "executor 1"}
@@ -111,13 +111,13 @@ def test_lanes_are_named_and_sorted(tmp_path: Path) -> None:
 
 def test_the_counter_follows_the_running_tasks(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
-    write_chrome_trace(three_tasks(), path)
+    CHROME.write(three_tasks(), path)
     counted = [(event["ts"], event["args"]["tasks"]) for event in events(path, "C")]
     assert counted == [(0, 1), (1, 2), (1.001, 1), (2000.001, 1), (3000000.123, 0)]
 
 
 def test_what_made_the_schedule_is_kept(tmp_path: Path) -> None:
-    write_chrome_trace(three_tasks(), tmp_path / "run.json")
+    CHROME.write(three_tasks(), tmp_path / "run.json")
     trace = read(tmp_path / "run.json")
     assert trace["displayTimeUnit"] == "ns"
     assert {"machine", "policy", "layout", "engine", "seed", "makespan_s"} <= set(trace["otherData"])
@@ -128,30 +128,30 @@ def test_what_made_the_schedule_is_kept(tmp_path: Path) -> None:
 def test_odd_names_survive(tmp_path: Path) -> None:
     n = len(HOSTILE)
     schedule = made(range(n), range(1, n + 1), [0] * n, kinds=HOSTILE, names=HOSTILE)
-    write_chrome_trace(schedule, tmp_path / "run.json")
+    CHROME.write(schedule, tmp_path / "run.json")
     kept = [name.replace("\ud800", "\\ud800") for name in HOSTILE]
     assert [event["name"] for event in events(tmp_path / "run.json", "X")] == kept
     assert [event["args"]["kind"] for event in events(tmp_path / "run.json", "X")] == kept
 
 
 def test_an_empty_schedule_is_a_valid_trace(tmp_path: Path) -> None:
-    write_chrome_trace(made([], [], []), tmp_path / "run.json")
+    CHROME.write(made([], [], []), tmp_path / "run.json")
     assert events(tmp_path / "run.json", "X") == []
 
 
 def test_a_time_that_is_unknown_is_an_error(tmp_path: Path) -> None:
     schedule = replace(three_tasks(), start_s=np.array([0, np.nan, 0]))
     with pytest.raises(SimschedError, match="task 1"):
-        write_chrome_trace(schedule, tmp_path / "run.json")
+        CHROME.write(schedule, tmp_path / "run.json")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_time_beyond_64_bits_of_nanoseconds_is_an_error(tmp_path: Path) -> None:
     late = made([0, 0], [1, 1e20], [0, 1])
     with pytest.raises(SimschedError, match=r"task 1 is ready, .* at 1e\+11 s; .* ends at 4\.61169e\+09 s"):
-        write_chrome_trace(late, tmp_path / "run.json")
+        CHROME.write(late, tmp_path / "run.json")
     assert not list(tmp_path.iterdir())
-    write_chrome_trace(made([0], [4.6e18], [0]), tmp_path / "run.json")
+    CHROME.write(made([0], [4.6e18], [0]), tmp_path / "run.json")
     assert '"dur":4600000000000000.000' in (tmp_path / "run.json").read_text()
 
 
@@ -162,10 +162,10 @@ def test_a_failure_midway_leaves_no_file(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(chrome, "_us", broken)
     for name in ("run.json", "run.json.gz"):
         with pytest.raises(RuntimeError):
-            write_chrome_trace(three_tasks(), tmp_path / name)
+            CHROME.write(three_tasks(), tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(SimschedError, match=r"there is no folder .*nowhere"):
-        write_chrome_trace(three_tasks(), tmp_path / "nowhere" / "run.json")
+        CHROME.write(three_tasks(), tmp_path / "nowhere" / "run.json")

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.traces.json_stream import shown, stream
-from simsched.traces.onnx_model import Tensor
-from simsched.traces.onnxruntime_fields import Fields
+from simsched.traces.onnx.model import Tensor
+from simsched.traces.onnxruntime.fields import Fields
 
 #: Suffix of the events that time a node's computation; older versions also write `_fence_before` and others.
 KERNEL = "_kernel_time"

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from simsched.traces.pytorch_execution_trace import Node
+from simsched.traces.pytorch.execution_trace import Node
 
 
 @dataclass(frozen=True, slots=True)

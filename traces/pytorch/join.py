@@ -8,16 +8,16 @@ from typing import Any
 
 from simsched.errors import FormatError
 from simsched.graph.shapes import format_shape
-from simsched.traces.aten import Call, Dims, flops
 from simsched.traces.json_stream import shown
 from simsched.traces.lanes import chain
-from simsched.traces.pytorch_arguments import dims_of
-from simsched.traces.pytorch_compiled import order_of_regions
-from simsched.traces.pytorch_execution_trace import ExecutionTrace, composite_flops, read_execution_trace
-from simsched.traces.pytorch_fields import Place
-from simsched.traces.pytorch_nesting import Nesting, Task
-from simsched.traces.pytorch_report import Edges
-from simsched.traces.pytorch_tensors import Access, access, dependences
+from simsched.traces.pytorch.arguments import dims_of
+from simsched.traces.pytorch.aten import Call, Dims, flops
+from simsched.traces.pytorch.compiled import order_of_regions
+from simsched.traces.pytorch.execution_trace import ExecutionTrace, composite_flops, read_execution_trace
+from simsched.traces.pytorch.fields import Place
+from simsched.traces.pytorch.nesting import Nesting, Task
+from simsched.traces.pytorch.report import Edges
+from simsched.traces.pytorch.tensors import Access, access, dependences
 
 #: Share of the tasks that must be found in the execution trace.
 LEAST_JOINED = 0.9

@@ -9,10 +9,10 @@ import numpy as np
 
 from simsched.graph import TaskGraph
 from simsched.traces.lanes import covered
-from simsched.traces.pytorch_fields import Place
-from simsched.traces.pytorch_kineto import Step, Survey
-from simsched.traces.pytorch_nesting import Nesting
-from simsched.traces.pytorch_tensors import Dependences
+from simsched.traces.pytorch.fields import Place
+from simsched.traces.pytorch.kineto import Step, Survey
+from simsched.traces.pytorch.nesting import Nesting
+from simsched.traces.pytorch.tensors import Dependences
 
 
 @dataclass

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.traces.json_stream import shown
-from simsched.traces.onnx_model import Model, Node
-from simsched.traces.onnxruntime_profile import Event
+from simsched.traces.onnx.model import Model, Node
+from simsched.traces.onnxruntime.profile import Event
 
 #: Starts and lengths are whole microseconds.
 CLOCK_US = 1

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.traces.json_stream import shown
-from simsched.traces.onnx_model import Model, Tensor
-from simsched.traces.onnxruntime_join import ADVICE, Task
+from simsched.traces.onnx.model import Model, Tensor
+from simsched.traces.onnxruntime.join import ADVICE, Task
 
 #: Bytes of one element, under the names that ONNX Runtime gives the types.
 ITEMSIZE_B = {

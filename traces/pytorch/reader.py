@@ -6,7 +6,7 @@ seconds include everything within it. The rest of the step is Python, autograd a
 reported as lost.
 
 Kineto knows the times and no dependences; the execution trace knows which tensors every call read and wrote and no
-times. The record function id joins them, and `simsched.traces.pytorch_tensors` draws the edges. A Kineto trace alone
+times. The record function id joins them, and `simsched.traces.pytorch.tensors` draws the edges. A Kineto trace alone
 gives the recorded order of every thread as a chain.
 """
 
@@ -20,14 +20,14 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, RecordedOn, Recording, TaskGraph
 from simsched.graph.loading import find_file
-from simsched.traces.aten import short
 from simsched.traces.json_stream import shown
 from simsched.traces.options import whole_number
-from simsched.traces.pytorch_fields import MAX_INTEGER, Place
-from simsched.traces.pytorch_join import Columns, alone, joined
-from simsched.traces.pytorch_kineto import Step, Survey, Window, collect, survey
-from simsched.traces.pytorch_nesting import Nesting, Task, nest
-from simsched.traces.pytorch_report import fill_report
+from simsched.traces.pytorch.aten import short
+from simsched.traces.pytorch.fields import MAX_INTEGER, Place
+from simsched.traces.pytorch.join import Columns, alone, joined
+from simsched.traces.pytorch.kineto import Step, Survey, Window, collect, survey
+from simsched.traces.pytorch.nesting import Nesting, Task, nest
+from simsched.traces.pytorch.report import fill_report
 
 _MARKS = (
     b'"cpu_op"',
@@ -45,6 +45,8 @@ class PyTorch:
     """Reader of Kineto traces with their execution traces."""
 
     title = "PyTorch: Kineto trace, joined with the execution trace of the same run"
+    dependences = "from the tensors of the execution trace (without it a chain a thread)"
+    times = "Kineto trace, ns"
     options = {  # noqa: RUF012 - the protocol's attribute, never changed
         "execution_trace": "file of ExecutionTraceObserver from the same run; without it, a chain per thread",
         "step": "number of the ProfilerStep to take; the last complete one when not given",
