@@ -45,9 +45,9 @@ app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None,
 
 @app.command("list")
 def list_(
-    what: Annotated[str, typer.Argument(help="machines, policies, workloads, formats or papers.")],
+    what: Annotated[str, typer.Argument(help="machines, policies, workloads, formats, cleanups or papers.")],
 ) -> None:
-    """List machines, policies, workloads, formats or papers; yours too, once your package registers them."""
+    """List what is installed; yours too, once your package registers it."""
     from simsched.listing import lines
 
     for line in lines(what):

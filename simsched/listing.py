@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def lines(what: str) -> Iterator[str]:
-    """Return the lines of a list: machines, policies, workloads, formats or papers.
+    """Return the lines of a list: machines, policies, workloads, formats, cleanups or papers.
 
     Raises
     ------
@@ -29,6 +29,7 @@ def lines(what: str) -> Iterator[str]:
         "policies": (("policies",), _policies),
         "workloads": (("workloads",), _workloads),
         "formats": (("formats", "writers"), _formats),
+        "cleanups": (("cleanups",), _cleanups),
         "papers": (("reproductions",), _papers),
     }
     if what not in lists:
@@ -90,6 +91,10 @@ def _formats(name: str) -> Iterator[str]:
         if name not in registered("formats"):
             yield f"{name:<16} {writer.title}"
         yield f"{'':<18} written: {writer.writes}s, {' '.join(writer.suffixes)}"
+
+
+def _cleanups(name: str) -> Iterator[str]:
+    yield _with_parameters(name, named("cleanups", name))
 
 
 def _papers(name: str) -> Iterator[str]:

@@ -104,6 +104,7 @@ def _events(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> Non
     report, operators = graph.report, sum(not e.annotation for e in step.events)
     report.facts["operators"] = operators
     report.facts["inner_operators"] = nesting.inner
+    report.facts["operators_in_tasks"] = graph.n_tasks + nesting.inner
     report.facts["wrappers"] = nesting.wrappers
     report.facts["operators_outside_step"] = held.counts["operators"] - operators
     report.facts["other_events"] = held.counts["other"]
