@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Mend = Callable[[str], None]
 
 HEAD_B = 64 * 1024
+#: Read at once: room for all that a file may hold is not taken before it is known to hold it.
+CHUNK_B = 1024 * 1024
 #: Real traces shrink 10 to 40 times; a file that grows more than this is refused as a decompression bomb.
 MAX_EXPANSION = 500
 MIN_LIMIT_B = 64 * 1024 * 1024
@@ -149,7 +151,7 @@ class _Bounded(io.RawIOBase):
     def _read(self, most_B: int) -> bytes:
         try:
             # One block of the file at a time, so that nothing before a broken one is lost with it.
-            return self._stream.read1(most_B)
+            return self._stream.read1(min(most_B, CHUNK_B))
         except (EOFError, gzip.BadGzipFile, zlib.error):
             if self._mend is None:
                 raise
@@ -199,6 +201,6 @@ def open_plain(path: Path, mend: Mend | None = None) -> Iterator[BinaryIO]:
 def read_bounded(stream: BinaryIO, most_B: int) -> bytes:
     """Return up to `most_B` bytes of a stream, all of them where it holds as many."""
     parts = bytearray()
-    while len(parts) < most_B and (part := stream.read(most_B - len(parts))):
+    while len(parts) < most_B and (part := stream.read(min(most_B - len(parts), CHUNK_B))):
         parts += part
     return bytes(parts)
