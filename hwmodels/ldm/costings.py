@@ -27,7 +27,7 @@ def costings(group: CoreGroup, copies: Reading = "directives") -> dict[str, Call
     Parameters
     ----------
     group : CoreGroup
-    copies : {"directives", "rows", "output-row", "run"}
+    copies : {"directives", "columns", "rows", "output-row", "run"}
         As in `no_reuse`.
     """
     return {

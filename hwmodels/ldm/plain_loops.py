@@ -6,6 +6,7 @@ import math
 from typing import Literal, get_args
 
 from simsched.hwmodels.ldm.affine import NestError
+from simsched.hwmodels.ldm.by_columns import by_columns
 from simsched.hwmodels.ldm.directives import directives
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest, trips
@@ -14,8 +15,9 @@ from simsched.hwmodels.ldm.tiles import footprint_B
 from simsched.hwmodels.ldm.times import Times, serial
 from simsched.hwmodels.ldm.transfers import blocks, transfer
 
-#: What is copied in at once: what directives say, rows of all tensors, all that a row of the output needs, or one run.
-Reading = Literal["directives", "rows", "output-row", "run"]
+#: What is copied in at once: what directives say, for the nest or for columns and a product; rows of all tensors; all
+#: that a row of the output needs; or one run.
+Reading = Literal["directives", "columns", "rows", "output-row", "run"]
 
 
 def is_simple(nest: LoopNest) -> bool:
@@ -37,17 +39,19 @@ def no_reuse(nest: LoopNest, group: CoreGroup, copies: Reading = "directives") -
     ----------
     nest : LoopNest
     group : CoreGroup
-    copies : {"directives", "rows", "output-row", "run"}
+    copies : {"directives", "columns", "rows", "output-row", "run"}
         What is copied in at once.
 
         - "directives": as in public code for Sunway's OpenACC; see `simsched.hwmodels.ldm.directives.directives`.
+        - "columns": the same, after windows were written out as columns; see
+          `simsched.hwmodels.ldm.by_columns.by_columns`.
         - "rows": a row of each tensor. The loops along the lowest dimension of a tensor are innermost; at each
           iteration of the others all rows are fetched again, and only the sums of a row of the output stay until they
           are put.
         - "output-row": all that a row of the output needs, as far as it fits.
         - "run": only the run of memory along the last loop of the output.
 
-        With all but the first, a nest that is simple (every index a single loop variable, as in a fully connected
+        With the last three, a nest that is simple (every index a single loop variable, as in a fully connected
         layer) is copied as by "output-row".
 
     Raises
@@ -70,6 +74,8 @@ def no_reuse(nest: LoopNest, group: CoreGroup, copies: Reading = "directives") -
         )
     if copies == "directives":
         return directives(nest, group)
+    if copies == "columns":
+        return by_columns(nest, group)
     tiles = _tiles(part, group.ldm_B, copies)
     counts = trips(part, tiles)
     visits = math.prod(counts.values())

@@ -32,7 +32,7 @@ class SwTvm(System):
     ----------
     machine : str
         With an `[ldm]` table, as in `sw26010[ldm.size=128]`.
-    copies : {"directives", "rows", "output-row", "run"}
+    copies : {"directives", "columns", "rows", "output-row", "run"}
         What hand-written OpenACC copies into the LDM at once; see docs/ldm.md.
     towers : {"one", "two"}
         Whether AlexNet's convolutions are divided between two towers, one after the other.
@@ -44,7 +44,7 @@ class SwTvm(System):
     name = "swtvm"
 
     machine: str = text("sw26010")
-    copies: str = one_of("directives", "rows", "output-row", "run")
+    copies: str = one_of("directives", "columns", "rows", "output-row", "run")
     towers: str = one_of("one", "two")
     weights: str = one_of("kn", "nk")
 

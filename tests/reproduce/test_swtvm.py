@@ -97,7 +97,7 @@ def test_weights_by_output_leave_openacc_nothing_to_transpose():
 
 def test_impossible_choices():
     with pytest.raises(
-        SpecError, match=r"swtvm\[copies='all'\]: expected one of directives, rows, output-row, run"
+        SpecError, match=r"swtvm\[copies='all'\]: expected one of directives, columns, rows, output-row, run"
     ):
         ss.reproduce("swtvm", copies="all")
     with pytest.raises(MachineError, match=r"knl-7250 has no \[ldm\] table"):

@@ -82,6 +82,21 @@ def test_slices_are_as_large_as_fit(group):
     assert no_reuse(nest, group).dma_s == pytest.approx(gets(group, 8192, 2) + puts(group, 8192, 2))
 
 
+def test_columns_are_written_first_then_each_filter_fetches_them_all(group):
+    """2,304 columns of 3,844: a row of them stays with its weight while it is added to the sums of the filter."""
+    nest = convolution(channels=256, filters=64, size=64, kernel=3)
+    times = no_reuse(nest, group, "columns")
+    product_s = gets(group, 62 * 62, 2304) + gets(group, 2304) + puts(group, 62 * 62)
+    assert times.dma_s == pytest.approx(product_s)
+    assert times.layout_s > 256 * 9 * 62 * 62 * 4 / 64 * group.put_s(4096, 64, strided=False) / 4096
+    three = no_reuse(convolution(channels=256, filters=64, size=64, kernel=3, batch=3), group, "columns")
+    assert three.total_s == pytest.approx(3 * times.total_s)
+
+
+def test_without_windows_there_are_no_columns(group):
+    assert no_reuse(FC, group, "columns") == no_reuse(FC, group)
+
+
 def test_rows_of_a_window_by_hand(group):
     """One row of one channel: for each row of taps, a row of the input and one of the weights; one row is put."""
     nest = convolution(channels=1, filters=64, size=(3, 66), kernel=3)
@@ -119,5 +134,7 @@ def test_other_readings_by_hand(group):
         > no_reuse(nest, group, "rows").dma_s
         > no_reuse(nest, group, "output-row").dma_s
     )
-    with pytest.raises(NestError, match="copies='most': expected one of directives, rows, output-row, run"):
+    with pytest.raises(
+        NestError, match="copies='most': expected one of directives, columns, rows, output-row, run"
+    ):
         no_reuse(nest, group, "most")
