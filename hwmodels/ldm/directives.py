@@ -78,7 +78,7 @@ def directives(nest: LoopNest, group: CoreGroup) -> Times:
     parallel = tuple(loop for loop in shares.fused if nest.loops[loop] > 1)
     swapped = [tensor for tensor in nest.inputs if _is_across(tensor, parallel, nest.loops)]
     part = _swapped(shares.part, [tensor.name for tensor in swapped], parallel)
-    copies = _fitting(part, parallel, group.ldm_B)
+    copies = fitting(part, parallel, group.ldm_B)
     moved = [_transfer(copies, tensor, group, shares.cpes) for tensor in part.tensors]
     times = serial(moved, group.compute_s(part.total_flops), group.spawn_join_s)
     return replace(times, layout_s=sum(_transposition_s(tensor, nest, parallel, group) for tensor in swapped))
@@ -119,7 +119,7 @@ def _transposition_s(tensor: Tensor, nest: LoopNest, parallel: tuple[str, ...], 
     return plan(turned, group).seconds
 
 
-def _fitting(part: LoopNest, parallel: tuple[str, ...], ldm_B: float) -> Copies:
+def fitting(part: LoopNest, parallel: tuple[str, ...], ldm_B: float) -> Copies:
     """Return copies that fit: what takes most is made smaller, from slices to rows, then to halves of rows."""
     copies = Copies(part, parallel, frozenset(), 1, dict(part.loops))
     while copies.size_B > ldm_B:
