@@ -40,7 +40,10 @@ class Reader(Protocol):
     options: dict[str, str]
 
     def recognises(self, head: bytes) -> bool:
-        """Tell from the first 64 KiB, decompressed, whether a file is of this format."""
+        """Tell from the first 64 KiB, decompressed, whether a file is of this format.
+
+        A reader with an attribute `general` that is true takes what no other one recognises.
+        """
         ...
 
     def read(self, path: Path, **options: Any) -> TaskGraph:
@@ -93,7 +96,7 @@ def _recognised(file: Path) -> str:
         head = read_bounded(stream, HEAD_B)
     if not head:
         raise FormatError(f"{file}: the file is empty, as a recorder that dies before it finishes leaves it")
-    untried = []
+    untried, general = [], []
     for name in registered("formats"):
         try:
             reader: Reader = named("formats", name)
@@ -102,7 +105,11 @@ def _recognised(file: Path) -> str:
             untried.append(f"; {error}")
             continue
         if reader.recognises(head):
-            return name
+            if not getattr(reader, "general", False):
+                return name
+            general.append(name)
+    if general:
+        return general[0]
     formats, problems = ", ".join(registered("formats")), "".join(untried)
     raise FormatError(
         f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}{problems}"

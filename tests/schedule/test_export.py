@@ -182,7 +182,7 @@ def test_odd_schedules_are_written(tmp_path: Path, suffix: str, schedule: Schedu
 @pytest.mark.parametrize("name", ["run.unknown", "run", "run.gz", "run.parquet.txt"])
 def test_an_unknown_suffix_lists_those_that_work(tmp_path: Path, name: str) -> None:
     with pytest.raises(
-        SimschedError, match=r"\.json, \.json\.gz, \.parquet, \.csv, \.png, \.svg, \.pdf, \.html"
+        SimschedError, match=r"\.json, \.json\.gz, .*\.parquet, \.csv, \.png, \.svg, \.pdf, \.html"
     ):
         made().save(tmp_path / name)
     assert not list(tmp_path.iterdir())

@@ -22,12 +22,12 @@ from simsched.graph.columns import plain_text
 from simsched.graph.saving import Subject
 from simsched.plots.corunning import corunning_frame
 from simsched.schedule.export import description
+from simsched.traces.chrome.own import CORES, EXECUTORS
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
     from simsched.schedule import Schedule
 
-EXECUTORS, CORES = 1, 2
 # One event a task and core: beyond this many they would double the time that a viewer takes to open.
 MAX_CORE_EVENTS = 200_000
 #: 146 years: nanoseconds, and differences of two times, still fit 64 bits.
@@ -53,7 +53,7 @@ class ChromeWriter:
             If a time is unknown, infinite or beyond 2**62 ns, or the file cannot be written.
         """
         for times in (schedule.ready_s, schedule.start_s, schedule.finish_s):
-            _refuse_unwritable(times)
+            refuse_unwritable(times, "Chrome trace")
         with _text_file(path) as file:
             file.write('{"displayTimeUnit":"ns","otherData":')
             file.write(json.dumps(description(schedule)))
@@ -66,14 +66,15 @@ class ChromeWriter:
 CHROME = ChromeWriter()
 
 
-def _refuse_unwritable(times_s: Seconds) -> None:
+def refuse_unwritable(times_s: Seconds, what: str) -> None:
+    """Raise `SimschedError` if a time cannot be counted in nanoseconds; `what` is what messages call the file."""
     unknown = np.flatnonzero(~np.isfinite(times_s))
     if len(unknown):
-        raise SimschedError(f"task {unknown[0]} has no finite start or finish, which a Chrome trace needs")
+        raise SimschedError(f"task {unknown[0]} has no finite start or finish, which a {what} needs")
     late = np.flatnonzero(np.abs(times_s) > MAX_S)
     if len(late):
         raise SimschedError(
-            f"task {late[0]} is ready, starts or finishes at {times_s[late[0]]:g} s; a Chrome trace counts "
+            f"task {late[0]} is ready, starts or finishes at {times_s[late[0]]:g} s; a {what} counts "
             f"nanoseconds and ends at {MAX_S:g} s; write .parquet or .csv, or give durations in seconds"
         )
 
@@ -102,7 +103,9 @@ def _events(schedule: Schedule) -> Iterator[str]:
         yield from _lanes(CORES, "cores", "core", range(schedule.n_cores))
     yield from _task_events(schedule, with_cores)
     frame = corunning_frame(schedule)
-    for ts, running in zip(_ns(frame["time_s"].to_numpy()), frame["tasks_running"].tolist(), strict=True):
+    for ts, running in zip(
+        nanoseconds(frame["time_s"].to_numpy()), frame["tasks_running"].tolist(), strict=True
+    ):
         what = f'"ts":{_us(ts)},"args":{{"tasks":{running}}}'
         yield f'{{"ph":"C","pid":{EXECUTORS},"name":"tasks running",{what}}}'
 
@@ -120,9 +123,14 @@ def _task_events(schedule: Schedule, with_cores: bool) -> Iterator[str]:
     labels = [_text(label) for label in schedule.graph.kinds.labels]
     kinds, names = schedule.graph.kinds.codes.tolist(), _names(schedule)
     teams, lanes = schedule.team.tolist(), schedule.executor.tolist()
-    ready, start, finish = _ns(schedule.ready_s), _ns(schedule.start_s), _ns(schedule.finish_s)
+    ready, start, finish = (
+        nanoseconds(schedule.ready_s),
+        nanoseconds(schedule.start_s),
+        nanoseconds(schedule.finish_s),
+    )
     members = [schedule.teams.neighbours(team).tolist() for team in range(schedule.teams.n)]
     spelled = [_ranges(cores) for cores in members]
+    before = schedule.graph.predecessors
     for task, name in enumerate(names):
         kind, cores = labels[kinds[task]], members[teams[task]]
         when = f'"ts":{_us(start[task])},"dur":{_us(finish[task] - start[task])}'
@@ -130,7 +138,7 @@ def _task_events(schedule: Schedule, with_cores: bool) -> Iterator[str]:
         yield (
             f'{{"ph":"X","pid":{EXECUTORS},"tid":{lanes[task]},{what},"kind":{kind},'
             f'"ready_us":{_us(ready[task])},"wait_us":{_us(start[task] - ready[task])},'
-            f'"width":{len(cores)},"cores":"{spelled[teams[task]]}"}}}}'
+            f'"width":{len(cores)},"cores":"{spelled[teams[task]]}","after":{before.neighbours(task).tolist()}}}}}'
         )
         for core in cores if with_cores else ():
             yield f'{{"ph":"X","pid":{CORES},"tid":{core},{what}}}}}'
@@ -143,9 +151,10 @@ def _names(schedule: Schedule) -> Iterator[str]:
     return (_text(graph.task_name(task)) for task in range(graph.n_tasks))
 
 
-def _ns(seconds: Seconds) -> list[int]:
-    nanoseconds: list[int] = np.rint(seconds * 1e9).astype(np.int64).tolist()
-    return nanoseconds
+def nanoseconds(seconds: Seconds) -> list[int]:
+    """Return seconds as whole nanoseconds."""
+    whole: list[int] = np.rint(seconds * 1e9).astype(np.int64).tolist()
+    return whole
 
 
 def _us(ns: int) -> str:
