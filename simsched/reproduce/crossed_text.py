@@ -21,12 +21,16 @@ def crossed_markdown(crossed: Crossed) -> str:
     systems = list(dict.fromkeys(run.system for run in crossed.runs))
     lines = ["# Every policy on every other system's workloads", ""]
     for on in crossed.machines:
-        lines += [f"## {_place(on)}: time over the best policy's, geometric means", "", _matrix(crossed, on)]
+        lines += [
+            f"## {place(on)}: time over the best policy's, geometric means",
+            "",
+            matrix_text(crossed, on),
+        ]
     rules = [(system, (RULES[system].__doc__ or "").strip()) for system in systems]
     lines += ["## What each system may choose", "", markdown_table(["policy of", "choice"], rules)]
     for on in crossed.machines:
         lines += [
-            f"## {_place(on)}: every run",
+            f"## {place(on)}: every run",
             "",
             "Time over the best (layout; parts of the batch and hardware threads a core, where more than one).",
             "",
@@ -35,11 +39,13 @@ def crossed_markdown(crossed: Crossed) -> str:
     return "\n".join(lines)
 
 
-def _place(on: str) -> str:
+def place(on: str) -> str:
+    """Return the title of a machine's tables."""
     return "Own machines" if on == "own" else on
 
 
-def _matrix(crossed: Crossed, on: str) -> str:
+def matrix_text(crossed: Crossed, on: str) -> str:
+    """Return a matrix of times over the best policy's as a Markdown table."""
     matrix = crossed.matrix(on)
     rows = [
         [name, *(f"{value:.3g}" for value in row)]

@@ -162,6 +162,6 @@ def test_text_and_pictures(found, tmp_path):
     assert "8 parts" not in text
     assert CELLS.workload in text
     names = sorted(path.name for path in write_crossed(tmp_path, found))
-    assert names == ["crossed-epyc-9654x2_cores_16_.png", "crossed-own.png", "crossed.csv", "crossed.md"]
+    assert names == ["crossed-epyc-9654x2_cores=16.png", "crossed-own.png", "crossed.csv", "crossed.md"]
     axes = found.plot()
     assert len(axes.texts) == 2 * 5
