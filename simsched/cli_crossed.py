@@ -35,10 +35,11 @@ def crossed(
     ] = None,
 ) -> None:
     """Run the policy of every published system on the workloads of every other; with --json the runs alone."""
-    from simsched.reproduce.crossed import CURRENT, OWN
+    from simsched.reproduce.crossed import CURRENT
     from simsched.reproduce.crossed import crossed as crossed_
     from simsched.reproduce.crossed_jobs import jobs_of
     from simsched.reproduce.crossed_rules import RULES
+    from simsched.reproduce.crossed_table import OWN
     from simsched.reproduce.crossed_text import write_crossed
     from simsched.schedule.gallery import make_folder
 

@@ -4,8 +4,9 @@ import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
-from simsched.reproduce.crossed import Crossed, Run, crossed
+from simsched.reproduce.crossed import crossed
 from simsched.reproduce.crossed_jobs import JOBS, Job
+from simsched.reproduce.crossed_table import Crossed, Run
 from simsched.reproduce.published import Published, Quantity
 from simsched.reproduce.reproduction import Reproduction
 from simsched.reproduce.rows import Claim, Row

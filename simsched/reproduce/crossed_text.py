@@ -13,7 +13,7 @@ from simsched.tables import markdown_table
 from simsched.units import format_time
 
 if TYPE_CHECKING:
-    from simsched.reproduce.crossed import Crossed, Run
+    from simsched.reproduce.crossed_table import Crossed, Run
 
 
 def crossed_markdown(crossed: Crossed) -> str:

@@ -163,5 +163,7 @@ def test_text_and_pictures(found, tmp_path):
     assert CELLS.workload in text
     names = sorted(path.name for path in write_crossed(tmp_path, found))
     assert names == ["crossed-epyc-9654x2_cores=16.png", "crossed-own.png", "crossed.csv", "crossed.md"]
+    assert repr(found) == "<Crossed: 20 runs; own, epyc-9654x2[cores=16]>"
+    assert "<table" in found._repr_html_()
     axes = found.plot()
     assert len(axes.texts) == 2 * 5
