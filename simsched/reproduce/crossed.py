@@ -18,6 +18,7 @@ from simsched.reproduce.crossed_table import OWN, Crossed, Run
 from simsched.spec import Scalar
 
 if TYPE_CHECKING:
+    from simsched.costs import Curve
     from simsched.machine import Machine
     from simsched.schedule import Schedule
 
@@ -31,6 +32,7 @@ def crossed(
     systems: Sequence[str] = tuple(RULES),
     *,
     variation: Mapping[str, Scalar] | None = None,
+    curves: Mapping[str, Curve] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Crossed:
     """Run the policy of every published system on the networks of every other.
@@ -47,6 +49,8 @@ def crossed(
         Whose policies.
     variation : mapping, optional
         A variation of every machine, as in {"share_bandwidth": False}.
+    curves : mapping of str to Curve, optional
+        Cost curves of kinds, as `CostModel` takes them; see docs/costs.md.
     progress : callable, optional
         Called with 1 after every run.
 
@@ -61,7 +65,7 @@ def crossed(
     """
     if unknown := [system for system in systems if system not in RULES]:
         raise SpecError(f"{unknown[0]!r:.60} is none of the crossed systems: {', '.join(RULES)}")
-    columns = [(_label(on), _column(job, on, variation or {})) for on, job in product(machines, jobs)]
+    columns = [(_label(on), _column(job, on, variation or {}, curves)) for on, job in product(machines, jobs)]
     if not columns or not systems:
         raise SpecError("nothing to run; give at least one machine, one job and one system")
 
@@ -80,9 +84,11 @@ def _label(on: str | Path | Machine) -> str:
     return OWN if on == OWN else str(machine_of(on))
 
 
-def _column(job: Job, on: str | Path | Machine, variation: Mapping[str, Scalar]) -> Column:
+def _column(
+    job: Job, on: str | Path | Machine, variation: Mapping[str, Scalar], curves: Mapping[str, Curve] | None
+) -> Column:
     machine = machine_of(job.machine if on == OWN else on)
-    return Column(job, machine.varied(variation) if variation else machine, own=on == OWN)
+    return Column(job, machine.varied(variation) if variation else machine, own=on == OWN, curves=curves)
 
 
 def _best(on: str, column: Column, system: str) -> Run:

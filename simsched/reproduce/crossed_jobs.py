@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from simsched.reproduce.system import system_of
 from simsched.workloads.workload import family
 
 if TYPE_CHECKING:
+    from simsched.costs import Curve
     from simsched.graph import TaskGraph
     from simsched.machine import Machine
     from simsched.workloads import Workload
@@ -115,6 +116,8 @@ class Column:
         Its own, or another.
     own : bool
         Whether it is its own, so that what was measured there holds.
+    curves : mapping of str to Curve, optional
+        Cost curves of kinds, in place of those that all replays have.
 
     Raises
     ------
@@ -122,9 +125,12 @@ class Column:
         If there is no such workload, or it has no batch.
     """
 
-    def __init__(self, job: Job, machine: Machine, *, own: bool) -> None:
+    def __init__(
+        self, job: Job, machine: Machine, *, own: bool, curves: Mapping[str, Curve] | None = None
+    ) -> None:
         self.job, self.machine = job, machine
-        self._costed, self.costs = _costing(machine, measured=job.measured and own)
+        self._costed, costs = _costing(machine, measured=job.measured and own)
+        self.costs = replace(costs, curves=curves or {})
         self.network: Any = family(job.workload)
         if not hasattr(self.network, "batch"):
             raise SpecError(f"{job.workload} has no batch, so that policies that cut it have nothing to cut")

@@ -135,6 +135,18 @@ def test_a_variation_is_of_every_machine():
     assert "contention=false" in without.table["machine"].iloc[0]
 
 
+def test_curves_are_those_of_every_column():
+    """A convolution that divides without loss is faster on all cores than one that does not divide."""
+    job = Job("mine", "chaos[network=large,batch=4]", "knl-7250[cores=8]")
+    seconds = [
+        ss.crossed(["own"], [job], ["swtvm"], curves={"Conv2D": ss.Curve(serial_share=share)}).table[
+            "makespan_s"
+        ][0]
+        for share in (0.0, 1.0)
+    ]
+    assert seconds[0] < seconds[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
