@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from simsched.policy import Start as Start
     from simsched.policy import policy as policy
     from simsched.replay import simulate as simulate
+    from simsched.reproduce import crossed as crossed
     from simsched.reproduce import reproduce as reproduce
     from simsched.schedule import Schedule as Schedule
     from simsched.schedule import bounds as bounds
@@ -65,6 +66,7 @@ _HOMES = {
     "calibrate": "simsched.execute",
     "compare": "simsched.sweep",
     "crosscheck": "simsched.execute",
+    "crossed": "simsched.reproduce",
     "execute": "simsched.execute",
     "load": "simsched.graph.loading",
     "machine": "simsched.machine",

@@ -39,6 +39,7 @@ OWN_OPTIONS = FLAGS | {
     "--pairs",
     "--reserved",
     "--tables",
+    "--system",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """

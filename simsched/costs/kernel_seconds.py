@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,19 +52,21 @@ class KernelSeconds:
             text = graph.shapes[task]
             if text not in known:
                 known[text] = len(curves)
-                curves.append(self._curve(graph.shape(task), machine))
+                curves.append(_curve(graph.shape(task), machine, self.software))
             rows[task] = known[text]
         seconds = np.stack(curves) if curves else np.zeros((0, machine.n_threads + 1))
         note = f"kernels by shape: {int((rows >= 0).sum())} matrix products of {len(curves)} shapes"
         return WidthTable(rows, seconds, np.zeros(len(curves))), (note,)
 
-    def _curve(self, shape: tuple[tuple[int, ...], ...], machine: Machine) -> Seconds:
-        """Return the seconds on 0, 1, 2, ... threads, as a row of a `WidthTable`."""
-        (m, k), (_, n) = shape
-        params, widths = parameters(self.software), range(1, machine.n_threads + 1)
-        teams = (Team(machine, width, ways=-(-width // machine.n_cores)) for width in widths)
-        seconds = np.array([gemm_s(m, n, k, team, params=params) for team in teams])
-        return np.concatenate([[0.0], np.minimum(seconds, seconds[0])])
+
+@lru_cache(maxsize=4096)
+def _curve(shape: tuple[tuple[int, ...], ...], machine: Machine, software: str) -> Seconds:
+    """Return the seconds on 0, 1, 2, ... threads, as a row of a `WidthTable`."""
+    (m, k), (_, n) = shape
+    params, widths = parameters(software), range(1, machine.n_threads + 1)
+    teams = (Team(machine, width, ways=-(-width // machine.n_cores)) for width in widths)
+    seconds = np.array([gemm_s(m, n, k, team, params=params) for team in teams])
+    return np.concatenate([[0.0], np.minimum(seconds, seconds[0])])
 
 
 def _products(graph: TaskGraph) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -11,6 +11,7 @@ from simsched.plots.gantt import gantt
 from simsched.plots.graph import draw_graph, graph_frame
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
 from simsched.plots.published import curves, grouped_bars
+from simsched.plots.relative import relative_times
 from simsched.plots.scaling import comparison, scaling
 from simsched.plots.stacked import stacked
 
@@ -29,6 +30,7 @@ __all__ = [
     "gantt",
     "graph_frame",
     "grouped_bars",
+    "relative_times",
     "scaling",
     "stacked",
     "start_order",

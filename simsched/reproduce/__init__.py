@@ -4,6 +4,9 @@ import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
+from simsched.reproduce.crossed import crossed
+from simsched.reproduce.crossed_jobs import JOBS, Job
+from simsched.reproduce.crossed_table import Crossed, Run
 from simsched.reproduce.published import Published, Quantity
 from simsched.reproduce.reproduction import Reproduction
 from simsched.reproduce.rows import Claim, Row
@@ -11,13 +14,18 @@ from simsched.reproduce.system import Predicted, System, reproduce, system_of
 from simsched.spec import Scalar
 
 __all__ = [
+    "JOBS",
     "Claim",
+    "Crossed",
+    "Job",
     "Predicted",
     "Published",
     "Quantity",
     "Reproduction",
     "Row",
+    "Run",
     "System",
+    "crossed",
     "reproduce",
     "system_of",
 ]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule
 
 RATIO = "critical-path time over naive-queue time"
+AGAINST = "share of pairs of cells that finish against the diagonals"
 #: Layouts of 8 to 16 executors.
 FEW = ("8x8", "16x4")
 #: A forward op of a cell is called stepT/layerL/...
@@ -67,21 +68,23 @@ def best_between_8_and_16(runs: Runs) -> Verdict:
     return holds, ", ".join(said)
 
 
-def recovers_the_diagonal(runs: Runs) -> Verdict:
+def recovers_the_diagonal(predicted: Predicted) -> Verdict:
     """Under critical path first no cell finishes before one of an earlier diagonal, in no layout."""
-    found = {
-        layout: against_the_diagonal(runs.graphi("lstm", "medium", layout)) for layout in runs.layouts("lstm")
-    }
+    found = _against(predicted, "critical path first")
     return max(found.values()) == 0, _said(found)
 
 
-def naive_leaves_the_diagonal(runs: Runs) -> Verdict:
+def naive_leaves_the_diagonal(predicted: Predicted) -> Verdict:
     """Under the naive queue some do, wherever more ops are ready than executors are idle."""
-    found = {
-        layout: float(np.mean([against_the_diagonal(run) for run in runs.naive("lstm", "medium", layout)]))
-        for layout in runs.layouts("lstm")
-    }
+    found = _against(predicted, "naive queue")
     return max(found.values()) > 0, _said(found)
+
+
+def _against(predicted: Predicted, engine: str) -> dict[str, float]:
+    """Return the rows of Sec. 7.4 of an engine, by layout."""
+    quantity = next(q for q in predicted.system.published().quantities if q.name == AGAINST)
+    cases = [case for case, *_ in quantity.asked() if case["engine"] == engine]
+    return {str(case["layout"]): predicted("Sec. 7.4", AGAINST, **case) for case in cases}
 
 
 def against_the_diagonal(schedule: Schedule) -> float:

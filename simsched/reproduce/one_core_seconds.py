@@ -61,7 +61,7 @@ def one_core_s(op: Op, team: Team) -> float:
     software = parameters("framework")
     shape = parse_shape(op.shape)
     if op.kind in _DIRECTIONS:
-        return convolution_s(_convolution(op), team, _DIRECTIONS[op.kind], software)
+        return convolution_s(convolution_of(op), team, _DIRECTIONS[op.kind], software)
     if op.kind == "MatMul":
         (m, k), (_, n) = shape
         return gemm_s(m, n, k, team, params=software)
@@ -70,8 +70,14 @@ def one_core_s(op: Op, team: Team) -> float:
     return elementwise_s(elements, team, arrays, software)
 
 
-def _convolution(op: Op) -> Convolution:
-    """Return the sizes that a real run gives the op's kernel."""
+def convolution_of(op: Op) -> Convolution:
+    """Return the sizes that a real run gives the kernel of a convolution.
+
+    Raises
+    ------
+    CostError
+        If the op's shapes are not those of one.
+    """
     found = sizes(op.kind, op.shape, op.flops or math.nan, {}, op.bytes_B or math.nan)
     if found is None:
         raise CostError(f"{op.kind} of {op.shape}: these are not the shapes of a convolution")

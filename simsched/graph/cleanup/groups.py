@@ -14,7 +14,11 @@ Groups = npt.NDArray[np.int64]
 
 
 def merged(
-    graph: TaskGraph, groups: Groups, report: ImportReport, scopes: list[str] | None = None
+    graph: TaskGraph,
+    groups: Groups,
+    report: ImportReport,
+    scopes: list[str] | None = None,
+    kind: str | None = None,
 ) -> TaskGraph:
     """Return the graph whose tasks are groups of a graph's tasks; edges within a group vanish.
 
@@ -30,6 +34,8 @@ def merged(
         Of the new graph.
     scopes : list of str, optional
         Of each task, in place of the graph's.
+    kind : str, optional
+        Of groups of several tasks.
 
     Raises
     ------
@@ -46,7 +52,10 @@ def merged(
     return TaskGraph.from_edges(
         summed(graph.durations_s, of, len(leaders)),
         np.unique(np.stack([before[crossing], after[crossing]], axis=1), axis=0),
-        kinds=[graph.kinds[i] for i in leaders],
+        kinds=[
+            graph.kinds[i] if kind is None or size == 1 else kind
+            for i, size in zip(leaders, sizes, strict=True)
+        ],
         names=_names(graph, leaders, sizes),
         shapes=[graph.shapes[i] for i in leaders],
         scopes=[every_scope[i] for i in leaders],

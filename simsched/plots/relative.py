@@ -1,0 +1,47 @@
+"""Relative times as a heat map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.plots.canvas import plain, set_title, shown_axes
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+def relative_times(matrix: pd.DataFrame, title: str = "", ax: Axes | None = None) -> Axes:
+    """Draw a table of ratios as a heat map, logarithmic and with the number in each cell; an empty one is grey.
+
+    Parameters
+    ----------
+    matrix : DataFrame
+        Ratios of at least 1, as `Crossed.matrix` returns them.
+    title : str
+    ax : Axes, optional
+        Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    Axes
+    """
+    rows, columns = matrix.shape
+    ax = shown_axes((2.5 + 1.1 * columns, 1.6 + 0.5 * rows)) if ax is None else ax
+    shades = np.log10(matrix.to_numpy(float))
+    # Beyond a hundred times longer nothing is left to tell apart by colour.
+    ax.imshow(shades, cmap="YlOrRd", vmin=0.0, vmax=2.0, aspect="auto")
+    # Cells without a number are transparent.
+    ax.set_facecolor("lightgrey")
+    for (row, column), shade in np.ndenumerate(shades):
+        if np.isfinite(shade):
+            dark = "white" if shade > 1.2 else "black"
+            ax.text(column, row, f"{10**shade:.3g}", ha="center", va="center", color=dark)
+    ax.set_xticks(range(columns), [plain(str(name)) for name in matrix.columns], rotation=20, ha="right")
+    ax.set_yticks(range(rows), [plain(str(name)) for name in matrix.index])
+    ax.set_xlabel("workloads of")
+    ax.set_ylabel("policy of")
+    set_title(ax, title)
+    return ax

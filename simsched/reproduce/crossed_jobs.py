@@ -1,0 +1,211 @@
+"""What the published systems ran: a network, the machine, and the costs that all policies share there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simsched.costs import CostModel
+from simsched.costs.kernel_seconds import KernelSeconds
+from simsched.errors import SpecError
+from simsched.graph.cleanup import Unroll
+from simsched.graph.cleanup.groups import merged
+from simsched.graph.report import ImportReport
+from simsched.reproduce.one_core_seconds import with_kernel_seconds
+from simsched.reproduce.planned_seconds import PlannedSeconds
+from simsched.reproduce.system import system_of
+from simsched.workloads.workload import family
+
+if TYPE_CHECKING:
+    from simsched.costs import Curve
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine
+    from simsched.workloads import Workload
+
+#: Names of ops of a recurrent cell, forward or backward, begin so.
+_CELL = re.compile(r"(?:gradients/)?step\d+/layer\d+(?=/)")
+#: Images of a run of CHAOS: five rounds on 192 cores, not quite four on 244 threads.
+IMAGES = 960
+
+
+@dataclass(frozen=True)
+class Job:
+    """A network that a published system ran, and the machine that it ran on.
+
+    Parameters
+    ----------
+    system : str
+        Whose it is, as `simsched list papers` names it, or a name of your own.
+    workload : str
+        As `simsched.workload` takes it.
+    machine : str
+        As `simsched.machine` takes it.
+    samples : int
+        How often the network is run on samples that do not wait for each other, each run a graph of its own.
+    measured : bool
+        Whether a sample takes on one thread of this machine what CHAOS measured there, as `Image` says.
+    """
+
+    system: str
+    workload: str
+    machine: str
+    samples: int = 1
+    measured: bool = False
+
+
+#: The networks that the five papers measure, in the size that each gives most of its numbers for.
+JOBS = (
+    *(
+        Job("graphi", network, "knl-7250[bandwidth_Bps=4e11]")
+        for network in (
+            "lstm[size=medium,fused=true]",
+            "phased_lstm[size=medium,fused=true]",
+            "pathnet[size=medium]",
+            "googlenet[size=medium]",
+        )
+    ),
+    *(
+        Job("concurrency-control", network, "knl-7250[memory=cache]")
+        for network in (
+            "resnet50[size=cifar10]",
+            "dcgan[size=mnist]",
+            "inception_v3[size=imagenet]",
+            "lstm[size=ptb]",
+        )
+    ),
+    *(
+        Job("swtvm", network, "sw26010[cores=64]")
+        for network in ("alexnet[size=swtvm,towers=one]", "vgg19[size=swtvm]")
+    ),
+    *(
+        Job("chaos", f"chaos[size={size}]", "knc-7120p", IMAGES, measured=True)
+        for size in ("small", "medium", "large")
+    ),
+    *(
+        Job("wpar", f"{cell}[layers=6,steps=100,input=256,hidden=256,batch=128{fused}]", "xeon-8160x2")
+        for cell, fused in (("lstm", ",fused=true"), ("gru", ",fused=true"), ("rnn", ""))
+    ),
+)
+
+
+def jobs_of(systems: Sequence[str] | None = None) -> list[Job]:
+    """Return the jobs of some systems, or all.
+
+    Raises
+    ------
+    SpecError
+        If a system has none.
+    """
+    known = list(dict.fromkeys(job.system for job in JOBS))
+    for system in systems or ():
+        if system not in known:
+            raise SpecError(f"{system!r:.60} has no jobs here; {', '.join(known)} have")
+    return [job for job in JOBS if not systems or job.system in systems]
+
+
+class Column:
+    """A job on a machine, cut up as policies want it; every graph is made once.
+
+    Parameters
+    ----------
+    job : Job
+    machine : Machine
+        Its own, or another.
+    own : bool
+        Whether it is its own, so that what was measured there holds.
+    curves : mapping of str to Curve, optional
+        Cost curves of kinds, in place of those that all replays have.
+
+    Raises
+    ------
+    SpecError
+        If there is no such workload, or it has no batch.
+    """
+
+    def __init__(
+        self, job: Job, machine: Machine, *, own: bool, curves: Mapping[str, Curve] | None = None
+    ) -> None:
+        self.job, self.machine = job, machine
+        self._costed, costs = _costing(machine, measured=job.measured and own)
+        self.costs = replace(costs, curves=curves or {})
+        self.network: Any = family(job.workload)
+        if not hasattr(self.network, "batch"):
+            raise SpecError(f"{job.workload} has no batch, so that policies that cut it have nothing to cut")
+        self.ops = cache(self._ops)
+        self.cells = cache(self._cells)
+        self.batches = cache(self._batches)
+        self._part = cache(self._made)
+
+    @property
+    def divisors(self) -> list[int]:
+        """Numbers of equal parts of the batch."""
+        return [parts for parts in range(1, self.network.batch + 1) if self.network.batch % parts == 0]
+
+    def _made(self, parts: int) -> TaskGraph:
+        """Return one of so many equal parts of a batch, op by op, with its seconds on one core."""
+        return self._costed(replace(self.network, batch=self.network.batch // parts), self.machine)
+
+    def _ops(self, parts: int) -> TaskGraph:
+        """Return all parts op by op."""
+        return self._copies(self._part(parts), parts)
+
+    def _cells(self, parts: int) -> TaskGraph:
+        """Return all parts, in which the ops of a recurrent cell in one direction are one task; other ops stay."""
+        names = self._part(parts).names
+        assert names is not None  # noqa: S101 - narrows the type: generated ops have names
+        found = [_CELL.match(name) for name in names.to_list()]
+        labels = [at[0] if at else f"op {task}" for task, at in enumerate(found)]
+        if not any(found):
+            return self.ops(parts)
+        return self._copies(self._merged(parts, labels, "cell"), parts)
+
+    def _batches(self, parts: int) -> TaskGraph:
+        """Return all parts, each of them one task: what a worker does with its samples."""
+        labels = ["batch"] * self._part(parts).n_tasks
+        return self._copies(self._merged(parts, labels, "batch"), parts)
+
+    def _copies(self, graph: TaskGraph, parts: int) -> TaskGraph:
+        return Unroll(iterations=parts * self.job.samples, between="nothing").apply(graph)
+
+    def _merged(self, parts: int, labels: list[str], kind: str) -> TaskGraph:
+        """Return a part in which tasks of one label are one of some kind, that runs them in turn on one thread."""
+        graph = self._part(parts)
+        costs = self.costs.on(graph, self.machine)
+        alone = replace(graph, durations_s=costs.one_core_s, bytes_B=costs.traffic_B, recorded_on=None)
+        groups = np.unique(labels, return_inverse=True)[1]
+        return merged(alone, groups, ImportReport(graph.name), kind=kind)
+
+
+def _costing(
+    machine: Machine, *, measured: bool
+) -> tuple[Callable[[Workload, Machine], TaskGraph], CostModel]:
+    """Return what gives a network's graph its seconds on one core, and what says how they shrink on more."""
+    if "ldm" in machine.tables:
+        return lambda network, _: _graph(network), CostModel(measured=PlannedSeconds())
+    if measured:
+        return _as_measured, CostModel()
+    return lambda network, on: with_kernel_seconds(_graph(network), on), CostModel(measured=KernelSeconds())
+
+
+@lru_cache(maxsize=128)
+def _graph(network: Workload) -> TaskGraph:
+    """Return a network's graph, which several machines run."""
+    return network.graph()
+
+
+def _as_measured(network: Any, machine: Machine) -> TaskGraph:
+    """Return an image's graph whose forward and backward ops take together what CHAOS measured of both (Table 3)."""
+    graph = with_kernel_seconds(_graph(network), machine)
+    measured = system_of("chaos").published().inputs["measured"]
+    names = graph.names
+    assert names is not None  # noqa: S101 - narrows the type: generated ops have names
+    forward = np.array([not name.startswith(("gradients/", "update/")) for name in names.to_list()])
+    seconds = np.array(graph.durations_s)
+    for ops, key in ((forward, "fprop_s"), (~forward, "bprop_s")):
+        seconds[ops] *= float(measured[key][network.network]) / seconds[ops].sum()
+    return replace(graph, durations_s=seconds)

@@ -1,0 +1,181 @@
+"""Policies of the published systems on each other's workloads, in small."""
+
+import json
+from math import isnan
+
+import numpy as np
+import pytest
+
+import simsched as ss
+from simsched.costs import CostModel
+from simsched.errors import CostError, SpecError
+from simsched.machine import machine as machine_of
+from simsched.reproduce import JOBS, Job
+from simsched.reproduce.crossed_jobs import Column, jobs_of
+from simsched.reproduce.crossed_rules import RULES
+from simsched.reproduce.crossed_text import write_crossed
+from simsched.reproduce.planned_seconds import PlannedSeconds
+from simsched.reproduce.swtvm import LayerTimes, SwTvm
+
+CELLS = Job("wpar", "lstm[layers=2,steps=3,input=16,hidden=16,batch=4,fused=true]", "xeon-8160x2[cores=4]")
+IMAGES = Job("chaos", "chaos[size=small]", "knc-7120p[cores=4]", 8, measured=True)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return ss.crossed(["own", "epyc-9654x2[cores=16]"], [CELLS, IMAGES])
+
+
+def test_every_cell_is_there(found):
+    table = found.table
+    assert len(table) == 2 * 2 * 5 == len(found.records())
+    assert found.machines == ("own", "epyc-9654x2[cores=16]")
+    assert (table["makespan_s"] > 0).all()
+    matrix = found.matrix()
+    assert list(matrix.index) == list(RULES)
+    assert list(matrix.columns) == ["wpar", "chaos"]
+    assert (matrix.min() == 1).all()
+    assert not matrix.isna().any(axis=None)
+
+
+def test_ratios_are_those_of_the_makespans(found):
+    rows = found.table[(found.table["on"] == "own") & (found.table["workload_of"] == "chaos")]
+    seconds = rows.set_index("policy_of")["makespan_s"]
+    own, best = rows["over_own"].to_numpy(), rows["over_best"].to_numpy()
+    assert own == pytest.approx((seconds / seconds["chaos"]).to_numpy())
+    assert best == pytest.approx((seconds / seconds.min()).to_numpy())
+    assert found.matrix(value="makespan_s")["chaos"].to_dict() == pytest.approx(seconds.to_dict())
+
+
+def test_workloads_of_one_system_become_a_geometric_mean():
+    two = ss.crossed(["own"], [CELLS, Job("wpar", CELLS.workload.replace("lstm", "gru"), CELLS.machine)])
+    each = two.matrix(by="workload")
+    assert each.shape == (5, 2)
+    assert two.matrix()["wpar"].to_numpy() == pytest.approx(np.sqrt(each.prod(axis=1)).to_numpy())
+
+
+def test_each_run_is_the_shortest_of_its_choices(found):
+    run = found.run("wpar", CELLS.workload)
+    column = Column(CELLS, machine_of(CELLS.machine), own=True)
+    seconds = [
+        ss.simulate(
+            choice.graph(choice.parts),
+            column.machine.varied({"smt": choice.ways}),
+            choice.policy,
+            choice.layout,
+            column.costs,
+        ).makespan_s
+        for choice in RULES["wpar"](column)
+    ]
+    assert len(seconds) == 3 * 3
+    assert run.schedule.makespan_s == min(seconds)
+    with pytest.raises(SpecError, match="no run"):
+        found.run("wpar", "lstm")
+
+
+def test_a_run_alone_has_no_own_to_compare_with():
+    alone = ss.crossed(["own"], [CELLS], ["swtvm"])
+    assert isnan(alone.table["over_own"].iloc[0])
+    assert alone.records()[0]["over_own"] is None
+    assert "NaN" not in json.dumps(alone.records())
+
+
+def test_parts_and_cells_keep_the_work():
+    column = Column(CELLS, machine_of(CELLS.machine), own=True)
+    assert column.divisors == [1, 2, 4]
+    ops, cells, batches = column.ops(1), column.cells(1), column.batches(4)
+    # Layers by steps both ways; a loss and its product, sums and updates stay ops.
+    assert sum(kind == "cell" for kind in cells.kinds.to_list()) == 2 * 2 * 3
+    assert cells.n_tasks < ops.n_tasks
+    assert cells.durations_s.sum() == pytest.approx(
+        column.costs.on(ops, column.machine).one_core_s.sum(), rel=1e-12
+    )
+    assert cells.flops.sum() == ops.flops.sum()
+    assert (batches.n_tasks, batches.n_edges) == (4, 0)
+
+
+def test_an_image_takes_what_was_measured():
+    column = Column(IMAGES, machine_of(IMAGES.machine), own=True)
+    assert column.batches(1).durations_s.tolist() == pytest.approx([1.45e-3 + 5.3e-3] * 8)
+    elsewhere = Column(IMAGES, machine_of("epyc-9654x2"), own=False)
+    assert elsewhere.batches(1).durations_s.max() < 1e-3
+
+
+def test_on_a_core_group_layers_take_what_swtvm_plans():
+    machine, graph = machine_of("sw26010[cores=64]"), ss.workload("alexnet[size=swtvm,towers=one]")
+    run = ss.simulate(graph, machine, "sequential", "1x64", CostModel(measured=PlannedSeconds()))
+    took = run.tasks[run.tasks["kind"].isin(["Conv2D", "MatMul"])]
+    planned = LayerTimes(SwTvm())
+    layers = ["conv1", "conv2", "conv3", "conv4", "conv5", "fc6", "fc7", "fc8"]
+    ms = [planned.ms("alexnet", layer, "planned") for layer in layers]
+    assert (1e3 * (took["finish_s"] - took["start_s"])).tolist() == pytest.approx(ms)
+    with pytest.raises(CostError, match="sw26010"):
+        PlannedSeconds().on(graph, machine_of("knl-7250"))
+
+
+def test_narrower_teams_are_planned_for_fewer_cores():
+    machine, graph = machine_of("sw26010[cores=64]"), ss.workload("alexnet[size=swtvm,towers=one]")
+    costs = CostModel(measured=PlannedSeconds()).on(graph, machine)
+    one, eight, nine, all_ = (costs.seconds(width)[0] for width in (1, 8, 9, 64))
+    assert one > eight == nine > all_
+
+
+def test_jobs_are_of_all_five_systems():
+    assert {job.system for job in JOBS} == set(RULES)
+    assert [job.workload for job in jobs_of(["swtvm"])] == [
+        "alexnet[size=swtvm,towers=one]",
+        "vgg19[size=swtvm]",
+    ]
+    for job in JOBS:
+        assert any(True for _ in RULES["graphi"](Column(job, machine_of(job.machine), own=True)))
+
+
+def test_a_variation_is_of_every_machine():
+    without = ss.crossed(["own"], [CELLS], ["wpar"], variation={"contention": False})
+    assert "contention=false" in without.table["machine"].iloc[0]
+
+
+def test_curves_are_those_of_every_column():
+    """A convolution that divides without loss is faster on all cores than one that does not divide."""
+    job = Job("mine", "chaos[network=large,batch=4]", "knl-7250[cores=8]")
+    seconds = [
+        ss.crossed(["own"], [job], ["swtvm"], curves={"Conv2D": ss.Curve(serial_share=share)}).table[
+            "makespan_s"
+        ][0]
+        for share in (0.0, 1.0)
+    ]
+    assert seconds[0] < seconds[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"systems": ["heft"]}, "heft"),
+        ({"machines": []}, "at least one machine"),
+        ({"jobs": [Job("mine", "no-such", "knl-7250")]}, "no-such"),
+    ],
+)
+def test_what_cannot_run_is_said(arguments, words):
+    with pytest.raises(SpecError, match=words):
+        ss.crossed(**arguments)
+
+
+def test_jobs_of_nobody_and_matrices_of_nothing(found):
+    with pytest.raises(SpecError, match="nobody"):
+        jobs_of(["nobody"])
+    for wrong in ({"on": "knl-7250"}, {"value": "tasks"}, {"by": "policy"}):
+        with pytest.raises(SpecError, match="is not one of"):
+            found.matrix(**wrong)
+
+
+def test_text_and_pictures(found, tmp_path):
+    text = found.to_markdown()
+    assert "## Own machines: time over the best policy's" in text
+    assert "8 parts" not in text
+    assert CELLS.workload in text
+    names = sorted(path.name for path in write_crossed(tmp_path, found))
+    assert names == ["crossed-epyc-9654x2_cores=16.png", "crossed-own.png", "crossed.csv", "crossed.md"]
+    assert repr(found) == "<Crossed: 20 runs; own, epyc-9654x2[cores=16]>"
+    assert "<table" in found._repr_html_()
+    axes = found.plot()
+    assert len(axes.texts) == 2 * 5
