@@ -29,14 +29,14 @@ class TensorFlow(RankPolicy):
     from another. Nothing is pinned, and the pool's threads run on the teams' cores: software threads are more than
     cores. Without `chunked` the pool has nothing to do.
 
+    Cost: a pop from either queue a task, under a lock that idle executors of that kind poll; O(log n) a decision.
+
     Parameters
     ----------
     pool : int
         Threads of the pool; 0, the default, for as many as the teams have together, as TensorFlow's defaults have it.
         They go round the teams' cores from the last one back: teams fill them from the first on, and an operating
         system wakes threads on idle cores.
-
-    Cost: a pop from either queue a task, under a lock that idle executors of that kind poll; O(log n) a decision.
     """
 
     name = "tensorflow"
