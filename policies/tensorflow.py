@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Namespaces of the kinds of an element-wise op that is cut up, and of its chunks.
 SHARD, CHUNK = "shard::", "chunk::"
+#: Of a pool: far beyond real ones, and an array of them is small.
+MOST_THREADS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,10 @@ class TensorFlow(RankPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.pool < 0:
-            raise SpecError(f"tensorflow[pool={self.pool}]: expected a number of threads, 0 or more")
+        if not 0 <= self.pool <= MOST_THREADS:
+            raise SpecError(
+                f"tensorflow[pool={self.pool}]: expected a number of threads, 0 to {MOST_THREADS}"
+            )
 
     @property
     def discipline(self) -> Discipline:
