@@ -34,7 +34,7 @@ from simsched.hwmodels.ldm.planning import planned
 from simsched.hwmodels.ldm.split import split
 from simsched.hwmodels.ldm.tiles import footprint_B
 from simsched.reproduce.swtvm import SwTvm
-from simsched.reproduce.swtvm_layers import layer_shapes
+from simsched.reproduce.swtvm_layers import layers
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 CORE_GROUPS = 4
@@ -42,8 +42,10 @@ CORE_GROUPS = 4
 
 def nests(network: str, batch: int = 1) -> dict[str, LoopNest]:
     """Return the layers of alexnet or vgg19, as the reproduction of swTVM has them."""
-    shapes = layer_shapes(SwTvm.published(), network)
-    return {name: shape.nest(operation, batch) for name, shape in shapes.items()}
+    names = SwTvm.published().inputs["layers"][network]
+    parameters = {"towers": "one"} if network == "alexnet" else {}
+    graph = ss.workload(network, batch=batch, training=False, **parameters)
+    return {name: layer.nests(operation)[0] for name, layer in layers(graph, names).items()}
 
 
 def main() -> None:
@@ -73,7 +75,7 @@ def main() -> None:
 
 def networks(group: CoreGroup) -> None:
     """Print ms a layer in three costings, and how often the ordering that swTVM published comes out."""
-    for network, layers in (("AlexNet", nests("alexnet")), ("VGG-19", nests("vgg19"))):
+    for network, shown in (("AlexNet", nests("alexnet")), ("VGG-19", nests("vgg19"))):
         print(f"\n{network}, batch 1, one core group: ms a layer")
         print(
             f"  {'layer':12s} {'planned':>9s} {'(DMA':>8s} {'compute)':>8s} {'no reuse':>9s} {'register':>9s} "
@@ -81,7 +83,7 @@ def networks(group: CoreGroup) -> None:
         )
         over: dict[str, list[float]] = {"conv": [], "fc": []}
         held = 0
-        for name, nest in layers.items():
+        for name, nest in shown.items():
             made = plan(nest, group)
             plain_s, shared_s = no_reuse(nest, group).total_s, register_communication(nest, group).total_s
             kind = "conv" if name.startswith("conv") else "fc"
@@ -98,12 +100,12 @@ def networks(group: CoreGroup) -> None:
         )
         print(
             f"  planned beats no reuse, and register communication in fully connected layers only: {held} of "
-            f"{len(layers)} layers"
+            f"{len(shown)} layers"
         )
         exchanged = replace(group, gemm_m=group.gemm_n, gemm_n=group.gemm_m)
         fc = [
             f"{name} {register_communication(nest, exchanged).total_s / plan(nest, group).seconds:.2f}"
-            for name, nest in layers.items()
+            for name, nest in shown.items()
             if name.startswith("fc")
         ]
         print(f"  register/planned if the batch were padded to {group.gemm_n} only: {', '.join(fc)}")

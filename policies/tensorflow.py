@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs.curves import default_curves, normalised
+from simsched.costs.curves import Curve, default_curves, normalised
 from simsched.errors import GraphError, SpecError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.policy import RankPolicy, Shortcuts
@@ -22,6 +22,16 @@ SHARD, CHUNK = "shard::", "chunk::"
 #: Of a pool: far beyond real ones, and an array of them is small.
 MOST_THREADS = 1 << 20
 
+# How Eigen cuts an op: TensorCostModel.h, and parallelFor in TensorDeviceThreadPool.h, of its sources of 2018.
+#: Cycles of a byte read or written, and operations a cycle: what vectors of 512 bits hold.
+BYTE_CYCLES = 11 / 64
+VECTOR = 16
+#: Cycles that an op must have before it gets threads, and for each of them; a tenth less is enough.
+STARTUP_CYCLES = THREAD_CYCLES = 100_000
+#: Least cycles of a block, and most blocks a thread.
+CHUNK_CYCLES = 40_000
+BLOCKS_A_THREAD = 4
+
 
 @dataclass(frozen=True)
 class TensorFlow(RankPolicy):
@@ -32,6 +42,7 @@ class TensorFlow(RankPolicy):
     cores. Without `chunked` the pool has nothing to do.
 
     Cost: a pop from either queue a task, under a lock that idle executors of that kind poll; O(log n) a decision.
+    Eigen's own pool lets one idle thread spin and parks the others: a runtime profile with `pop_per_poller_s=0`.
 
     Parameters
     ----------
@@ -72,29 +83,45 @@ class TensorFlow(RankPolicy):
         return Shortcuts(apart=chunks, inline=np.zeros_like(chunks), singles=cores[::-1][threads])
 
 
-def chunked(graph: TaskGraph, chunk_B: float = 24_576, most: int = 256) -> TaskGraph:
+def one_threaded() -> dict[str, Curve]:
+    """Return curves of element-wise kinds for `CostModel(curves=...)`: on one thread of a team, as Eigen runs them.
+
+    What Eigen does not cut up, the thread that popped it runs alone; OpenMP's threads take no part.
+    """
+    curves, _ = default_curves()
+    whole = float(np.finfo(np.float64).max)
+    return {
+        kind: replace(curve, grain_B=whole)
+        for kind, curve in curves.items()
+        if curve.family == "element-wise"
+    }
+
+
+def chunked(graph: TaskGraph, threads: int = 64, chunk_cycles: float = CHUNK_CYCLES) -> TaskGraph:
     """Return the graph with its element-wise ops cut into chunks, as TensorFlow's Eigen pool gets them.
 
-    A cut op becomes a task that takes no time, which some executor pops, and its chunks, which all wait for it; what
-    waited for the op waits for all chunks. Tasks keep their indices; chunks stand behind them.
+    Eigen estimates an op's cycles and cuts it only where it would give it more than one thread. A cut op becomes a
+    task that takes no time, which some executor pops, and its chunks, which all wait for it; what waited for the op
+    waits for all chunks. Tasks keep their indices; chunks stand behind them. Eigen's last step, larger blocks where
+    that leaves fewer threads idle, is left out.
 
     Parameters
     ----------
     graph : TaskGraph
         Its recorded seconds, where it has any, must be those of one thread.
-    chunk_B : float
-        Bytes read and written by a chunk; as small as element-wise ops divide (curves.toml: 2,048 products).
-    most : int
-        Most chunks of an op: Eigen makes no more than four a thread, of 64 here.
+    threads : int
+        Threads of the pool.
+    chunk_cycles : float
+        Least cycles of a chunk, as Eigen estimates them.
 
     Raises
     ------
     GraphError
         If an op to be cut was recorded on several threads, or the arguments are below 1.
     """
-    if not chunk_B >= 1 or most < 1:
-        raise GraphError(f"chunks of {chunk_B} bytes, at most {most} an op; the least is 1")
-    cut = _Cut.of(graph, chunk_B, most)
+    if not chunk_cycles >= 1 or threads < 1:
+        raise GraphError(f"chunks of {chunk_cycles} cycles for {threads} threads; the least is 1")
+    cut = _Cut.of(graph, threads, chunk_cycles)
     wide = cut.ours & (graph.widths > 1) & ~np.isnan(graph.durations_s)
     if wide.any():
         task = int(np.argmax(wide))
@@ -126,13 +153,16 @@ class _Cut:
     parent: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, graph: TaskGraph, chunk_B: float, most: int) -> _Cut:
+    def of(cls, graph: TaskGraph, threads: int, chunk_cycles: float) -> _Cut:
         curves, other = default_curves()
         families = [curves.get(normalised(kind), other).family for kind in graph.kinds.labels]
         ours = np.array([family == "element-wise" for family in families], np.bool_)[graph.kinds.codes]
-        wanted = np.clip(np.ceil(np.nan_to_num(graph.bytes_B) / chunk_B), 1, most)
+        cycles = BYTE_CYCLES * np.nan_to_num(graph.bytes_B) + np.nan_to_num(graph.flops) / VECTOR
+        worth = np.trunc((cycles - STARTUP_CYCLES) / THREAD_CYCLES + 0.9)
+        ours &= (worth > 1) & (threads > 1)
+        wanted = np.clip(np.ceil(cycles / chunk_cycles), 1, BLOCKS_A_THREAD * threads)
         pieces = np.where(ours, wanted, 1).astype(np.int64)
-        ours = pieces > 1
+        ours &= pieces > 1
         return cls(pieces, ours, np.repeat(np.arange(graph.n_tasks), np.where(ours, pieces, 0)))
 
     def shared(self, amount: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

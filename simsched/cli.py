@@ -45,9 +45,9 @@ app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None,
 
 @app.command("list")
 def list_(
-    what: Annotated[str, typer.Argument(help="machines, policies, workloads, formats or papers.")],
+    what: Annotated[str, typer.Argument(help="machines, policies, workloads, formats, cleanups or papers.")],
 ) -> None:
-    """List machines, policies, workloads, formats or papers; yours too, once your package registers them."""
+    """List what is installed; yours too, once your package registers it."""
     from simsched.listing import lines
 
     for line in lines(what):
@@ -194,23 +194,25 @@ def convert(
         Path,
         typer.Argument(
             metavar="OUT",
-            help="A graph file (.simsched), or the recorded schedule by suffix: .json .csv .parquet .png .svg .html.",
+            help="By suffix: a graph (.simsched, ...) or the recorded schedule (.json .csv .png .html, ...).",
         ),
     ],
 ) -> None:
     """Convert a trace to a graph file, or its recorded schedule to a table, a Chrome trace or a picture."""
     from simsched.graph.loading import find_file
+    from simsched.graph.saving import suffixes, writer_by_suffix
 
     source = [] if makes_workload(graph) else [find_file(graph)]
     read = [*source, *(Path(v) for v in reader_options(context.args).values() if Path(v).is_file())]
     if any(target.exists() and target.samefile(file) for file in read):
         raise FormatError(f"{target} is read by this very command; give another name for what to write")
     tasks = graph_of(graph, context)
-    if target.suffix == ".simsched":
-        tasks.save(str(target))
+    if writer_by_suffix(target, "graph") is not None:
+        tasks.save(target)
     elif tasks.recorded is None:
+        known = ", ".join(suffixes("graph"))
         raise FormatError(
-            f"{graph} holds no recorded run, so only a graph file (.simsched) can be written, not {target.name}"
+            f"{graph} holds no recorded run, so only a graph can be written ({known}), not {target.name}"
         )
     else:
         tasks.recorded.save(target)

@@ -43,8 +43,9 @@ OWN_OPTIONS = FLAGS | {
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """
 
-Further options go to the reader of GRAPH's format, as in --execution-trace FILE, --model FILE or --step 3;
-`simsched list formats` shows them all."""
+--clean "STEP STEP ..." changes GRAPH first, as in --clean "drop[kinds=Identity] fuse-chains"; `simsched list cleanups`
+shows all steps. Further options go to the reader of GRAPH's format, as in --execution-trace FILE, --model FILE or
+--step 3; `simsched list formats` shows them all."""
 
 GraphArgument = Annotated[
     str, typer.Argument(metavar="GRAPH", help="A trace, model or graph file, or a workload: lstm[layers=2].")
@@ -75,9 +76,9 @@ def _read(graph: str, options: dict[str, str]) -> TaskGraph:
     from simsched.graph.loading import load
     from simsched.workloads import workload
 
-    if makes_workload(graph) and not options:
-        return workload(graph)
-    return load(graph, **options)
+    steps = options.pop("clean", "").split()
+    tasks = workload(graph) if makes_workload(graph) and not options else load(graph, **options)
+    return tasks.cleaned(*steps)
 
 
 def makes_workload(graph: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -31,6 +32,10 @@ def replay_recorded(
     ] = None,
     layout: LayoutOption = None,
     json_: JsonOption = False,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("--out", "-o", help="Recorded above replayed: .png .svg .pdf; of the first policy."),
+    ] = None,
 ) -> None:
     """Lay the recorded run of GRAPH beside replays without overheads, and with those its gaps tell."""
     import pandas as pd
@@ -41,6 +46,8 @@ def replay_recorded(
     tasks = graph_of(graph, context)
     policies: list[str | None] = list(policy) if policy else [None]
     replayed = [replay(tasks, name, layout) for name in policies]
+    for path in out or []:
+        replayed[0].save(path)
     frame = pd.DataFrame([one.row() for one in replayed])
     if json_:
         say(frame.to_json(orient="records", double_precision=15))

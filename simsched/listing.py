@@ -17,28 +17,29 @@ if TYPE_CHECKING:
 
 
 def lines(what: str) -> Iterator[str]:
-    """Return the lines of a list: machines, policies, workloads, formats or papers.
+    """Return the lines of a list: machines, policies, workloads, formats, cleanups or papers.
 
     Raises
     ------
     SpecError
         If there is no such list.
     """
-    lists: dict[str, tuple[Group, Callable[[str], Iterator[str]]]] = {
-        "machines": ("machines", _machines),
-        "policies": ("policies", _policies),
-        "workloads": ("workloads", _workloads),
-        "formats": ("formats", _formats),
-        "papers": ("reproductions", _papers),
+    lists: dict[str, tuple[tuple[Group, ...], Callable[[str], Iterator[str]]]] = {
+        "machines": (("machines",), _machines),
+        "policies": (("policies",), _policies),
+        "workloads": (("workloads",), _workloads),
+        "formats": (("formats", "writers"), _formats),
+        "cleanups": (("cleanups",), _cleanups),
+        "papers": (("reproductions",), _papers),
     }
     if what not in lists:
         raise SpecError(f"there is no list of {what!r}; there are {', '.join(lists)}")
     return _listed(*lists[what])
 
 
-def _listed(group: Group, maker: Callable[[str], Iterator[str]]) -> Iterator[str]:
+def _listed(groups: tuple[Group, ...], maker: Callable[[str], Iterator[str]]) -> Iterator[str]:
     """Yield the lines of everything registered; what cannot be loaded says so in its place."""
-    for name in registered(group):
+    for name in sorted({name for group in groups for name in registered(group)}):
         try:
             yield from maker(name)
         except SimschedError as error:
@@ -79,10 +80,21 @@ def _with_parameters(name: str, cls: type) -> str:
 
 
 def _formats(name: str) -> Iterator[str]:
-    reader = named("formats", name)
-    yield f"{name:<16} {reader.title}"
-    for option, meaning in reader.options.items():
-        yield f"{'':<18} --{option.replace('_', '-'):<18} {meaning}"
+    if name in registered("formats"):
+        reader = named("formats", name)
+        yield f"{name:<16} {reader.title}"
+        yield f"{'':<18} read: dependences {reader.dependences}; times {reader.times}"
+        for option, meaning in reader.options.items():
+            yield f"{'':<18} --{option.replace('_', '-'):<18} {meaning}"
+    if name in registered("writers"):
+        writer = named("writers", name)
+        if name not in registered("formats"):
+            yield f"{name:<16} {writer.title}"
+        yield f"{'':<18} written: {writer.writes}s, {' '.join(writer.suffixes)}"
+
+
+def _cleanups(name: str) -> Iterator[str]:
+    yield _with_parameters(name, named("cleanups", name))
 
 
 def _papers(name: str) -> Iterator[str]:

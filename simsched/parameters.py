@@ -28,6 +28,11 @@ def positive(default: float) -> Any:
     return field(default=default, metadata={"above": 0.0})
 
 
+def not_negative(default: float) -> Any:
+    """Return the field of a parameter that is a number of at least 0."""
+    return field(default=default, metadata={"from": 0.0})
+
+
 def text(default: str) -> Any:
     """Return the field of a parameter that is any text; who uses it checks it."""
     return field(default=default, metadata={"text": True})
@@ -35,7 +40,9 @@ def text(default: str) -> Any:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Base of what is made from a spec: subclass it with fields of `whole`, `one_of`, `positive`, `text`, or switches.
+    """Base of what is made from a spec: subclass it and give it checked fields.
+
+    Fields are made by `whole`, `one_of`, `positive`, `not_negative` and `text`, or are switches.
 
     Attributes
     ----------
@@ -77,6 +84,9 @@ def _judged(each: Field[Any], value: object) -> tuple[bool, str]:
     if "above" in allowed:
         fits = number and isinstance(value, int | float) and isfinite(value) and value > allowed["above"]
         return fits, f"a number above {allowed['above']:g}"
+    if "from" in allowed:
+        fits = number and isinstance(value, int | float) and isfinite(value) and value >= allowed["from"]
+        return fits, f"a number of at least {allowed['from']:g}"
     if "text" in allowed:
         return isinstance(value, str), "text"
     return isinstance(value, bool), "true or false"

@@ -18,6 +18,7 @@ Group = Literal[
     "policies",
     "formats",
     "writers",
+    "cleanups",
     "workloads",
     "reproductions",
 ]
@@ -31,6 +32,7 @@ _SINGULAR = {
     "policies": "policy",
     "formats": "format",
     "writers": "writer",
+    "cleanups": "clean-up step",
     "workloads": "workload",
     "reproductions": "published system",
 }

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from simsched.errors import FormatError, MissingExtraError
-from simsched.graph.loading import open_plain
+from simsched.graph.loading import Mend, open_plain
+from simsched.traces.json_mending import mended
 
 CHUNK_B = 64 * 1024
 #: Real traces nest less than ten deep; the parser's memory grows with the square of the depth.
@@ -66,7 +67,7 @@ class _Guard:
         return outside
 
 
-def stream(path: Path, *prefixes: str) -> Iterator[tuple[str, Any]]:
+def stream(path: Path, *prefixes: str, mend: Mend | None = None) -> Iterator[tuple[str, Any]]:
     """Yield (prefix, value) for every value of a JSON file that stands under one of `prefixes`, in file order.
 
     Parameters
@@ -75,6 +76,9 @@ def stream(path: Path, *prefixes: str) -> Iterator[tuple[str, Any]]:
         The file, plain or gzipped.
     *prefixes : str
         As ijson writes them: `traceEvents.item` is every element of the top-level array `traceEvents`.
+    mend : callable, optional
+        If given, characters that JSON does not allow are replaced, a file that is cut off ends after its last complete
+        value, and `mend` is told so in a sentence.
 
     Raises
     ------
@@ -90,11 +94,16 @@ def stream(path: Path, *prefixes: str) -> Iterator[tuple[str, Any]]:
     queues = {prefix: ijson.sendable_list() for prefix in prefixes}
     parsers = [ijson.items_coro(queue, prefix) for prefix, queue in queues.items()]
     guard, offset_B, last_value_B = _Guard(path), 0, 0
-    with open_plain(path) as file:
-        while chunk := file.read(CHUNK_B):
+    with open_plain(path, mend) as file:
+        for chunk in _chunks(file) if mend is None else mended(_chunks(file), mend):
             guard.check(chunk, offset_B)
-            for parser in parsers:
-                _parse(parser.send, path, offset_B, chunk)
+            try:
+                for parser in parsers:
+                    _parse(parser.send, path, offset_B, chunk)
+            except FormatError as error:
+                yield from _drained(queues)
+                _give_up(error, mend)
+                return
             offset_B += len(chunk)
             if any(queues.values()):
                 last_value_B = offset_B
@@ -103,9 +112,24 @@ def stream(path: Path, *prefixes: str) -> Iterator[tuple[str, Any]]:
                 raise FormatError(
                     f"{path}: near byte {offset_B}: a value of more than {MAX_VALUE_B} bytes; refused"
                 )
-    for parser in parsers:
-        _parse(parser.close, path, offset_B)
+    try:
+        for parser in parsers:
+            _parse(parser.close, path, offset_B)
+    except FormatError as error:
+        _give_up(error, mend)
     yield from _drained(queues)
+
+
+def _chunks(file: BinaryIO) -> Iterator[bytes]:
+    while chunk := file.read(CHUNK_B):
+        yield chunk
+
+
+def _give_up(error: FormatError, mend: Mend | None) -> None:
+    """Raise the error, or tell what was read in spite of it."""
+    if mend is None:
+        raise FormatError(f"{error}; tolerant=true keeps what is complete") from None
+    mend(f"{error}; what is complete before that was read")
 
 
 def _drained(queues: dict[str, list[Any]]) -> Iterator[tuple[str, Any]]:

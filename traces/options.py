@@ -8,6 +8,8 @@ from pathlib import Path
 from simsched.errors import FormatError
 from simsched.traces.json_stream import shown
 
+#: What readers say of their option `tolerant`.
+TOLERANT = "true to read what is complete of a file that is cut off or not quite valid; the report says what was mended"
 _DIGITS = re.compile(r"[0-9]{1,18}")
 
 
@@ -42,3 +44,31 @@ def whole_number(path: Path, option: str, value: object, allowed: range, expecte
     if type(number) is not int or number not in allowed:
         raise FormatError(f"{path}: {option} is {shown(value)}, expected {expected}")
     return number
+
+
+def flag(path: Path, option: str, value: object) -> bool:
+    """Return the truth in an option: a bool, or `true` or `false` as text.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for the message.
+    option : str
+        Name of the option.
+    value : bool or str
+        The truth.
+
+    Raises
+    ------
+    FormatError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> flag(Path("run.json"), "tolerant", "true")
+    True
+    """
+    told = {"true": True, "false": False}.get(value.lower()) if isinstance(value, str) else value
+    if not isinstance(told, bool):
+        raise FormatError(f"{path}: {option} is {shown(value)}, expected true or false")
+    return told

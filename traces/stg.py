@@ -46,6 +46,8 @@ class StgFile:
     """Reader of Standard Task Graph files; their times, whole numbers without a unit, become seconds."""
 
     title = "Standard Task Graph set (.stg)"
+    dependences = "in the file"
+    times = "in the file, whole numbers taken as seconds"
     options: dict[str, str] = {}  # noqa: RUF012 - the protocol's type; nothing changes it
 
     def recognises(self, head: bytes) -> bool:

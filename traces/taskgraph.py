@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simsched.graph.storage import HEADER, read
+from simsched.graph.saving import Subject
+from simsched.graph.storage import HEADER, read, save
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
@@ -15,9 +16,12 @@ _NAME_AT = 30
 
 
 class TaskGraphFile:
-    """Reader of files that `TaskGraph.save` wrote."""
+    """Reader and writer of simsched's own files."""
 
     title = "simsched's own file of a task graph (.simsched)"
+    dependences = times = "as saved"
+    suffixes = (".simsched",)
+    writes: Subject = "graph"
     options: dict[str, str] = {}  # noqa: RUF012 - the protocol's type; nothing changes it
 
     def recognises(self, head: bytes) -> bool:
@@ -27,6 +31,10 @@ class TaskGraphFile:
     def read(self, path: Path) -> TaskGraph:
         """Return the graph of a file, plain or gzipped; raise `FormatError` if it holds none."""
         return read(path)
+
+    def write(self, graph: TaskGraph, path: Path) -> None:
+        """Write a graph with everything it holds; raise `FormatError` if the file cannot be written."""
+        save(graph, path)
 
 
 TASKGRAPH = TaskGraphFile()

@@ -8,7 +8,7 @@ from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.kernels import bias, convolution, elementwise, matmul, pooling
 from simsched.hwmodels.ldm.nest import LoopNest
-from simsched.hwmodels.ldm.plain_loops import Copies, no_reuse
+from simsched.hwmodels.ldm.plain_loops import Reading, no_reuse
 from simsched.hwmodels.ldm.planning import plan
 from simsched.hwmodels.ldm.shared_tiles import register_communication
 
@@ -21,13 +21,13 @@ OPERATIONS: Mapping[str, Callable[..., LoopNest]] = {
 }
 
 
-def costings(group: CoreGroup, copies: Copies = "rows") -> dict[str, Callable[[LoopNest], float]]:
+def costings(group: CoreGroup, copies: Reading = "directives") -> dict[str, Callable[[LoopNest], float]]:
     """Return the three costings by name: seconds of a nest on a core group.
 
     Parameters
     ----------
     group : CoreGroup
-    copies : {"rows", "output-row", "run"}
+    copies : {"directives", "columns", "rows", "output-row", "run"}
         As in `no_reuse`.
     """
     return {

@@ -8,12 +8,15 @@ from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.nest import Access, LoopNest
 
 
-def matmul(m: int, n: int, k: int, element_B: int = 4) -> LoopNest:
-    """Return C[m,n] = sum over k of A[m,k] B[k,n]. A fully connected layer is one with m = batch."""
+def matmul(m: int, n: int, k: int, element_B: int = 4, *, transposed: bool = False) -> LoopNest:
+    """Return C[m,n] = sum over k of A[m,k] B[k,n]. A fully connected layer is one with m = batch.
+
+    `transposed` stores B as B[n,k].
+    """
     return LoopNest(
         name=f"matmul {m}x{n}x{k}",
         loops={"m": m, "n": n, "k": k},
-        reads=(Access("A", ("m", "k")), Access("B", ("k", "n"))),
+        reads=(Access("A", ("m", "k")), Access("B", ("n", "k") if transposed else ("k", "n"))),
         write=Access("C", ("m", "n")),
         reductions=frozenset({"k"}),
         flops=2,

@@ -1,4 +1,4 @@
-"""The nest as a plain OpenACC loop: nothing stays in the LDM from one iteration to the next."""
+"""The nest as a plain OpenACC loop: nobody tuned what stays in the LDM."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from typing import Literal, get_args
 
 from simsched.hwmodels.ldm.affine import NestError
+from simsched.hwmodels.ldm.by_columns import by_columns
+from simsched.hwmodels.ldm.directives import directives
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest, trips
 from simsched.hwmodels.ldm.split import split
@@ -13,8 +15,9 @@ from simsched.hwmodels.ldm.tiles import footprint_B
 from simsched.hwmodels.ldm.times import Times, serial
 from simsched.hwmodels.ldm.transfers import blocks, transfer
 
-#: What a programmer copies in at once: rows of all tensors, all that a row of the output needs, or one run of memory.
-Copies = Literal["rows", "output-row", "run"]
+#: What is copied in at once: what directives say, for the nest or for columns and a product; rows of all tensors; all
+#: that a row of the output needs; or one run.
+Reading = Literal["directives", "columns", "rows", "output-row", "run"]
 
 
 def is_simple(nest: LoopNest) -> bool:
@@ -26,24 +29,30 @@ def is_simple(nest: LoopNest) -> bool:
     )
 
 
-def no_reuse(nest: LoopNest, group: CoreGroup, copies: Copies = "rows") -> Times:
-    """Return the time of a nest written as plain parallel loops.
+def no_reuse(nest: LoopNest, group: CoreGroup, copies: Reading = "directives") -> Times:
+    """Return the time of a nest written as plain parallel loops, whose tiles nobody tuned.
 
-    The loops over the output are split over the CPEs as in `plan`. The loops along the lowest dimension of a tensor are
-    innermost: what they touch is contiguous and comes by DMA, a row of each tensor, or by loads past the LDM where
-    these are faster. At each iteration of the other loops all rows are fetched again; only the sums of a row of the
-    output stay until they are put. Transfers and computation wait for each other.
-
-    Where the nest is simple (every index a single loop variable, as in a fully connected layer), a programmer manages
-    the DMA well: all that a row of the output needs is copied in at once, as far as it fits.
+    The loops over the output are split over the CPEs as in `plan`. Transfers are by DMA, or by loads past the LDM where
+    these are faster; they and computation wait for each other.
 
     Parameters
     ----------
     nest : LoopNest
     group : CoreGroup
-    copies : {"rows", "output-row", "run"}
-        Other readings of nests that are not simple: all that a row of the output needs is copied in there, too; or only
-        the run of memory along the last loop of the output.
+    copies : {"directives", "columns", "rows", "output-row", "run"}
+        What is copied in at once.
+
+        - "directives": as in public code for Sunway's OpenACC; see `simsched.hwmodels.ldm.directives.directives`.
+        - "columns": the same, after windows were written out as columns; see
+          `simsched.hwmodels.ldm.by_columns.by_columns`.
+        - "rows": a row of each tensor. The loops along the lowest dimension of a tensor are innermost; at each
+          iteration of the others all rows are fetched again, and only the sums of a row of the output stay until they
+          are put.
+        - "output-row": all that a row of the output needs, as far as it fits.
+        - "run": only the run of memory along the last loop of the output.
+
+        With the last three, a nest that is simple (every index a single loop variable, as in a fully connected
+        layer) is copied as by "output-row".
 
     Raises
     ------
@@ -55,10 +64,18 @@ def no_reuse(nest: LoopNest, group: CoreGroup, copies: Copies = "rows") -> Times
     What swTVM is compared to (Sec. 6): hand-written OpenACC, whose DMA is managed well only in simple layers, without
     tuned reuse of the LDM in convolutions.
     """
+    if copies not in get_args(Reading):
+        raise NestError(f"copies={copies!r}: expected one of {', '.join(get_args(Reading))}")
     shares = split(nest, group.cpes)
     part = shares.part
-    if copies not in get_args(Copies):
-        raise NestError(f"copies={copies!r}: expected one of {', '.join(get_args(Copies))}")
+    if footprint_B(part, dict.fromkeys(part.loops, 1), double_buffering=False) > group.ldm_B:
+        raise NestError(
+            f"{part.name}: one element of each tensor takes more than the {group.ldm_B:g} B of LDM"
+        )
+    if copies == "directives":
+        return directives(nest, group)
+    if copies == "columns":
+        return by_columns(nest, group)
     tiles = _tiles(part, group.ldm_B, copies)
     counts = trips(part, tiles)
     visits = math.prod(counts.values())
@@ -71,11 +88,9 @@ def no_reuse(nest: LoopNest, group: CoreGroup, copies: Copies = "rows") -> Times
     return serial(moved, group.compute_s(part.total_flops), group.spawn_join_s)
 
 
-def _tiles(part: LoopNest, ldm_B: float, copies: Copies) -> dict[str, int]:
+def _tiles(part: LoopNest, ldm_B: float, copies: Reading) -> dict[str, int]:
     """Return what is copied in at once: rows, and in simple nests all that the output's row needs."""
     tiles = dict.fromkeys(part.loops, 1)
-    if footprint_B(part, tiles, double_buffering=False) > ldm_B:
-        raise NestError(f"{part.name}: one element of each tensor takes more than the {ldm_B:g} B of LDM")
     row = part.output.dims[-1].variables
     inner: list[str] = []
     if is_simple(part) or copies == "output-row":

@@ -12,7 +12,7 @@ from simsched.hwmodels.ldm.costings import costings, operation
 from simsched.hwmodels.ldm.dma import DmaCurve
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest
-from simsched.hwmodels.ldm.plain_loops import Copies
+from simsched.hwmodels.ldm.plain_loops import Reading
 from simsched.machine.machine import Machine
 from simsched.machine.schema import UNITS, Quantities, Quantity, Strict, measures, si
 
@@ -123,7 +123,7 @@ class LdmTable(Strict):
         """Return the nest of a common operation: convolution, matmul, pooling, elementwise or bias."""
         return operation(kind, **sizes)
 
-    def costings(self, copies: Copies = "rows") -> dict[str, Callable[[LoopNest], float]]:
+    def costings(self, copies: Reading = "directives") -> dict[str, Callable[[LoopNest], float]]:
         """Return "planned", "no reuse" and "register communication": seconds of a nest on this core group."""
         return costings(self.core_group(), copies)
 

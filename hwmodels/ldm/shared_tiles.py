@@ -84,12 +84,8 @@ def register_communication(nest: LoopNest, group: CoreGroup) -> Times:
         return plan(nest, replace(group, compiled_share=group.reordered_share)).times
     if not gemm.im2col:
         return _shared(nest, gemm, group)
-    images = math.prod(
-        nest.loops[loop]
-        for loop in nest.loops
-        if loop in nest.inputs[0].variables and loop not in (*gemm.m, *gemm.k)
-    )
-    columns = plan(_columns(nest, gemm), group).seconds
+    images = images_of(nest, gemm)
+    columns = plan(columns_of(nest, gemm), group).seconds
     product = _product(nest, gemm)
     once = _shared(product, Gemm(("m",), ("n",), ("k",), im2col=False), group)
     return Times(
@@ -102,7 +98,16 @@ def register_communication(nest: LoopNest, group: CoreGroup) -> Times:
     )
 
 
-def _columns(nest: LoopNest, gemm: Gemm) -> LoopNest:
+def images_of(nest: LoopNest, gemm: Gemm) -> int:
+    """Return how many images the windows of a nest are written out of."""
+    return math.prod(
+        nest.loops[loop]
+        for loop in nest.loops
+        if loop in nest.inputs[0].variables and loop not in (*gemm.m, *gemm.k)
+    )
+
+
+def columns_of(nest: LoopNest, gemm: Gemm) -> LoopNest:
     """Return im2col of one image: each window of the input becomes a column."""
     kept = (*gemm.k, *gemm.m)
     one = nest.resized({loop: 1 for loop in nest.loops if loop not in kept})

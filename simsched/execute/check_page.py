@@ -23,7 +23,7 @@ from simsched.execute.verdict import SOURCES, headline, percent, sentences
 from simsched.html import columns_table, document, facts_table, listed, text
 from simsched.plots.accuracy import accuracy
 from simsched.plots.bars import signed_bars
-from simsched.plots.pair import pair_svg
+from simsched.plots.stacked import stacked_svg
 from simsched.plots.svg import inline_svg
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 #: Rectangles of all Gantt charts together, 0.2 kB each; one has at most a thousand.
 ALL_RECTANGLES = 4000
+NEAREST = "measured, the run nearest to the median"
 STYLE = """
 .verdict { font-weight: 600 }
 td { vertical-align: top }
@@ -87,7 +88,8 @@ def _case(case: Checked, most: int) -> str:
         f"{case.graph}, {case.name}: {signed(case.error)} "
         f"(spread {percent(case.spread)}, {len(execution)} runs, dropped {dropped(execution)})"
     )
-    charts = pair_svg(execution.schedule, case.simulated, max_rectangles=most)
+    both = {NEAREST: execution.schedule, "simulated": case.simulated}
+    charts = stacked_svg(both, max_rectangles=most)
     return (
         f"<details>\n<summary>{text(title)}</summary>\n<figure>{charts}</figure>\n{_sources(case)}"
         f"{_table(kinds_table(case))}{_table(worst_table(case))}"

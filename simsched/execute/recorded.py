@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +21,9 @@ from simsched.policy import Layout, Policy
 from simsched.replay import simulate
 from simsched.schedule import Schedule
 from simsched.units import format_time
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 KEPT = "lanes and their order are those of the recording"
 
@@ -75,9 +80,37 @@ class RecordedReplay:
             "overlap_s": self.gaps.overlap_s,
         }
 
+    def schedules(self) -> dict[str, Schedule]:
+        """Return the recorded schedule and its two replays by what they are called."""
+        return {
+            "recorded": self.recorded,
+            "replayed without overheads": self.plain,
+            f"replayed with {format_time(self.overheads.dispatch_s or 0.0)} a start": self.calibrated,
+        }
+
+    def gantt(self, axes: Sequence[Axes] | None = None, **options: Any) -> Sequence[Axes]:
+        """Draw the recorded schedule above its replays, on one time axis; see `simsched.plots.stacked`."""
+        from simsched.plots import stacked
+
+        return stacked(self.schedules(), axes, **options)
+
+    def save(self, path: str | Path) -> None:
+        """Write that picture by the suffix of `path`: .png, .svg or .pdf; raise `SimschedError` if it is another."""
+        from simsched.plots.stacked import save_stacked
+
+        save_stacked(self.schedules(), Path(path))
+
     def _repr_html_(self) -> str:
+        from simsched.errors import MissingExtraError
+        from simsched.plots.stacked import stacked_svg
+
         facts = {key.removesuffix("_s").replace("_", " "): _shown(key, v) for key, v in self.row().items()}
-        return card(f"Recorded run of {self.recorded.graph.name}", facts, self.plain.notes)
+        title = f"Recorded run of {self.recorded.graph.name}"
+        try:
+            figure = stacked_svg(self.schedules(), width=640)
+        except MissingExtraError as error:
+            return card(title, facts, [*self.plain.notes, str(error)])
+        return card(title, facts, self.plain.notes, figure)
 
 
 def _shown(key: str, value: str | float | None) -> object:

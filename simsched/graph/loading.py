@@ -5,10 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from simsched.errors import FormatError, SpecError
 from simsched.plugins import named, registered
@@ -16,7 +16,12 @@ from simsched.plugins import named, registered
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
+#: Told, in a sentence, what was mended; usually `ImportReport.note`.
+Mend = Callable[[str], None]
+
 HEAD_B = 64 * 1024
+#: Read at once: room for all that a file may hold is not taken before it is known to hold it.
+CHUNK_B = 1024 * 1024
 #: Real traces shrink 10 to 40 times; a file that grows more than this is refused as a decompression bomb.
 MAX_EXPANSION = 500
 MIN_LIMIT_B = 64 * 1024 * 1024
@@ -27,12 +32,18 @@ class Reader(Protocol):
 
     #: One line for `simsched list formats`.
     title: str
+    #: Where its edges come from, and where its seconds, a few words each, for the same list.
+    dependences: str
+    times: str
     #: Keyword options of `read` with what each means: companions, the step, ...; `load` refuses any other. From a
     #: command line their values come as text.
     options: dict[str, str]
 
     def recognises(self, head: bytes) -> bool:
-        """Tell from the first 64 KiB, decompressed, whether a file is of this format."""
+        """Tell from the first 64 KiB, decompressed, whether a file is of this format.
+
+        A reader with an attribute `general` that is true takes what no other one recognises.
+        """
         ...
 
     def read(self, path: Path, **options: Any) -> TaskGraph:
@@ -64,6 +75,9 @@ def load(path: str | Path, *, format: str | None = None, **options: Any) -> Task
     GraphError
         If the file describes an impossible graph.
     """
+    from simsched.graph.import_facts import complete
+    from simsched.graph.saving import OWN
+
     file = find_file(path)
     name = format or _recognised(file)
     reader: Reader = named("formats", name)
@@ -71,15 +85,18 @@ def load(path: str | Path, *, format: str | None = None, **options: Any) -> Task
         if option not in reader.options:
             known = ", ".join(reader.options) or "no options"
             raise FormatError(f"{file}: format {name} has no option {option!r}; it has {known}")
-    return reader.read(file, **options)
+    graph = reader.read(file, **options)
+    # What was saved comes back as it was.
+    return graph if name == OWN else complete(graph)
 
 
 def _recognised(file: Path) -> str:
-    with open_plain(file) as stream:
+    # A file that is cut off is its reader's business.
+    with open_plain(file, _ignore) as stream:
         head = read_bounded(stream, HEAD_B)
     if not head:
         raise FormatError(f"{file}: the file is empty, as a recorder that dies before it finishes leaves it")
-    untried = []
+    untried, general = [], []
     for name in registered("formats"):
         try:
             reader: Reader = named("formats", name)
@@ -88,7 +105,11 @@ def _recognised(file: Path) -> str:
             untried.append(f"; {error}")
             continue
         if reader.recognises(head):
-            return name
+            if not getattr(reader, "general", False):
+                return name
+            general.append(name)
+    if general:
+        return general[0]
     formats, problems = ", ".join(registered("formats")), "".join(untried)
     raise FormatError(
         f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}{problems}"
@@ -116,8 +137,8 @@ def find_file(path: str | Path) -> Path:
 class _Bounded(io.RawIOBase):
     """A decompressed stream that refuses to grow without measure."""
 
-    def __init__(self, stream: BinaryIO, limit_B: int, path: Path) -> None:
-        self._stream, self._left_B, self._path = stream, limit_B, path
+    def __init__(self, stream: gzip.GzipFile, limit_B: int, path: Path, mend: Mend | None) -> None:
+        self._stream, self._left_B, self._path, self._mend = stream, limit_B, path, mend
 
     def readable(self) -> bool:
         """Say yes, as `io.BufferedReader` wants to hear."""
@@ -125,7 +146,7 @@ class _Bounded(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill `buffer` and return how many bytes were read, or raise `FormatError` once there were too many."""
-        data = self._stream.read(len(buffer))
+        data = self._read(len(buffer))
         self._left_B -= len(data)
         if self._left_B < 0:
             raise FormatError(
@@ -134,10 +155,32 @@ class _Bounded(io.RawIOBase):
         buffer[: len(data)] = data
         return len(data)
 
+    def _read(self, most_B: int) -> bytes:
+        try:
+            # One block of the file at a time, so that nothing before a broken one is lost with it.
+            return self._stream.read1(min(most_B, CHUNK_B))
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            if self._mend is None:
+                raise
+            self._mend("the compressed data is broken or cut off; what comes before that was read")
+            self._mend = _ignore
+            return b""
+
+
+def _ignore(sentence: str) -> None:
+    """Say nothing more."""
+
 
 @contextmanager
-def open_plain(path: Path) -> Iterator[BinaryIO]:
+def open_plain(path: Path, mend: Mend | None = None) -> Iterator[BinaryIO]:
     """Open a file for reading bytes, decompressed where it is gzipped (by content).
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    mend : callable, optional
+        If given, compressed data that is cut off or broken ends the stream, and `mend` is told so in a sentence.
 
     Raises
     ------
@@ -153,7 +196,7 @@ def open_plain(path: Path) -> Iterator[BinaryIO]:
                 return
             limit_B = max(MIN_LIMIT_B, MAX_EXPANSION * path.stat().st_size)
             with gzip.GzipFile(fileobj=raw) as unzipped:
-                yield io.BufferedReader(_Bounded(cast(BinaryIO, unzipped), limit_B, path), 1 << 16)
+                yield io.BufferedReader(_Bounded(unzipped, limit_B, path, mend), 1 << 16)
     except EOFError:
         raise FormatError(f"{path}: the compressed data is cut off; was it copied completely?") from None
     except (gzip.BadGzipFile, zlib.error) as error:
@@ -165,6 +208,6 @@ def open_plain(path: Path) -> Iterator[BinaryIO]:
 def read_bounded(stream: BinaryIO, most_B: int) -> bytes:
     """Return up to `most_B` bytes of a stream, all of them where it holds as many."""
     parts = bytearray()
-    while len(parts) < most_B and (part := stream.read(most_B - len(parts))):
+    while len(parts) < most_B and (part := stream.read(min(most_B - len(parts), CHUNK_B))):
         parts += part
     return bytes(parts)

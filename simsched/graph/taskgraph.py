@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from simsched.graph.cleanup import Cleanup
     from simsched.schedule import Schedule
 
 __all__ = ["Floats", "RecordedOn", "Recording", "Seconds", "TaskGraph"]
@@ -270,11 +271,52 @@ class TaskGraph:
         """Return the shapes of a task's inputs; () where unknown."""
         return parse_shape(self.shapes[task])
 
-    def save(self, path: str | Path) -> None:
-        """Write the graph to one file, `.simsched`, for `simsched.load`; see `simsched.graph.storage`."""
-        from simsched.graph.storage import save
+    def cleaned(self, *steps: str | Cleanup) -> TaskGraph:
+        """Return the graph after some clean-up steps, one after another; this one stays as it is.
 
-        save(self, path)
+        Parameters
+        ----------
+        *steps : str or Cleanup
+            Specs, as `drop[kinds=Identity]` (see `simsched list cleanups`), or objects.
+
+        Raises
+        ------
+        SpecError
+            If there is no such step, or it has no such parameter or value.
+        GraphError
+            If the graph lacks what a step needs.
+
+        Examples
+        --------
+        >>> graph = TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 1), (1, 2)], kinds=["MatMul", "Identity", "MatMul"])
+        >>> graph.cleaned("drop[kinds=Identity]", "unroll[iterations=3,between=nothing]")
+        <TaskGraph 'graph': 6 tasks, 3 edges>
+        """
+        from simsched.graph.cleanup import cleanup
+
+        result = self
+        for step in steps:
+            result = cleanup(step).apply(result)
+        return result
+
+    def save(self, path: str | Path, *, format: str | None = None) -> None:
+        """Write the graph to a file, in simsched's own format (.simsched, or no suffix) or another one by suffix.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; one that is there is replaced once the new one is complete.
+        format : str, optional
+            Name of a writer, to choose it whatever the suffix; see `simsched list formats`.
+
+        Raises
+        ------
+        FormatError
+            If no writer has this suffix, or the file cannot be written.
+        """
+        from simsched.graph.saving import save
+
+        save(self, path, format)
 
     def draw(self, ax: Axes | None = None) -> Axes:
         """Draw the graph by depth; see `simsched.plots.draw_graph`."""

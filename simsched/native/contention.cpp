@@ -199,6 +199,7 @@ void Contention::look_around(Team &team) const {
         const auto way = std::min(static_cast<std::size_t>(threads), shared_.compute.size()) - 1;
         team.core = static_cast<double>(threads) / shared_.compute[way];
         team.core_waiting = static_cast<double>(threads) / shared_.waiting[way];
+        team.turns = static_cast<double>(threads) / static_cast<double>(way + 1);
     }
     if (shared_.tiles) {
         const auto width = team.cores.size();
@@ -220,7 +221,7 @@ double Contention::stretch(std::size_t slot) const {
         net = std::max(1.0, (static_cast<double>(threads) * shared_.interconnect_share - 1.0) / team.others);
     }
     return team.rest * team.core + team.memory_share * std::max(team.core_waiting, waiting(slot)) +
-           team.overhead_share * std::max(team.core, net);
+           team.overhead_share * std::max(team.turns, net);
 }
 
 // How much longer a team's memory traffic takes than alone.

@@ -29,9 +29,10 @@ class Contention {
   private:
     // A running task. Slots are used again, so that no task allocates.
     struct Team {
-        double rest, memory_share, overhead_share;         // of its seconds; together they are 1
-        double core = 1.0, core_waiting = 1.0, tile = 1.0; // factors by who else is on its cores and tiles
-        double others;                                     // threads of its own besides one
+        double rest, memory_share, overhead_share; // of its seconds; together they are 1
+        // Factors by who else is on its cores and tiles.
+        double core = 1.0, core_waiting = 1.0, turns = 1.0, tile = 1.0;
+        double others; // threads of its own besides one
         double stretch;
         bool crowd_changed; // somebody came to its tiles or left them
         std::vector<std::int32_t> cores, tiles, segments;

@@ -12,6 +12,7 @@ from simsched.plots.graph import draw_graph, graph_frame
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
 from simsched.plots.published import curves, grouped_bars
 from simsched.plots.scaling import comparison, scaling
+from simsched.plots.stacked import stacked
 
 __all__ = [
     "accuracy",
@@ -29,6 +30,7 @@ __all__ = [
     "graph_frame",
     "grouped_bars",
     "scaling",
+    "stacked",
     "start_order",
     "start_order_frame",
 ]

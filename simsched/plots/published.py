@@ -51,6 +51,8 @@ def grouped_bars(
     SimschedError
         If a column is missing.
     """
+    from matplotlib.ticker import LogFormatter
+
     require_columns(frame, [label, group, value], "grouped_bars")
     labels, groups = list(dict.fromkeys(frame[label])), list(dict.fromkeys(frame[group]))
     ax = shown_axes((max(6.0, 0.3 * len(labels) * (len(groups) + 1)), 4.0)) if ax is None else ax
@@ -67,6 +69,7 @@ def grouped_bars(
     if log:
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter(LogFormatter())
     ax.set_ylabel(title)
     ax.spines[["top", "right"]].set_visible(False)
     outside_legend(ax, handles, [str(name) for name in groups])

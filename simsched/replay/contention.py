@@ -36,13 +36,13 @@ class Contention:
 
     A task that alone takes c seconds takes S c, with m its memory share and o its overhead share,
 
-        S = (1 - m - o) core + m max(core', memory) + o max(core, net)
+        S = (1 - m - o) core + m max(core', memory) + o max(turns, net)
 
-    core and core' are the threads on the most loaded core of its team over the throughput of a core with that many, in
-    computing and in waiting for memory; memory is the pressure on the domains that its data are in, remote traffic
-    weighing its penalty more, or what its tiles let through where that is less; net is the number of threads besides
-    one that run on the interconnects of its cores over those of its own team besides one. Each is 1 where its switch
-    is off.
+    core and core' are the threads on the most loaded core of its team over the throughput of a core with that many,
+    in computing and in waiting for memory; turns are those threads over the core's ways, where they are more;
+    memory is the pressure on the domains that its data are in, remote traffic weighing its penalty more, or what
+    its tiles let through where that is less; net is the number of threads besides one that run on the interconnects
+    of its cores over those of its own team besides one. Each is 1 where its switch is off.
 
     Parameters
     ----------
@@ -149,16 +149,17 @@ class Contention:
         return changed
 
     def _stretch(self, team: _Team) -> float:
-        core = core_waiting = net = 1.0
+        core = core_waiting = turns = net = 1.0
         if self._on.share_cores:
             threads = max(self._threads_on[core] for core in team.cores)
             ways = min(threads, len(self._compute)) - 1
             core, core_waiting = threads / self._compute[ways], threads / self._memory[ways]
+            turns = threads / (ways + 1)
         if self._on.share_interconnect and len(team.cores) > 1:
             loading = sum(self._threads_in[segment] for segment in team.segments) * self._interconnect_share
             net = max(1.0, (loading - 1.0) / (len(team.cores) - 1))
         m, o = team.memory_share, team.overhead_share
-        return (1.0 - m - o) * core + m * max(core_waiting, self._waiting(team)) + o * max(core, net)
+        return (1.0 - m - o) * core + m * max(core_waiting, self._waiting(team)) + o * max(turns, net)
 
     def _waiting(self, team: _Team) -> float:
         """Return how much longer a team's memory traffic takes than alone."""

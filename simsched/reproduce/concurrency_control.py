@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from simsched.parameters import one_of, whole
 from simsched.reproduce.concurrency_control_claims import VERDICTS
 from simsched.reproduce.concurrency_control_ops import PublishedOps
-from simsched.reproduce.concurrency_control_pictures import PICTURES
+from simsched.reproduce.concurrency_control_pictures import pictures_of
 from simsched.reproduce.concurrency_control_runs import Runs
 from simsched.reproduce.profiling import hill_climbing
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
@@ -32,6 +32,10 @@ class ConcurrencyControl(System):
         What a team's threads do between ops of a uniform setting: leave their cores, or keep them busy.
     fill : bool
         Whether, where no op fits beside the running ones, the most time-consuming takes the idle cores, or waits.
+    executor : {"free", "traced"}
+        What TensorFlow's executor takes for an op beside its kernel: nothing, or what it took in a traced step.
+    beyond : bool
+        Whether the accuracies of Table V count the thread counts beyond the last one that the climb tried.
     interval : int
         Step between the thread counts that strategies 1 to 4 choose among.
     seed : int
@@ -44,6 +48,8 @@ class ConcurrencyControl(System):
     pinned: bool = True
     waiting: str = one_of("sleep", "spin")
     fill: bool = True
+    executor: str = one_of("free", "traced")
+    beyond: bool = False
     interval: int = whole(2)
     seed: int = whole(0, least=0)
 
@@ -59,7 +65,7 @@ class ConcurrencyControl(System):
             ("Table III", "time of 1000 runs"): ops.pair_ms,
             ("Table III", "speed-up over serial"): ops.pair_speedup,
             ("Table III", "loss of each on 34 threads"): ops.loss_of_half,
-            ("Table V", "accuracy"): profiles("accuracy"),
+            ("Table V", "accuracy"): profiles("accuracy" if self.beyond else "within"),
             ("Table V", "loss on the thread count found"): profiles("optimum"),
             ("Fig. 3", "improvement"): runs.improvement,
             ("Fig. 3", "manual optimum"): runs.manual_optimum,
@@ -72,8 +78,8 @@ class ConcurrencyControl(System):
         return VERDICTS
 
     def pictures(self) -> Mapping[str, Drawing]:
-        """Return bars by setting, op, interval, step and network."""
-        return PICTURES
+        """Return bars by setting, op, interval, step and network, and ops that run event by event."""
+        return pictures_of(self)
 
 
 class Profiles:

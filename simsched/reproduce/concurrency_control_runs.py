@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from math import ceil
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from simsched.costs import CostModel
 from simsched.costs.loads import loads
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
+from simsched.machine import RuntimeProfile
 from simsched.machine import machine as machine_of
 from simsched.policy import policy
 from simsched.replay import simulate
@@ -28,7 +30,11 @@ TWO_WAYS = "knl-7250[memory=cache,smt=2]"
 ALL_WAYS = "knl-7250[memory=cache,smt=4]"
 #: A training step of Inception has about 16,000 ops in TensorFlow (Sec. IV-A).
 STEPS = {**NETWORKS, "inception_v3": "inception_v3[size=step]"}
+#: An op of TensorFlow's executor beside its kernel: 2.25 us in a traced step of 1,202 ops on one thread of a Xeon of
+#: 2.3 GHz, tracing included (TensorFlow 2.21, an LSTM of four layers), by the ratio of the clocks to 1.4 GHz: at most.
+EXECUTOR_S = 3.7e-6
 RECOMMENDED = (1, 68)
+#: What TensorFlow takes where nothing is set; then OpenMP's threads are not bound, either.
 DEFAULT = (272, 272)
 #: Settings that the manual optimum is sought among: inter-op by intra-op, doubling, and up to two threads a core.
 MANUAL = [(inter, intra) for inter in (1, 2, 4, 8, 16) for intra in (8, 16, 34, 68, 136)]
@@ -62,13 +68,20 @@ class Runs:
         graph = workload(STEPS[network])
         return with_kernel_seconds(graph, machine_of(MACHINE)) if self.system.costs == "kernels" else graph
 
+    def _runtime(self) -> RuntimeProfile:
+        """Return the software's own costs, with those of TensorFlow's executor."""
+        own = machine_of(MACHINE).runtime
+        executor_s = EXECUTOR_S if self.system.executor == "traced" else 0.0
+        return replace(own, pop_s=own.pop_s + executor_s, dispatch_s=own.dispatch_s + executor_s)
+
     def _uniform_s(self, network: str, inter_op: int, intra_op: int) -> float:
         graph, layout = self.graph(network), (inter_op, intra_op)
         rule = policy(str(Spec("fifo", {"pinned": self.system.pinned, "oversubscribe": True})))
         if self.system.waiting == "sleep":
-            return simulate(graph, ALL_WAYS, rule, layout).makespan_s
+            return simulate(graph, ALL_WAYS, rule, layout, runtime=self._runtime()).makespan_s
         target = machine_of(ALL_WAYS).varied({"share_cores": False})
-        return simulate(graph, target, rule, layout, factors=_among_spinning(graph, *layout)).makespan_s
+        slowed = _among_spinning(graph, *layout)
+        return simulate(graph, target, rule, layout, runtime=self._runtime(), factors=slowed).makespan_s
 
     def _strategy(self, network: str, strategy: str) -> Schedule:
         params = {"per_kind": True, "interval": self.system.interval}
@@ -76,7 +89,8 @@ class Runs:
             strategy, {"fill": self.system.fill, "smt": strategy == "s3_s4"}
         )
         target = TWO_WAYS if strategy == "s3_s4" else MACHINE
-        return simulate(self.graph(network), target, policy(str(Spec("corun", params))))
+        rule = policy(str(Spec("corun", params)))
+        return simulate(self.graph(network), target, rule, runtime=self._runtime())
 
     def _manual(self, network: str) -> tuple[int, int]:
         return min(MANUAL, key=lambda setting: self.uniform_s(network, *setting))
@@ -85,9 +99,10 @@ class Runs:
         """Return the seconds of a training step: recommended, default, manual, s1_s2, s3 or s3_s4."""
         if setting == "manual":
             return self.uniform_s(network, *self.manual(network))
-        uniform = {"recommended": RECOMMENDED, "default": DEFAULT}
-        if setting in uniform:
-            return self.uniform_s(network, *uniform[setting])
+        if setting == "recommended":
+            return self.uniform_s(network, *RECOMMENDED)
+        if setting == "default":
+            return Runs(replace(self.system, pinned=False)).uniform_s(network, *DEFAULT)
         return self.strategy(network, setting).makespan_s
 
     def uniform_ms(self, network: str, inter_op: int, intra_op: int) -> float:
@@ -119,7 +134,8 @@ class Runs:
 def _among_spinning(graph: TaskGraph, inter_op: int, intra_op: int) -> Seconds:
     """Return how much longer each task takes where the threads of all teams run, working or spinning; shape (n,).
 
-    Threads beyond the ways of the cores yield.
+    Threads beyond the ways of the cores yield. What a team's threads wait for each other takes as long as without
+    spinning ones: all ways of a core wait at once.
     """
     target = machine_of(ALL_WAYS)
     asked = loads(CostModel().on(graph, target), intra_op, target.effects)
@@ -128,4 +144,5 @@ def _among_spinning(graph: TaskGraph, inter_op: int, intra_op: int) -> Seconds:
         threads / throughput[threads - 1]
         for throughput in (target.compute_throughput, target.memory_throughput)
     )
-    return (1 - asked.memory_share) * core + asked.memory_share * core_waiting
+    memory, overhead = asked.memory_share, asked.overhead_share
+    return (1 - memory - overhead) * core + memory * core_waiting + overhead

@@ -29,8 +29,9 @@ class Graphi(System):
         With the 400 GB/s that the paper gives its MCDRAM; see `simsched.machine`.
     software : float
         Factor on the machine's seconds of a dispatch and a pop, which are those of two cache lines.
-    gates : {"shared", "own"}
-        Whether the gates of a recurrent cell share two matrix products, or each has two of its own.
+    gates : {"shared", "joined", "own"}
+        Whether the gates of a recurrent cell share two matrix products, one of its input and one of its state; one of
+        both side by side; or each has two of its own.
     products : {"blocks", "operations"}
         Whether matrix products divide into blocks of their output, or by their operations as cost curves have it.
     order : {"random", "fifo", "lifo"}
@@ -41,8 +42,12 @@ class Graphi(System):
         Most estimated seconds of a small op.
     buffered : bool
         Whether busy executors are handed one op in advance.
-    chunk_B : float
-        Bytes of a chunk of TensorFlow's element-wise ops.
+    locks : int
+        Times that a task takes the naive queue's lock: 2, to be pushed and to be popped, or 1.
+    chunk_cycles : float
+        Least cycles of a chunk of TensorFlow's element-wise ops, as Eigen estimates them.
+    idle : {"parked", "polling"}
+        Whether TensorFlow's idle threads are parked, as Eigen's are, or poll a lock like those of the naive queue.
     pool : int
         Threads of TensorFlow's second pool; 0 for as many as the teams have.
     """
@@ -51,13 +56,15 @@ class Graphi(System):
 
     machine: str = text("knl-7250[bandwidth_Bps=4e11]")
     software: float = positive(1.0)
-    gates: str = one_of("shared", "own")
+    gates: str = one_of("shared", "joined", "own")
     products: str = one_of("blocks", "operations")
     order: str = one_of("random", "fifo", "lifo")
     draws: int = whole(5)
     small_s: float = positive(1e-6)
     buffered: bool = False
-    chunk_B: float = positive(24_576.0)
+    locks: int = whole(2)
+    chunk_cycles: float = positive(40_000.0)
+    idle: str = one_of("parked", "polling")
     pool: int = whole(0, least=0)
 
     def predictions(self) -> Mapping[tuple[str, str], Prediction]:

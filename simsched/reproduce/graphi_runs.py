@@ -11,7 +11,7 @@ from simsched.costs import CostModel
 from simsched.costs.kernel_seconds import KernelSeconds
 from simsched.machine import Machine
 from simsched.machine import machine as machine_of
-from simsched.policies.tensorflow import chunked
+from simsched.policies.tensorflow import chunked, one_threaded
 from simsched.policy import policy
 from simsched.replay import simulate
 from simsched.spec import Scalar, Spec
@@ -83,11 +83,13 @@ class Runs:
     def _graph(self, network: str, size: str) -> TaskGraph:
         gates: dict[str, Scalar] = {}
         if network in RECURRENT:
-            gates["fused"] = self._choices.gates == "shared"
+            gates["fused"] = self._choices.gates != "own"
+            gates["joined"] = self._choices.gates == "joined"
         return workload(network, size=size, **gates)
 
     def _cut(self, network: str, size: str) -> TaskGraph:
-        return chunked(self.graph(network, size), float(self._choices.chunk_B))
+        threads = self._choices.pool or self._choices.published().inputs["machine"]["worker_cores"]
+        return chunked(self.graph(network, size), int(threads), float(self._choices.chunk_cycles))
 
     def _graphi(self, network: str, size: str, layout: str) -> Schedule:
         return self._run(self.graph(network, size), self.engine, layout)
@@ -95,7 +97,13 @@ class Runs:
     def _naive(self, network: str, size: str, layout: str) -> tuple[Schedule, ...]:
         chosen, graph = policy(f"fifo[order={self._choices.order}]"), self.graph(network, size)
         draws = self._choices.draws if self._choices.order == "random" else 1
-        return tuple(self._run(graph, chosen, layout, seed) for seed in range(draws))
+        # A task takes the lock to be pushed and to be popped; the model has one place to charge both.
+        times, own = float(self._choices.locks), self._runtime
+        runtime = replace(own, pop_s=times * own.pop_s, pop_per_poller_s=times * own.pop_per_poller_s)
+        return tuple(
+            simulate(graph, self._machine, chosen, layout, self._costs, runtime, seed=seed)
+            for seed in range(draws)
+        )
 
     def _sequential_s(self, network: str, size: str) -> float:
         return self._run(
@@ -104,7 +112,13 @@ class Runs:
 
     def _tensorflow_s(self, network: str, size: str) -> float:
         chosen, graph = policy(f"tensorflow[pool={self._choices.pool}]"), self._chunked(network, size)
-        return min(self._run(graph, chosen, layout).makespan_s for layout in self.layouts(network))
+        costs = replace(self._costs, curves=one_threaded())
+        polled = self._runtime.pop_per_poller_s if self._choices.idle == "polling" else 0.0
+        runtime = replace(self._runtime, pop_per_poller_s=polled)
+        return min(
+            simulate(graph, self._machine, chosen, layout, costs, runtime).makespan_s
+            for layout in self.layouts(network)
+        )
 
-    def _run(self, graph: TaskGraph, chosen: Policy, layout: str, seed: int = 0) -> Schedule:
-        return simulate(graph, self._machine, chosen, layout, self._costs, self._runtime, seed=seed)
+    def _run(self, graph: TaskGraph, chosen: Policy, layout: str) -> Schedule:
+        return simulate(graph, self._machine, chosen, layout, self._costs, self._runtime)

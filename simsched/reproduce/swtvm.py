@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from simsched.errors import MachineError
 from simsched.machine import machine as machine_of
 from simsched.parameters import one_of, text
-from simsched.reproduce.swtvm_layers import LayerShape, layer_shapes
+from simsched.reproduce.published import Published
+from simsched.reproduce.swtvm_layers import Layer, layers
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
+from simsched.workloads import workload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,17 +32,21 @@ class SwTvm(System):
     ----------
     machine : str
         With an `[ldm]` table, as in `sw26010[ldm.size=128]`.
-    copies : {"rows", "output-row", "run"}
+    copies : {"directives", "columns", "rows", "output-row", "run"}
         What hand-written OpenACC copies into the LDM at once; see docs/ldm.md.
-    groups : bool
-        Whether AlexNet's convolutions are divided into the groups of its two towers.
+    towers : {"one", "two"}
+        Whether AlexNet's convolutions are divided between two towers, one after the other.
+    weights : {"kn", "nk"}
+        How weights of fully connected layers lie in memory: as B[k,n] of swTVM's worked example, or by output, as
+        TVM's `dense` has them.
     """
 
     name = "swtvm"
 
     machine: str = text("sw26010")
-    copies: str = one_of("rows", "output-row", "run")
-    groups: bool = False
+    copies: str = one_of("directives", "columns", "rows", "output-row", "run")
+    towers: str = one_of("one", "two")
+    weights: str = one_of("kn", "nk")
 
     def predictions(self) -> Mapping[tuple[str, str], Prediction]:
         """Return milliseconds by layer and costing, and their ratios and means."""
@@ -90,17 +96,16 @@ class LayerTimes:
                 f"{machine.spec} has no [ldm] table, so no local memories to plan; take sw26010"
             )
         self._costings = self._ldm.costings(system.copies)
-        published, groups = system.published(), system.groups
-        self._batch: int = published.inputs["parallelism"]["batch"]
-        self._layers = {name: layer_shapes(published, name, groups=groups) for name in NETWORKS.values()}
+        self._layers = {name: drawn(system.published(), name, system.towers) for name in NETWORKS.values()}
+        self._weights = system.weights
         self._known: dict[tuple[str, str, str], float] = {}
 
     def ms(self, network: str, layer: str, costing: str) -> float:
         """Return the milliseconds of a layer."""
         key = (network, layer, costing)
         if key not in self._known:
-            shape = self._layers[network][layer]
-            self._known[key] = 1e3 * shape.seconds(self._ldm.operation, self._costings[costing], self._batch)
+            nests = self._layers[network][layer].nests(self._ldm.operation, self._weights)
+            self._known[key] = 1e3 * sum(map(self._costings[costing], nests))
         return self._known[key]
 
     def over(self, costing: str) -> Prediction:
@@ -113,17 +118,31 @@ class LayerTimes:
 
     def mean_over_no_reuse(self, network: str, layers: str) -> float:
         """Return the mean of the layers' speed-ups, each layer of the figure once."""
-        chosen = [
-            shape
-            for shape in self._layers[network].values()
-            if shape.connected == (layers == "fully connected")
-        ]
-        return mean(self.over("no reuse")(network, shape.name) for shape in chosen)
+        connected = layers == "fully connected"
+        chosen = [layer for layer in self._layers[network].values() if layer.connected == connected]
+        return mean(self.over("no reuse")(network, layer.name) for layer in chosen)
+
+
+def drawn(published: Published, network: str, towers: str = "one") -> dict[str, Layer]:
+    """Return the layers of a network that its figure shows, by name.
+
+    Parameters
+    ----------
+    published : Published
+        swTVM's data file.
+    network : str
+        alexnet or vgg19.
+    towers : {"one", "two"}
+        Of AlexNet.
+    """
+    names = published.inputs["layers"][network]
+    parameters = {"towers": towers} if network == "alexnet" else {}
+    return layers(workload(network, size="swtvm", **parameters), names)
 
 
 def _speedups(predicted: Predicted, quantity: str, *, connected: bool | None = None) -> dict[str, float]:
-    shapes: Mapping[str, LayerShape] = layer_shapes(predicted.system.published(), "alexnet")
-    chosen = [name for name, shape in shapes.items() if connected in {None, shape.connected}]
+    shown = drawn(predicted.system.published(), "alexnet")
+    chosen = [name for name, layer in shown.items() if connected in {None, layer.connected}]
     return {name: predicted("Fig. 5", quantity, network="alexnet", layer=name) for name in chosen}
 
 

@@ -1,62 +1,90 @@
-"""Layers of the networks that swTVM was measured on."""
+"""Layers of the networks that swTVM was measured on, as loop nests of a core group."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simsched.reproduce.published import Published
+from simsched.graph import TaskGraph
 
 
 @dataclass(frozen=True)
-class LayerShape:
-    """A layer: a convolution, or a matrix product that connects all inputs and outputs.
+class Layer:
+    """A layer of a figure: the tasks of a network's graph that it stands for.
 
     Parameters
     ----------
     name : str
-    sizes : mapping of str to int
-        channels, filters, size, kernel, stride, padding of a convolution; n, k of a product.
-    groups : int
-        Equal parts of a convolution that do not know each other, one after another.
+    kind : str
+        convolution, or matmul of a fully connected one, as `operation` of a machine's `[ldm]` table knows them.
+    parts : tuple of mapping of str to int
+        Sizes of each task, as that operation takes them: one, or one for each tower, which follow each other.
     """
 
     name: str
-    sizes: Mapping[str, int]
-    groups: int = 1
+    kind: str
+    parts: tuple[Mapping[str, int], ...]
 
     @property
     def connected(self) -> bool:
         """Whether it is fully connected."""
-        return "kernel" not in self.sizes
+        return self.kind == "matmul"
 
-    def nest(self, operation: Callable[..., Any], batch: int) -> Any:
-        """Return the loop nest of one group, as `operation` of a machine's `[ldm]` table makes it."""
-        if self.connected:
-            return operation("matmul", m=batch, **self.sizes)
-        divided = {key: self.sizes[key] // self.groups for key in ("channels", "filters")}
-        return operation("convolution", batch=batch, **{**self.sizes, **divided})
+    def nests(self, operation: Callable[..., Any], weights: str = "kn") -> list[Any]:
+        """Return the loop nest of each task.
 
-    def seconds(self, operation: Callable[..., Any], costing: Callable[[Any], float], batch: int) -> float:
-        """Return the seconds of all groups in a costing."""
-        return self.groups * costing(self.nest(operation, batch))
+        Parameters
+        ----------
+        operation : callable
+            That of a machine's `[ldm]` table.
+        weights : {"kn", "nk"}
+            How weights of a fully connected layer lie in memory: n, its outputs, last or first.
+        """
+        layout = {"transposed": weights == "nk"} if self.connected else {}
+        return [operation(self.kind, **sizes, **layout) for sizes in self.parts]
 
 
-def layer_shapes(published: Published, network: str, *, groups: bool = False) -> dict[str, LayerShape]:
-    """Return the layers of a network by name.
+def layers(graph: TaskGraph, names: Iterable[str]) -> dict[str, Layer]:
+    """Return the layers of a network by the names that a figure gives them.
 
-    Parameters
-    ----------
-    published : Published
-        swTVM's data file.
-    network : str
-        alexnet or vgg19.
-    groups : bool
-        Whether layers are divided into their groups.
+    Of several that are alike ("conv3_2,3,4", or conv5 of VGG-19) the figure shows one: the first is taken.
     """
-    found = {}
-    for row in published.inputs["layers"][network]:
-        sizes = {key: value for key, value in row.items() if key not in {"name", "groups"}}
-        found[row["name"]] = LayerShape(row["name"], sizes, row.get("groups", 1) if groups else 1)
-    return found
+    return {name: _layer(graph, name) for name in names}
+
+
+def _layer(graph: TaskGraph, name: str) -> Layer:
+    first = name.partition(",")[0]
+    tasks = [
+        task
+        for task in range(graph.n_tasks)
+        if graph.kinds[task] in {"Conv2D", "MatMul"}
+        and graph.scopes[task].rpartition("/")[2] in {first, f"{first}_1"}
+    ]
+    if graph.kinds[tasks[0]] == "MatMul":
+        return Layer(name, "matmul", tuple(_product(graph, task) for task in tasks))
+    return Layer(name, "convolution", tuple(_convolution(graph, task) for task in tasks))
+
+
+def _product(graph: TaskGraph, task: int) -> dict[str, int]:
+    (m, k), (_, n) = graph.shape(task)
+    return {"m": m, "n": n, "k": k}
+
+
+def _convolution(graph: TaskGraph, task: int) -> dict[str, int]:
+    (batch, size, _, channels), (kernel, _, _, filters) = graph.shape(task)
+    # A graph states no stride and no padding; the number of outputs, which its FLOPs tell, leaves one of each.
+    products = 2 * batch * channels * filters * kernel**2
+    made = math.isqrt(round(float(graph.flops[task]) / products))
+    stride = max(1, (size - kernel) // (made - 1))
+    padding = ((made - 1) * stride + kernel - size) // 2
+    return {
+        "channels": channels,
+        "filters": filters,
+        "size": size,
+        "kernel": kernel,
+        "stride": stride,
+        "padding": padding,
+        "batch": batch,
+    }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.files import replacing
 from simsched.graph.columns import plain_text
-from simsched.plugins import named
+from simsched.graph.saving import writers
 from simsched.version import version
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ def export(schedule: Schedule, path: Path) -> None:
 
     =====================  ==========================================================
     .parquet, .csv         one row a task; Parquet keeps `description` in its metadata
-    .json, .json.gz        Chrome trace, see `simsched.traces.chrome`
     .png, .svg, .pdf       Gantt chart
     .html                  one page that needs nothing else: numbers, Gantt chart, notes
+    .json, .json.gz, ...   what is registered under `simsched.writers`: Chrome traces
     =====================  ==========================================================
 
     The file appears when it is complete; one that was there is then replaced.
@@ -39,7 +39,7 @@ def export(schedule: Schedule, path: Path) -> None:
     MissingExtraError
         If the suffix needs a library that is not installed.
     """
-    WRITERS[check_suffix(path)](schedule, path)
+    _writers()[check_suffix(path)](schedule, path)
 
 
 def check_suffix(path: Path) -> str:
@@ -50,11 +50,16 @@ def check_suffix(path: Path) -> str:
     SimschedError
         If there is none.
     """
-    name = path.name.lower()
-    for suffix in WRITERS:
-        if name.endswith(suffix):
-            return suffix
-    raise SimschedError(f"{path}: what to write is chosen by suffix, one of {', '.join(WRITERS)}")
+    name, known = path.name.lower(), _writers()
+    fitting = [suffix for suffix in known if name.endswith(suffix)]
+    if not fitting:
+        raise SimschedError(f"{path}: what to write is chosen by suffix, one of {', '.join(known)}")
+    return max(fitting, key=len)
+
+
+def _writers() -> dict[str, Writer]:
+    registered = {suffix: one.write for _, one in writers("schedule") for suffix in one.suffixes}
+    return registered | WRITERS
 
 
 def description(schedule: Schedule) -> dict[str, Any]:
@@ -96,16 +101,6 @@ def _write_csv(schedule: Schedule, path: Path) -> None:
         _table(schedule).to_csv(file, index=False, lineterminator="\n")
 
 
-def chrome_writer() -> Writer:
-    """Return the writer of Chrome traces, which is registered as any other package's would be."""
-    writer: Writer = named("writers", "chrome")
-    return writer
-
-
-def _write_chrome_trace(schedule: Schedule, path: Path) -> None:
-    chrome_writer()(schedule, path)
-
-
 def _write_picture(schedule: Schedule, path: Path) -> None:
     from simsched.plots.picture import write_picture
 
@@ -124,8 +119,6 @@ def _write_page(schedule: Schedule, path: Path) -> None:
 WRITERS: dict[str, Writer] = {
     ".parquet": _write_parquet,
     ".csv": _write_csv,
-    ".json": _write_chrome_trace,
-    ".json.gz": _write_chrome_trace,
     ".png": _write_picture,
     ".svg": _write_picture,
     ".pdf": _write_picture,

@@ -150,14 +150,15 @@ class Schedule:
 
     def to_chrome_trace(self, path: str | Path) -> None:
         """Write the schedule in Chrome's trace format, which Perfetto opens too; a name ending in .gz is compressed."""
-        from simsched.schedule.export import chrome_writer
+        from simsched.plugins import named
 
-        chrome_writer()(self, Path(path))
+        named("writers", "chrome").write(self, Path(path))
 
     def save(self, path: str | Path) -> None:
         """Write the schedule to `path`, by its suffix.
 
-        Tables: .parquet, .csv; Chrome traces: .json, .json.gz; pictures: .png, .svg, .pdf; a page: .html.
+        Tables: .parquet, .csv; pictures: .png, .svg, .pdf; a page: .html; Chrome traces: .json, .json.gz; and whatever
+        `simsched list formats` says is written from schedules.
 
         Raises
         ------

@@ -21,14 +21,18 @@ from simsched.testing.invariants import (
     check_schedule,
     check_work_conserving,
 )
+from simsched.testing.reading import Seed, check_reader, seeds_in
 
 __all__ = [
+    "Seed",
     "check_bounds",
     "check_cores",
     "check_engines",
     "check_graham",
     "check_policy",
     "check_precedence",
+    "check_reader",
     "check_schedule",
     "check_work_conserving",
+    "seeds_in",
 ]

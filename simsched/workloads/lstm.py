@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from simsched.workloads.ops import add, chunks, multiply, sigmoid, tanh
+from simsched.workloads.layers import Dense
+from simsched.workloads.ops import add, chunks, concat, multiply, sigmoid, tanh
 from simsched.workloads.recurrent import Affine, Cell, Recurrent, State
 
 if TYPE_CHECKING:
@@ -18,18 +19,20 @@ GATES = ("input_gate", "forget_gate", "candidate", "output_gate")
 class LSTMCell:
     """A layer: 4 (h (h + x) + h) parameters; state h, c.
 
-    Each gate has products of its own, as in the equations, or all share two of four times the columns.
+    Each gate has products of its own, as in the equations, or all share those of four times the columns. There are two,
+    of the input and of the state, or one of both side by side.
     """
 
-    def __init__(self, net: Builder, inputs: int, hidden: int, fused: bool) -> None:
-        self.net = net
+    def __init__(self, net: Builder, inputs: int, hidden: int, fused: bool, joined: bool = False) -> None:
+        self.net, self._joined = net, joined
         scopes = {"gates": 4 * hidden} if fused else dict.fromkeys(GATES, hidden)
-        self.affine = [Affine(net, scope, inputs, hidden, outputs) for scope, outputs in scopes.items()]
+        self._dense = [Dense(net, scope, inputs + hidden, n) for scope, n in scopes.items() if joined]
+        self._affine = [Affine(net, scope, inputs, hidden, n) for scope, n in scopes.items() if not joined]
 
     def step(self, x: Tensor, state: State) -> State:
         """Return the next h and c."""
         h, c = state
-        gates = [affine(x, h) for affine in self.affine]
+        gates = self._gates(x, h)
         activated = [
             tanh(z) if gate == "candidate" else sigmoid(z)
             for gate, z in zip(GATES, chunks(gates[0], 4) if len(gates) == 1 else gates, strict=True)
@@ -37,6 +40,13 @@ class LSTMCell:
         write, keep, candidate, show = activated
         c = add(multiply(keep, c), multiply(write, candidate))
         return multiply(show, tanh(c)), c
+
+    def _gates(self, x: Tensor, h: Tensor) -> list[Tensor]:
+        """Return the pre-activations, of all gates in one tensor or each in its own."""
+        if not self._joined:
+            return [affine(x, h) for affine in self._affine]
+        both = concat([x, h])
+        return [dense(both) for dense in self._dense]
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,9 @@ class LSTM(Recurrent):
     ----------
     fused : bool
         Whether the gates of a cell share one matrix product of its input and one of its state.
+    joined : bool
+        Whether input and state are put side by side and multiplied at once; with `fused` a cell has one product, as in
+        TensorFlow's BasicLSTMCell.
     layers, steps, hidden, input, batch, mini_batches, classes, outputs, training, granularity
         See `simsched.workloads.recurrent.Recurrent`.
 
@@ -60,7 +73,8 @@ class LSTM(Recurrent):
     n_states = 2
 
     fused: bool = False
+    joined: bool = False
 
     def cell(self, net: Builder, inputs: int) -> Cell:
         """Return a new layer."""
-        return LSTMCell(net, inputs, self.hidden, self.fused)
+        return LSTMCell(net, inputs, self.hidden, self.fused, self.joined)

@@ -40,9 +40,9 @@ class TimeGate:
 class PhasedLSTMCell:
     """A layer: those of an LSTM and 3 h parameters; state h, c."""
 
-    def __init__(self, net: Builder, inputs: int, hidden: int, fused: bool) -> None:
+    def __init__(self, net: Builder, inputs: int, hidden: int, fused: bool, joined: bool) -> None:
         self.net = net
-        self.lstm = LSTMCell(net, inputs, hidden, fused)
+        self.lstm = LSTMCell(net, inputs, hidden, fused, joined)
         self.gate = TimeGate(net, hidden)
 
     def step(self, x: Tensor, state: State) -> State:
@@ -62,7 +62,7 @@ class PhasedLSTM(LSTM):
 
     Parameters
     ----------
-    layers, steps, hidden, input, batch, mini_batches, classes, outputs, training, granularity, fused
+    layers, steps, hidden, input, batch, mini_batches, classes, outputs, training, granularity, fused, joined
         See `simsched.workloads.lstm.LSTM`.
 
     References
@@ -75,4 +75,4 @@ class PhasedLSTM(LSTM):
 
     def cell(self, net: Builder, inputs: int) -> Cell:
         """Return a new layer."""
-        return PhasedLSTMCell(net, inputs, self.hidden, self.fused)
+        return PhasedLSTMCell(net, inputs, self.hidden, self.fused, self.joined)

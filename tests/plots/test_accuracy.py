@@ -9,7 +9,7 @@ import pytest
 from simsched.errors import SimschedError
 from simsched.plots import accuracy
 from simsched.plots.bars import ABOVE, BELOW, signed_bars
-from simsched.plots.pair import pair_svg
+from simsched.plots.stacked import stacked_svg
 
 
 @pytest.fixture
@@ -45,10 +45,10 @@ def test_a_pair_has_one_time_axis_and_one_colour_a_kind(make_schedule):
     one = make_schedule([3.0, 1.0], kinds=["a", "b"])
     # Here kind b takes more of the time, and would have the first colour.
     other = make_schedule([1.0, 3.0], kinds=["a", "b"])
-    svg = pair_svg(one, other)
+    svg = stacked_svg({"measured": one, "simulated": other})
     fills = re.findall(r"style=\"fill: (#[0-9a-f]{6})[^\"]*stroke: #ffffff", svg)
     assert svg.count("<text") > 4
-    assert "measured, the run nearest to the median: " in svg
+    assert "measured: " in svg
     assert "simulated: " in svg
     assert len(fills) == 4
     assert fills[:2] == fills[2:]

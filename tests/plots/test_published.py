@@ -32,6 +32,16 @@ def test_bars_stand_side_by_side_and_published_lines_on_theirs():
     ax.figure.canvas.draw()
 
 
+def test_ticks_of_bars_are_plain_numbers():
+    ax = grouped_bars(
+        rows().assign(simulated=[4.0, 20.0, 3.0, 9.0], paper=None), "layer", "costing", "time (ms)"
+    )
+    ax.figure.canvas.draw()
+    shown = {text.get_text() for which in ("major", "minor") for text in ax.get_yticklabels(which=which)}
+    assert {"4", "10", "20"} <= shown
+    assert not any("10^" in text for text in shown)
+
+
 def test_curves_have_published_crosses():
     ax = curves(rows(), "threads", "layer", "time (h)")
     ys = [line.get_ydata().tolist() for line in ax.lines]

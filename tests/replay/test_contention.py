@@ -138,12 +138,9 @@ def test_threads_that_stay_are_as_good_as_pinned(engine):
 
 def test_regions_of_threads_that_are_not_pinned_take_longer(engine):
     """16 s on 2 cores: 8 s, and a region of 1 s; not pinned 1.5 s."""
-    machine, runtime = (
-        "generic[cores=2]",
-        ss.RuntimeProfile(fork_join_s=0.75, barrier_s=0.25, unpinned_region=1.5),
-    )
+    runtime = ss.RuntimeProfile(fork_join_s=0.75, barrier_s=0.25, unpinned_region=1.5)
     for policy, finish_s in (("fifo", 9.0), ("fifo[pinned=false]", 9.5)):
-        schedule = run(engine, [16], machine, policy, runtime=runtime, layout="1x2", kinds="add")
+        schedule = run(engine, [16], "generic[cores=2]", policy, runtime=runtime, layout="1x2", kinds="add")
         assert schedule.makespan_s == finish_s
 
 
@@ -181,6 +178,15 @@ def test_the_overhead_of_a_thread_grows_with_all_that_run(engine):
     alone = run(engine, [1], machine, layout="2x2", costs=costs)
     assert alone.makespan_s == pytest.approx(0.75, rel=1e-12)
     assert both.finish_s == pytest.approx([1.25, 1.25], rel=1e-12)
+
+
+@pytest.mark.parametrize(("threads", "core", "turns"), [(4, 2 / 1.17, 1), (16, 8 / 1.17, 2)])
+def test_ways_of_a_core_wait_at_once(engine, threads, core, turns):
+    """Two cores of four ways, overhead 0.02 s a thread: as long as alone, twice that where eight a core take turns."""
+    knl = ss.machine("knl-7250[cores=2,smt=4,contention=false,share_cores=true,share_interconnect=true]")
+    costs = ss.CostModel(default=Curve(0.0, 0.02 / np.sqrt(1e-3)))
+    schedule = run(engine, [1], knl, "fifo[oversubscribe=true]", layout=f"1x{threads}", costs=costs)
+    assert schedule.makespan_s == pytest.approx(core / threads + turns * 0.02 * (threads - 1), rel=1e-12)
 
 
 def test_threads_of_another_socket_load_another_interconnect(engine):

@@ -5,10 +5,12 @@ import pytest
 
 import simsched as ss
 from simsched.errors import LayoutError, PolicyError, SpecError
-from simsched.policies.tensorflow import chunked
+from simsched.policies.tensorflow import BYTE_CYCLES, chunked, one_threaded
 from simsched.policy import Shortcuts
 
 HALF = ss.RuntimeProfile(dispatch_s=0.5)
+#: Bytes of an op that Eigen takes for 239,000 cycles: four chunks of at most 60,000, two of 120,000.
+BYTES = 239_000 / BYTE_CYCLES
 DIVIDES = ss.CostModel(default=ss.Curve(serial_share=0.0))
 
 
@@ -115,9 +117,9 @@ def test_chunks_run_on_the_pool(engine):
     others to 3.25 (one idle at 2.75) and to 3.75 (one idle, from 3.25 on).
     """
     graph = ss.TaskGraph.from_edges(
-        [4.0, 2.0], kinds=["Mul", "mine"], bytes_B=[4 * 24_576, 0.0], names=["product", "other"]
+        [4.0, 2.0], kinds=["Mul", "mine"], bytes_B=[BYTES, 0.0], names=["product", "other"]
     )
-    cut = chunked(graph)
+    cut = chunked(graph, chunk_cycles=60_000)
     assert cut.kinds.to_list() == ["shard::Mul", "mine", *["chunk::Mul"] * 4]
     runtime = ss.RuntimeProfile(pop_s=0.5, pop_per_poller_s=0.25)
     schedule = ss.simulate(cut, "generic[cores=2]", "tensorflow", "1x2", runtime=runtime, engine=engine)
@@ -129,9 +131,10 @@ def test_chunks_run_on_the_pool(engine):
 def test_the_pools_threads_share_cores_with_the_teams(engine):
     """One core with threads that take turns: a chunk of 2 s beside a task of 2 s; both take 4 s."""
     machine = ss.machine("generic[cores=1,share_cores=true]")
-    graph = ss.TaskGraph.from_edges([4.0, 2.0], kinds=["Mul", "mine"], bytes_B=[2 * 24_576, 0.0])
+    graph = ss.TaskGraph.from_edges([4.0, 2.0], kinds=["Mul", "mine"], bytes_B=[BYTES, 0.0])
+    cut = chunked(graph, chunk_cycles=120_000)
     schedule = ss.simulate(
-        chunked(graph), machine, "tensorflow[pool=1]", "1x1", runtime=ss.RuntimeProfile(), engine=engine
+        cut, machine, "tensorflow[pool=1]", "1x1", runtime=ss.RuntimeProfile(), engine=engine
     )
     assert schedule.finish_s.tolist() == [0, 4, 4, 6]
 
@@ -143,10 +146,10 @@ def test_chunks_keep_work_and_order():
         [(0, 1), (1, 2)],
         kinds="Mul",
         flops=[1, 6, 1],
-        bytes_B=[9e9, 3 * 24_576, np.nan],
+        bytes_B=[BYTES, BYTES, np.nan],
         shapes="2x2",
     )
-    cut = chunked(graph, most=2)
+    cut = chunked(graph, chunk_cycles=120_000)
     assert cut.n_tasks == 3 + 2 + 2
     assert sorted(zip(cut.successors.sources().tolist(), cut.successors.indices.tolist(), strict=True)) == [
         (0, 3), (0, 4), (1, 5), (1, 6), (3, 1), (4, 1), (5, 2), (6, 2),
@@ -158,12 +161,43 @@ def test_chunks_keep_work_and_order():
     assert "2 element-wise ops were cut into 4 chunks" in cut.report.notes
 
 
+@pytest.mark.parametrize(
+    ("cycles", "threads", "chunks"),
+    [
+        (209_000, 64, 1),  # worth one thread: (209,000 - 100,000) / 100,000 + 0.9 is below 2
+        (211_000, 64, 6),  # worth two, in blocks of 40,000
+        (211_000, 1, 1),  # a pool of one thread gets nothing
+        (50e6, 64, 256),  # at most four blocks a thread
+        (50e6, 2, 8),
+    ],
+)
+def test_chunks_are_those_of_eigen(cycles, threads, chunks):
+    """Half of the cycles are those of bytes, half of operations, 16 a cycle."""
+    graph = ss.TaskGraph.from_edges(
+        [np.nan], kinds="Mul", flops=[16 * cycles / 2], bytes_B=[cycles / 2 / BYTE_CYCLES]
+    )
+    cut = chunked(graph, threads)
+    assert cut.n_tasks == (1 + chunks if chunks > 1 else 1)
+    assert cut.flops.sum() == pytest.approx(graph.flops.sum())
+
+
+def test_what_is_not_cut_runs_on_one_thread():
+    """Element-wise ops take as long on all cores as on one; products do not."""
+    graph = ss.TaskGraph.from_edges([1.0, 1.0], kinds=["Mul", "MatMul"], flops=[1e9] * 2, bytes_B=[1e9] * 2)
+    costs = ss.CostModel(curves=one_threaded()).on(graph, ss.machine("generic[cores=8]"))
+    wide, narrow = costs.seconds(8), costs.seconds(1)
+    assert wide[0] == narrow[0]
+    assert wide[1] < narrow[1]
+
+
 def test_what_cannot_be_cut():
     graph = ss.TaskGraph.from_edges([1.0], kinds="Mul", bytes_B=[1e9], widths=2)
     with pytest.raises(ss.errors.GraphError, match="task 0 was recorded on 2 threads"):
         chunked(graph)
     with pytest.raises(ss.errors.GraphError, match="the least is 1"):
-        chunked(graph, most=0)
+        chunked(graph, threads=0)
+    with pytest.raises(ss.errors.GraphError, match="the least is 1"):
+        chunked(graph, chunk_cycles=0)
 
 
 @pytest.mark.parametrize("spec", ["small_s=-1", "small_s=inf", "reserved=-1"])

@@ -1,5 +1,6 @@
 """Graphi: ratios against replays put together by hand, statements, choices."""
 
+from dataclasses import replace
 from statistics import mean
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 import simsched as ss
 from simsched.costs.kernel_seconds import KernelSeconds
 from simsched.errors import SpecError
-from simsched.policies.tensorflow import chunked
+from simsched.policies.tensorflow import chunked, one_threaded
 from simsched.reproduce.graphi import Graphi
 from simsched.reproduce.graphi_claims import RATIO, against_the_diagonal
 from simsched.reproduce.graphi_runs import Runs
@@ -27,14 +28,19 @@ def runs():
     return Runs(Graphi())
 
 
-def seconds(graph, policy, layout, seed=0):
-    return ss.simulate(graph, MACHINE, policy, layout, COSTS, seed=seed).makespan_s
+OWN = ss.machine(MACHINE).runtime
+#: A task takes the naive queue's lock twice.
+NAIVE = replace(OWN, pop_s=2 * OWN.pop_s, pop_per_poller_s=2 * OWN.pop_per_poller_s)
+
+
+def seconds(graph, policy, layout, seed=0, runtime=OWN, costs=COSTS):
+    return ss.simulate(graph, MACHINE, policy, layout, costs, runtime, seed=seed).makespan_s
 
 
 def test_a_ratio_is_that_of_two_replays(table):
     """PathNet, medium, eight executors: critical path first over the mean of five random orders of a polled queue."""
     graph = ss.workload("pathnet[size=medium]")
-    naive = mean(seconds(graph, "fifo[order=random]", "8x8", seed) for seed in range(5))
+    naive = mean(seconds(graph, "fifo[order=random]", "8x8", seed, NAIVE) for seed in range(5))
     case = {"network": "pathnet", "size": "medium", "layout": "8x8"}
     (row,) = [row for row in table.rows if row.case == case]
     assert row.simulated == pytest.approx(seconds(graph, ENGINE, "8x8") / naive, rel=1e-12)
@@ -63,9 +69,10 @@ def test_sequential_best_layout_and_tensorflow(runs):
     found = {layout: seconds(graph, ENGINE, layout) for layout in layouts}
     assert runs.best_layout("googlenet", "small") == min(found, key=found.__getitem__)
     assert runs.best_s("googlenet", "small") == min(found.values())
+    parked, alone = replace(OWN, pop_per_poller_s=0.0), replace(COSTS, curves=one_threaded())
     cut = chunked(graph)
     assert runs.tensorflow_s("googlenet", "small") == min(
-        seconds(cut, "tensorflow", layout) for layout in layouts
+        seconds(cut, "tensorflow", layout, runtime=parked, costs=alone) for layout in layouts
     )
     assert runs.tensorflow_s("googlenet", "small") > runs.best_s("googlenet", "small")
 
@@ -96,7 +103,14 @@ def test_the_share_of_pairs_against_the_diagonal():
 
 @pytest.mark.parametrize(
     ("choice", "value"),
-    [("gates", "own"), ("products", "operations"), ("software", 20.0), ("buffered", True), ("small_s", 1e-5)],
+    [
+        ("gates", "own"),
+        ("gates", "joined"),
+        ("products", "operations"),
+        ("software", 20.0),
+        ("buffered", True),
+        ("small_s", 1e-5),
+    ],
 )
 def test_a_choice_changes_the_engine(runs, choice, value):
     other = Runs(Graphi(**{choice: value}))
@@ -104,11 +118,13 @@ def test_a_choice_changes_the_engine(runs, choice, value):
 
 
 def test_choices_of_the_baselines(runs):
-    assert Runs(Graphi(order="fifo")).naive_s("pathnet", "small", "4x16") != runs.naive_s(
-        "pathnet", "small", "4x16"
-    )
-    for choice in ({"pool": 8}, {"chunk_B": 98_304.0}):
-        assert Runs(Graphi(**choice)).tensorflow_s("pathnet", "small") < runs.tensorflow_s("pathnet", "small")
+    naive = runs.naive_s("pathnet", "small", "32x2")
+    assert Runs(Graphi(order="fifo")).naive_s("pathnet", "small", "32x2") != naive
+    assert Runs(Graphi(locks=1)).naive_s("pathnet", "small", "32x2") < naive
+    tensorflow = runs.tensorflow_s("pathnet", "small")
+    for choice in ({"pool": 8}, {"idle": "polling"}):
+        assert Runs(Graphi(**choice)).tensorflow_s("pathnet", "small") > tensorflow
+    assert Runs(Graphi(chunk_cycles=1e5)).tensorflow_s("pathnet", "small") != tensorflow
     with pytest.raises(SpecError, match="order"):
         ss.reproduce("graphi[order=any]")
 

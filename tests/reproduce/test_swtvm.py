@@ -1,16 +1,14 @@
-"""swTVM: layer shapes against published counts, the three costings, orderings, choices."""
+"""swTVM: layers against their networks, the three costings, orderings, choices."""
 
 import pytest
 
 import simsched as ss
 from simsched.errors import MachineError, SpecError
 from simsched.hwmodels.ldm import convolution, core_group, no_reuse, plan, register_communication
-from simsched.reproduce.swtvm import OVER_NO_REUSE, SwTvm
-from simsched.reproduce.swtvm_layers import layer_shapes
+from simsched.hwmodels.ldm.costings import operation
+from simsched.reproduce.swtvm import OVER_NO_REUSE, SwTvm, drawn
 
 PAPER = SwTvm.published()
-#: Of VGG-19's 19 layers, how many one of the figure stands for.
-TIMES = {"conv3_2,3,4": 3, "conv4_2,3,4": 3, "conv5": 4}
 
 
 @pytest.fixture(scope="module")
@@ -18,20 +16,32 @@ def made():
     return ss.reproduce("swtvm")
 
 
-def weights(shape):
-    sizes = shape.sizes
-    if shape.connected:
-        return sizes["n"] * (sizes["k"] + 1)
-    return sizes["filters"] * (sizes["channels"] // shape.groups * sizes["kernel"] ** 2 + 1)
+@pytest.mark.parametrize(
+    ("network", "parameters", "times"),
+    [
+        ("alexnet", {"towers": "one"}, {}),
+        ("alexnet", {"towers": "two"}, {}),
+        ("vgg19", {}, {"conv3_2,3,4": 3, "conv4_2,3,4": 3, "conv5": 4}),
+    ],
+)
+def test_layers_do_the_work_of_the_network(network, parameters, times):
+    """With those that a figure shows once as often as they occur, they have the FLOPs of the network's ops."""
+    graph = ss.workload(network, size="swtvm", **parameters)
+    ops = [kind in {"Conv2D", "MatMul"} for kind in graph.kinds]
+    done = [
+        times.get(name, 1) * nest.total_flops
+        for name, layer in drawn(PAPER, network, **parameters).items()
+        for nest in layer.nests(operation)
+    ]
+    assert sum(done) == pytest.approx(graph.flops[ops].sum())
 
 
-def test_layers_have_the_published_numbers_of_parameters():
-    """VGG-19: 143,667,240; AlexNet's two towers: 60,965,224; without groups as in a single tower of the same width."""
-    assert (
-        sum(weights(shape) * TIMES.get(name, 1) for name, shape in layer_shapes(PAPER, "vgg19").items())
-        == 143_667_240
-    )
-    assert sum(map(weights, layer_shapes(PAPER, "alexnet", groups=True).values())) == 60_965_224
+def test_windows_are_the_published_ones():
+    """AlexNet's paper: filters of 11, 5 and 3, the first at a stride of 4, the others as wide as their input."""
+    sizes = [layer.parts[0] for layer in drawn(PAPER, "alexnet").values() if not layer.connected]
+    assert [(one["kernel"], one["stride"], one["padding"]) for one in sizes] == [
+        (11, 4, 0), (5, 1, 2), (3, 1, 1), (3, 1, 1), (3, 1, 1),
+    ]  # fmt: skip
 
 
 def test_a_layer_is_what_the_planner_says(made):
@@ -61,24 +71,34 @@ def test_orderings_hold_and_the_largest_gain_does_not(made):
     assert numbers["signs_agree"] == numbers["signs"] == 3
 
 
-def test_groups_halve_the_work_of_three_layers(made):
-    parted = ss.reproduce("swtvm[groups=true]", tables=["Fig. 5"])
+def test_two_towers_follow_each_other(made):
+    """Three layers see half of their input then; the other two are as much work, in two parts."""
+    parted = ss.reproduce("swtvm[towers=two]", tables=["Fig. 5"])
     whole, halves = (one.pivot("Fig. 5", "time")["planned"].to_list() for one in (made, parted))
-    for layer, (one, half) in enumerate(zip(whole, halves, strict=True)):
-        assert half == (pytest.approx(one / 2, rel=0.1) if layer in {1, 3, 4} else one)
+    for layer in (1, 3, 4):
+        assert halves[layer] == pytest.approx(whole[layer] / 2, rel=0.1)
+    assert halves[2] == pytest.approx(whole[2], rel=0.1)
+    assert halves[5:] == whole[5:]
 
 
 def test_choices_reach_the_costings(made):
-    """Copying more fetches less; a batch padded to 32 instead of 128 makes register communication win."""
-    more = ss.reproduce("swtvm[copies=output-row]", tables=["Fig. 5"]).pivot("Fig. 5", "time")
-    assert (more["no reuse"][:5] < made.pivot("Fig. 5", "time")["no reuse"][:5]).all()
+    """Copying less at once takes longer; a batch padded to 32 instead of 128 makes register communication win."""
+    more = ss.reproduce("swtvm[copies=run]", tables=["Fig. 5"]).pivot("Fig. 5", "time")
+    assert (more["no reuse"][:5] > made.pivot("Fig. 5", "time")["no reuse"][:5]).all()
     exchanged = ss.reproduce("swtvm[machine=sw26010[ldm.gemm_m=32,ldm.gemm_n=128]]", tables=["Fig. 5"])
     assert str(exchanged.system) == "swtvm[machine=sw26010[ldm.gemm_m=32,ldm.gemm_n=128]]"
     assert [claim.holds for claim in exchanged.claims] == [True, True, False, True, False]
 
 
+def test_weights_by_output_leave_openacc_nothing_to_transpose():
+    by_output = ss.reproduce("swtvm[weights=nk]", tables=["Fig. 5"])
+    assert [claim.holds for claim in by_output.claims] == [False, True, True, True, False]
+
+
 def test_impossible_choices():
-    with pytest.raises(SpecError, match=r"swtvm\[copies='all'\]: expected one of rows, output-row, run"):
+    with pytest.raises(
+        SpecError, match=r"swtvm\[copies='all'\]: expected one of directives, columns, rows, output-row, run"
+    ):
         ss.reproduce("swtvm", copies="all")
     with pytest.raises(MachineError, match=r"knl-7250 has no \[ldm\] table"):
         ss.reproduce("swtvm", machine="knl-7250")

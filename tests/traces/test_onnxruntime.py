@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from simsched.errors import FormatError, MissingExtraError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.loading import load
-from simsched.traces.onnxruntime import ONNXRUNTIME
+from simsched.traces.onnxruntime.reader import ONNXRUNTIME
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("ijson")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simsched.traces.onnx_flops import flops
+from simsched.traces.onnx.flops import flops
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simsched.errors import FormatError, MissingExtraError
-from simsched.traces.onnx_model import Model, Tensor, read_model
+from simsched.traces.onnx.model import Model, Tensor, read_model
 
 onnx = pytest.importorskip("onnx")
 

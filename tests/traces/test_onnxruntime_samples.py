@@ -11,8 +11,8 @@ import pytest
 from simsched.errors import FormatError
 from simsched.graph import TaskGraph
 from simsched.graph.loading import find_file
-from simsched.traces.onnxruntime import ONNXRUNTIME
-from simsched.traces.onnxruntime_profile import read_events, read_runs
+from simsched.traces.onnxruntime.profile import read_events, read_runs
+from simsched.traces.onnxruntime.reader import ONNXRUNTIME
 
 pytest.importorskip("onnx")
 pytest.importorskip("ijson")

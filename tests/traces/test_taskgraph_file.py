@@ -29,9 +29,21 @@ def test_recognises_its_files_only(tmp_path: Path) -> None:
 
 
 def test_loads_by_content_and_by_name(tmp_path: Path) -> None:
-    TaskGraph.from_edges([1, 2], [(0, 1)], name="mine").save(tmp_path / "any.name")
-    assert repr(load(tmp_path / "any.name")) == "<TaskGraph 'mine': 2 tasks, 1 edges>"
-    assert load(tmp_path / "any.name", format="taskgraph").n_edges == 1
+    TaskGraph.from_edges([1, 2], [(0, 1)], name="mine").save(tmp_path / "any")
+    assert repr(load(tmp_path / "any")) == "<TaskGraph 'mine': 2 tasks, 1 edges>"
+    assert load(tmp_path / "any", format="taskgraph").n_edges == 1
+
+
+def test_the_suffix_or_the_format_says_what_is_written(tmp_path: Path) -> None:
+    graph = TaskGraph.from_edges([1])
+    with pytest.raises(
+        FormatError, match=r"any.name: what to write is chosen by suffix, one of .*\.simsched"
+    ):
+        graph.save(tmp_path / "any.name")
+    graph.save(tmp_path / "any.name", format="taskgraph")
+    assert load(tmp_path / "any.name").n_tasks == 1
+    with pytest.raises(FormatError, match="chrome is written from schedules"):
+        graph.save(tmp_path / "any.name", format="chrome")
 
 
 def test_has_no_options(tmp_path: Path) -> None:

@@ -94,6 +94,35 @@ def test_an_lstm_by_hand() -> None:
     assert [graph.shapes[i] for i in (0, 1, 3, 4)] == ["3x5;5x8", "3x2;2x8", "3x8;8", "3x2"]
 
 
+def test_an_lstm_with_one_product_a_cell() -> None:
+    """One layer, two steps, input and state side by side; backward the second cell's product has two gradients.
+
+    The gradient of (x, h) is cut into that of h alone, as x is data; the first cell's h is not trained.
+    """
+    sizes = {"layers": 1, "steps": 2, "hidden": 2, "batch": 3, "input": 5}
+    graph = ss.workload("lstm", **sizes, fused=True, joined=True)
+    kinds = graph.kinds.to_list()
+    cell = ["ConcatV2", "MatMul", "BiasAdd", "Sigmoid", "Sigmoid", "Tanh", "Sigmoid"]
+    assert kinds[:12] == [*cell, "Mul", "Mul", "AddV2", "Tanh", "Mul"]
+    assert graph.shapes[1] == "3x7;7x8"
+    assert kinds.count("MatMul") == 2 + 3
+    assert [graph.shapes[i] for i, kind in enumerate(kinds) if kind == "Slice"] == ["3x7"]
+    forward = 2 * 3 * 7 * 8
+    assert graph.flops[of_kind(graph, "MatMul")].sum() == 5 * forward
+    assert graph.predecessors.neighbours(12).tolist() == [11]  # the second pair waits for h
+
+
+@pytest.mark.parametrize("name", ["lstm", "phased_lstm"])
+@pytest.mark.parametrize("fused", [False, True])
+def test_joined_products_have_the_same_parameters_and_operations(name, fused) -> None:
+    sizes = {"layers": 3, "steps": 4, "input": 5, "hidden": 8, "batch": 6, "training": False, "fused": fused}
+    apart, joined = (ss.workload(name, **sizes, joined=one) for one in (False, True))
+    assert joined.report.facts["parameters"] == apart.report.facts["parameters"]
+    products = [graph.flops[of_kind(graph, "MatMul")] for graph in (apart, joined)]
+    assert products[0].sum() == products[1].sum()
+    assert len(products[0]) == 2 * len(products[1])
+
+
 @pytest.mark.parametrize("name", GATES)
 @pytest.mark.parametrize("sizes", SHAPES)
 def test_every_parameter_is_updated_once(name, sizes) -> None:

@@ -25,31 +25,6 @@ BATCHED = convolution(channels=128, filters=128, size=18, kernel=3, batch=128, l
 FC = matmul(1, 4096, 4096)
 
 
-def test_no_reuse_of_a_window_by_hand(group):
-    """One row of one channel: for each row of taps, a row of the input and one of the weights; one row is put."""
-    nest = convolution(channels=1, filters=64, size=(3, 66), kernel=3)
-    times = no_reuse(nest, group)
-    input_s, weights_s = (group.get_s(4 * floats, 64, strided=False) for floats in (66, 3))
-    row_s = group.put_s(64 * 4, 64, strided=False)
-    assert times.dma_s == pytest.approx(3 * (input_s + weights_s) + row_s)
-    assert times.gload_s == 0
-    assert times.hidden_s == 0
-
-
-def test_no_reuse_loads_single_weights_past_the_ldm(group):
-    nest = convolution(channels=1, filters=64, size=(3, 129), kernel=(3, 1), stride=2)
-    assert no_reuse(nest, group).gload_s == pytest.approx(3 * group.gload_s(64))
-
-
-def test_no_reuse_manages_simple_nests_well(group):
-    """A fully connected layer fetches each weight once, in the runs that there are, but hides nothing."""
-    times = no_reuse(FC, group)
-    run_s = group.get_s(64 * 4, 64, strided=True)
-    weights_s = 4096 * run_s
-    assert weights_s < times.dma_s < 1.05 * weights_s
-    assert times.total_s == pytest.approx(times.dma_s + times.compute_s + times.spawn_join_s)
-
-
 def test_what_is_a_matrix_product():
     assert as_gemm(elementwise(100, operands=2)) is None
     assert as_gemm(pooling(channels=3, size=8, window=2)) is None
@@ -161,18 +136,6 @@ CHANGES = {
 def test_every_number_of_a_core_group_matters(name, group):
     other, result = CHANGES[name]
     assert result(group) != result(replace(group, **{name: other(group)}))
-
-
-def test_readings_of_a_plain_loop_by_hand(group):
-    """A 3x3 window on one channel: rows as above; all nine taps and three rows at once; or a run of 64 for each tap."""
-    nest = convolution(channels=1, filters=64, size=(3, 66), kernel=3)
-    row_s = group.put_s(64 * 4, 64, strided=False)
-    all_s = group.get_s(3 * 66 * 4, 64, strided=False) + group.get_s(9 * 4, 64, strided=False)
-    assert no_reuse(nest, group, "output-row").dma_s == pytest.approx(all_s + row_s)
-    runs = no_reuse(nest, group, "run")
-    assert runs.dma_s + runs.gload_s > no_reuse(nest, group).dma_s > no_reuse(nest, group, "output-row").dma_s
-    with pytest.raises(NestError, match="copies='most': expected one of rows, output-row, run"):
-        no_reuse(nest, group, "most")
 
 
 def test_operations_and_costings_by_name():

@@ -19,8 +19,10 @@ from simsched.hwmodels.ldm import (
     pooling,
     register_communication,
 )
+from simsched.hwmodels.ldm.directives import fitting
 from simsched.hwmodels.ldm.nest import trips
-from simsched.hwmodels.ldm.order import distinct
+from simsched.hwmodels.ldm.order import distinct, moves
+from simsched.hwmodels.ldm.split import split
 from simsched.hwmodels.ldm.tiles import footprint_B
 
 GROUP = core_group(ss.machine("sw26010"))
@@ -131,6 +133,18 @@ def test_no_reuse_is_never_faster_than_its_own_computation_and_never_hides(nest)
     times = no_reuse(nest, GROUP)
     assert times.hidden_s == 0
     assert times.total_s >= plan(nest, GROUP).times.compute_s
+
+
+@given(nests, groups)
+def test_copies_of_directives_fit_and_move_each_element(nest, group):
+    """Rows and parts of rows are made small enough for any LDM, and all that is read or written moves at least once."""
+    shares = split(nest, group.cpes)
+    part, parallel = shares.part, tuple(loop for loop in shares.fused if nest.loops[loop] > 1)
+    copies = fitting(part, parallel, group.ldm_B)
+    assert copies.size_B <= group.ldm_B
+    for tensor in part.tensors:
+        counts = trips(part, copies.tiles(tensor))
+        assert moves(tensor, copies.around(tensor), counts) >= distinct(tensor, counts)
 
 
 @given(nests)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from simsched.graph import TaskGraph
-from simsched.traces.pytorch import PYTORCH
+from simsched.traces.pytorch.reader import PYTORCH
 
 Tensor = tuple[int, int, Sequence[int]]  # tensor id, storage id, shape
 

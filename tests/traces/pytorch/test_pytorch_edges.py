@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from simsched.traces.pytorch_execution_trace import ExecutionTrace
+from simsched.traces.pytorch.execution_trace import ExecutionTrace
 
 A, B, C, D = (1, 11, [2]), (2, 12, [2]), (3, 13, [2]), (4, 14, [2])
 ADD_ = "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)"

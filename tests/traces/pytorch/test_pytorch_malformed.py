@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from simsched.errors import FormatError, MissingExtraError, SimschedError
 from simsched.traces.json_stream import CHUNK_B, MAX_DEPTH, MAX_VALUE_B, stream
-from simsched.traces.pytorch import PYTORCH
+from simsched.traces.pytorch.reader import PYTORCH
 
 A, B, C = (1, 11, [2]), (2, 12, [2]), (3, 13, [2])
 ADD_ = "aten::add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"

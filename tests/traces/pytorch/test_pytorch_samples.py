@@ -8,7 +8,7 @@ import re
 import pytest
 
 from simsched.errors import FormatError
-from simsched.traces.pytorch import PYTORCH
+from simsched.traces.pytorch.reader import PYTORCH
 from simsched.traces.samples import SAMPLES, sample_files
 
 #: Tasks and edges, as the samples' README tells them.

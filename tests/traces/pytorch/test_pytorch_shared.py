@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simsched.traces.pytorch import PYTORCH
+from simsched.traces.pytorch.reader import PYTORCH
 
 FURTHER = Path(__file__).resolve().parents[3].parent / "shared" / "samples"
 if not FURTHER.is_dir():

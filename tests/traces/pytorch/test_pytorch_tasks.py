@@ -9,7 +9,7 @@ import pytest
 
 from simsched.errors import FormatError
 from simsched.graph.loading import load
-from simsched.traces.pytorch import PYTORCH
+from simsched.traces.pytorch.reader import PYTORCH
 
 A, B, C = (1, 11, [2, 3]), (2, 12, [3, 4]), (3, 13, [2, 4])
 

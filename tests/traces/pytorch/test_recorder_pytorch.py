@@ -9,7 +9,7 @@ import json
 import pytest
 
 from simsched.errors import SimschedError
-from simsched.traces.pytorch import PYTORCH
+from simsched.traces.pytorch.reader import PYTORCH
 from simsched.traces.recorders import record_pytorch
 from simsched.traces.recorders.record_pytorch import main, record
 

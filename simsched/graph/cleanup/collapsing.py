@@ -1,0 +1,95 @@
+"""Collapsing a graph to the layers or modules that its scopes name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from simsched.errors import GraphError
+from simsched.graph.cleanup.cleanup import Cleanup
+from simsched.graph.cleanup.groups import Groups, merged
+from simsched.parameters import whole
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+
+@dataclass(frozen=True)
+class Collapse(Cleanup):
+    """Make one task of each scope, as far as that makes no cycle: layers, modules, cells.
+
+    Where the tasks of scopes wait for each other in both directions (a layer's forward and backward ops), each of these
+    scopes becomes as many tasks as it is entered times.
+
+    Parameters
+    ----------
+    depth : int
+        Parts of a scope that count, from the outermost: with 2, `model/layer1/gates` is `model/layer1`.
+    """
+
+    name: ClassVar[str] = "collapse"
+    depth: int = whole(1)
+
+    def apply(self, graph: TaskGraph) -> TaskGraph:
+        """Return the graph of scopes; tasks without one stay.
+
+        Raises
+        ------
+        GraphError
+            If no task has a scope.
+        """
+        if not any(graph.scopes.labels):
+            raise GraphError(f"graph {graph.name!r}: no task has a scope to collapse to")
+        cut = ["/".join(label.split("/")[: self.depth]) for label in graph.scopes.labels]
+        codes = np.unique(cut, return_inverse=True)[1][graph.scopes.codes].astype(np.int64)
+        apart = np.array([label == "" for label in graph.scopes.labels])[graph.scopes.codes]
+        codes[apart] = len(cut) + np.flatnonzero(apart)
+        groups = acyclic_groups(graph, codes)
+        told = f"{graph.n_tasks} tasks became {len(np.unique(groups))}"
+        scopes = [cut[code] for code in graph.scopes.codes.tolist()]
+        return merged(graph, groups, self.told(graph, told), scopes)
+
+
+def acyclic_groups(graph: TaskGraph, groups: Groups) -> Groups:
+    """Return groups that form no cycle: the same, but that those which do are split by how often they are entered."""
+    _, whole_groups = np.unique(groups, return_inverse=True)
+    entered = _times_entered(graph, whole_groups)
+    split = np.zeros(graph.n_tasks, bool)
+    while True:
+        found = np.unique(
+            np.stack([whole_groups, np.where(split, entered + 1, 0)]), axis=1, return_inverse=True
+        )[1]
+        tangled = _tangled(graph, found)
+        if not tangled.any():
+            return found.astype(np.int64)
+        # All parts of a scope at once: what is split by levels alone forms no cycle.
+        split |= np.isin(whole_groups, whole_groups[tangled])
+
+
+def _times_entered(graph: TaskGraph, groups: Groups) -> Groups:
+    """Return on how many edges between groups the longest way to each task changes its group, at most."""
+    entered = np.zeros(graph.n_tasks, np.int64)
+    for task in graph.topological_order.tolist():
+        before = graph.predecessors.neighbours(task)
+        if len(before):
+            entered[task] = (entered[before] + (groups[before] != groups[task])).max()
+    return entered
+
+
+def _tangled(graph: TaskGraph, groups: Groups) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Return which tasks are in groups that form a cycle."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    count = int(groups.max(initial=-1)) + 1
+    before, after = groups[graph.successors.sources()], groups[graph.successors.indices]
+    crossing = before != after
+    ends = (before[crossing], after[crossing])
+    links = coo_array((np.ones(int(crossing.sum()), np.int8), ends), shape=(count, count))
+    _, component = connected_components(links, connection="strong")
+    tangled: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
+        np.bincount(component, minlength=1)[component[groups]] > 1
+    )
+    return tangled

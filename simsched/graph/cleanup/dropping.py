@@ -1,0 +1,142 @@
+"""Leaving tasks out; what depended on each other through them still does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import GraphError
+from simsched.graph.cleanup.matching import Mask, Matching
+from simsched.graph.columns import LabelColumn
+from simsched.graph.recording import Recording
+from simsched.graph.report import ImportReport
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+#: Ops that compute nothing: they name memory or order others.
+BOOK_KEEPING = (
+    "noop+no_op+identity*+reshape+view*+_unsafe_view+squeeze+unsqueeze+expanddims+expand+stopgradient+variablev2+const"
+    "+placeholder+alias+detach+t+transpose_view+permute+as_strided+split_view+select+getitem+shape+resolve_conj"
+    "+resolve_neg+dummy+taskwait+control"
+)
+#: Edges may grow to so many for each that was there: a joint of p predecessors and s successors makes p times s.
+MOST_GROWTH = 4
+
+
+@dataclass(frozen=True)
+class Drop(Matching):
+    """Leave tasks out; their predecessors become those of their successors.
+
+    Parameters
+    ----------
+    kinds, names, scopes : str
+        Which; ops that only keep books (identities, views, constants, ...) when nothing is given.
+    """
+
+    name: ClassVar[str] = "drop"
+
+    def apply(self, graph: TaskGraph) -> TaskGraph:
+        """Return the graph without them."""
+        step = self if self.chooses else replace(self, kinds=BOOK_KEEPING)
+        dropped = step.mask(graph)
+        seconds = float(np.nansum(graph.durations_s[dropped]))
+        report = self.told(graph, f"{int(dropped.sum())} tasks that held {seconds:.6g} s were left out")
+        return without(graph, dropped, report)
+
+
+@dataclass(frozen=True)
+class Select(Matching):
+    """Keep some tasks only: a layer, an iteration, a step; dependences through others stay.
+
+    Parameters
+    ----------
+    kinds, names, scopes : str
+        Which.
+    """
+
+    name: ClassVar[str] = "select"
+
+    def apply(self, graph: TaskGraph) -> TaskGraph:
+        """Return the graph of them.
+
+        Raises
+        ------
+        SpecError
+            If no pattern is given.
+        GraphError
+            If no task matches.
+        """
+        if not self.chooses:
+            raise self.refused("scopes", "patterns of what to keep; kinds=, names= or scopes=")
+        kept = self.mask(graph)
+        if not kept.any():
+            raise GraphError(f"graph {graph.name!r}: no task matches {self}")
+        return without(
+            graph, ~kept, self.told(graph, f"{int(kept.sum())} of {graph.n_tasks} tasks were kept")
+        )
+
+
+def without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph:
+    """Return a graph without some of its tasks.
+
+    Raises
+    ------
+    GraphError
+        If that would make more than four times as many edges.
+    """
+    from simsched.graph.taskgraph import TaskGraph
+
+    kept = np.flatnonzero(~dropped)
+    index = np.full(graph.n_tasks, -1, np.int64)
+    index[kept] = np.arange(len(kept))
+    edges = [(index[a], index[b]) for a, b in _edges_through(graph, dropped)]
+    run = graph.recording
+    return TaskGraph.from_edges(
+        graph.durations_s[kept],
+        edges,
+        kinds=_taken(graph.kinds, kept),
+        names=None if graph.names is None else [graph.names[i] for i in kept.tolist()],
+        shapes=_taken(graph.shapes, kept),
+        scopes=_taken(graph.scopes, kept),
+        flops=graph.flops[kept],
+        bytes_B=graph.bytes_B[kept],
+        widths=graph.widths[kept],
+        name=graph.name,
+        recorded_on=graph.recorded_on,
+        report=report,
+        recording=None
+        if run is None
+        else Recording(run.start_s[kept], run.finish_s[kept], run.lanes[kept], run.lane_names),
+    )
+
+
+def _taken(column: LabelColumn, kept: npt.NDArray[np.int64]) -> list[str]:
+    return [column.labels[code] for code in column.codes[kept].tolist()]
+
+
+def _edges_through(graph: TaskGraph, dropped: Mask) -> set[tuple[int, int]]:
+    """Return the edges between kept tasks, and those that lead through dropped ones."""
+    most = MOST_GROWTH * (graph.n_edges + graph.n_tasks)
+    edges: set[tuple[int, int]] = set()
+    #: Kept tasks that each dropped one waits for.
+    behind: dict[int, set[int]] = {}
+    size = 0
+    for task in graph.topological_order.tolist():
+        found: set[int] = set()
+        for before in graph.predecessors.neighbours(task).tolist():
+            found |= behind[before] if dropped[before] else {before}
+        size += len(found)
+        if size > most:
+            raise GraphError(
+                f"graph {graph.name!r}: dependences through what is left out would be more than {most} edges; "
+                "keep tasks that join many others, or collapse instead"
+            )
+        if dropped[task]:
+            behind[task] = found
+        else:
+            edges |= {(before, task) for before in found}
+    return edges

@@ -1,0 +1,120 @@
+"""Changing the seconds of tasks: scaling, and taking the cost of tracing out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from simsched.errors import GraphError
+from simsched.graph.cleanup.cleanup import Cleanup
+from simsched.graph.cleanup.matching import Matching
+from simsched.graph.recording import Seconds
+from simsched.parameters import not_negative, positive
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+
+@dataclass(frozen=True)
+class Scale(Matching):
+    """Multiply durations.
+
+    Parameters
+    ----------
+    kinds, names, scopes : str
+        Of which tasks; of all when nothing is given.
+    factor : float
+        By what.
+    """
+
+    name: ClassVar[str] = "scale"
+    factor: float = positive(1.0)
+
+    def apply(self, graph: TaskGraph) -> TaskGraph:
+        """Return the graph with other durations; the recorded schedule, which no longer fits them, is left out."""
+        chosen = self.mask(graph)
+        seconds = np.where(chosen, graph.durations_s * self.factor, graph.durations_s)
+        return _timed(graph, seconds, self, f"durations of {int(chosen.sum())} tasks were multiplied")
+
+
+@dataclass(frozen=True)
+class RemoveOverhead(Cleanup):
+    """Take the cost of tracing out of the durations.
+
+    What an operator costs more when traced is the time of the traced step less that of the untraced one, over the
+    operators recorded, as the reader found it (`tracing_s_per_operator` of the report), unless it is given. Each task
+    loses as much for each operator recorded in it, itself included, shared alike among tasks where the reader does not
+    tell how many there are in which; none loses more than it has.
+
+    Parameters
+    ----------
+    untraced_s : float
+        Seconds of the same step without tracing; 0: what the report tells.
+    each_s : float
+        Seconds that tracing costs an operator; 0: from the untraced step.
+    """
+
+    name: ClassVar[str] = "remove-overhead"
+    untraced_s: float = not_negative(0.0)
+    each_s: float = not_negative(0.0)
+
+    def apply(self, graph: TaskGraph) -> TaskGraph:
+        """Return the graph with shorter durations.
+
+        Raises
+        ------
+        GraphError
+            If neither the report nor the step tell what tracing cost, or durations are unknown.
+        """
+        if np.isnan(graph.work_s):
+            raise GraphError(f"graph {graph.name!r} has unknown durations, from which nothing can be taken")
+        operators = graph.report.facts.get("operators_in_tasks", graph.n_tasks)
+        wanted = self._each(graph) * operators
+        seconds = levelled(graph.durations_s, wanted)
+        removed = graph.work_s - float(seconds.sum())
+        told = f"{removed:.6g} s were taken out of {graph.n_tasks} tasks"
+        if removed < 0.999 * wanted:
+            told += f"; {wanted - removed:.3g} s more were due, but tasks do not take longer than that"
+        return _timed(graph, seconds, self, told)
+
+    def _each(self, graph: TaskGraph) -> float:
+        facts = graph.report.facts
+        if self.each_s:
+            return self.each_s
+        if self.untraced_s:
+            traced_s = float(
+                facts.get("span_s", graph.recorded.makespan_s if graph.recorded else graph.work_s)
+            )
+            return max(traced_s - self.untraced_s, 0.0) / max(int(facts.get("operators", graph.n_tasks)), 1)
+        if "tracing_s_per_operator" in facts:
+            return max(float(facts["tracing_s_per_operator"]), 0.0)
+        raise GraphError(
+            f"graph {graph.name!r}: the report tells no untraced step; give untraced_s= (time the same step without "
+            "tracing) or each_s="
+        )
+
+
+def levelled(seconds: Seconds, total_s: float) -> Seconds:
+    """Return seconds of which `total_s` altogether are taken, from each alike as far as it has so much.
+
+    Examples
+    --------
+    >>> levelled(np.array([1.0, 5.0, 9.0]), 7.0)
+    array([0., 2., 6.])
+    """
+    ascending = np.sort(seconds)
+    rest = total_s - np.concatenate([[0.0], np.cumsum(ascending)[:-1]])
+    shares = rest / np.arange(len(seconds), 0, -1) if len(seconds) else rest[:0]
+    # The first task that has its share and more: it and all longer ones lose that.
+    enough = np.flatnonzero(ascending >= shares)
+    share = max(float(shares[enough[0]]), 0.0) if len(enough) else np.inf
+    return np.maximum(seconds - share, 0.0)
+
+
+def _timed(graph: TaskGraph, seconds: Seconds, step: Cleanup, told: str) -> TaskGraph:
+    if not all(map(isfinite, seconds[~np.isnan(seconds)])):
+        raise GraphError(f"{step}: durations beyond all numbers")
+    return replace(graph, durations_s=seconds, recording=None, report=step.told(graph, told))

@@ -1,0 +1,125 @@
+"""Repeating a graph: iterations one after another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from simsched.errors import GraphError
+from simsched.graph.adjacency import Csr
+from simsched.graph.cleanup.cleanup import Cleanup
+from simsched.graph.columns import Floats
+from simsched.parameters import one_of, whole
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+MAX_TASKS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Unroll(Cleanup):
+    """Put iterations of the graph one after another.
+
+    Parameters
+    ----------
+    iterations : int
+        How many, the first included.
+    between : str
+        "barrier": an iteration starts once the one before has finished. "scope": the first tasks of a scope wait for
+        the last of the same scope in the iteration before (a layer's weights are used once they are updated).
+        "nothing": iterations are independent.
+    """
+
+    name: ClassVar[str] = "unroll"
+    iterations: int = whole(2)
+    between: str = one_of("barrier", "scope", "nothing")
+
+    def apply(self, graph: TaskGraph) -> TaskGraph:
+        """Return the graph of all iterations.
+
+        Raises
+        ------
+        GraphError
+            If it would be too large.
+        """
+        from simsched.graph.taskgraph import TaskGraph
+
+        n, k = graph.n_tasks, self.iterations
+        joints = int(self.between == "barrier" and n > 0)
+        if (n + joints) * k > MAX_TASKS:
+            raise GraphError(f"{self}: {n} tasks {k} times are more than a graph can hold")
+        size, links = n + joints, self._links(graph)
+        edges = np.concatenate([_shifted(graph, size, k), *(links + size * i for i in range(k - 1))])
+        return TaskGraph.from_edges(
+            _repeated(graph.durations_s, joints, k),
+            _within(edges, size * k - joints),
+            kinds=_texts(graph.kinds.to_list(), "barrier", joints, k),
+            names=None if graph.names is None else _numbered(graph.names.to_list(), joints, k),
+            shapes=_texts(graph.shapes.to_list(), "", joints, k),
+            scopes=_texts(graph.scopes.to_list(), "", joints, k),
+            flops=_repeated(graph.flops, joints, k),
+            bytes_B=_repeated(graph.bytes_B, joints, k),
+            widths=np.tile(np.append(graph.widths, np.ones(joints, np.int32)), k)[: size * k - joints],
+            name=graph.name,
+            recorded_on=graph.recorded_on,
+            report=self.told(graph, f"{n} tasks {k} times"),
+        )
+
+    def _links(self, graph: TaskGraph) -> Any:
+        """Return the edges from the first iteration to the second, and to the barrier between them."""
+        n = graph.n_tasks
+        first = np.flatnonzero(graph.predecessors.degrees() == 0)
+        last = np.flatnonzero(graph.successors.degrees() == 0)
+        if self.between == "barrier" and n:
+            into = np.stack([last, np.full(len(last), n)], 1)
+            return np.concatenate([into, np.stack([np.full(len(first), n), first + n + 1], 1)])
+        if self.between == "scope":
+            return _by_scope(graph, n)
+        return np.empty((0, 2), np.int64)
+
+
+def _by_scope(graph: TaskGraph, n: int) -> Any:
+    """Return edges from the last tasks of each scope to its first ones in the next iteration."""
+    codes, order = graph.scopes.codes.tolist(), graph.topological_order.tolist()
+    first = _untouched(codes, order, graph.predecessors)
+    last = _untouched(codes, order[::-1], graph.successors)
+    pairs = [(a, b + n) for code in last for a in last[code] for b in first[code]]
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def _untouched(codes: list[int], order: list[int], before: Csr) -> dict[int, list[int]]:
+    """Return of each scope the tasks that no other task of it leads to, where `before` gives what leads directly."""
+    #: Of each task the scopes that lead to it, a bit each.
+    behind = [0] * len(codes)
+    found: dict[int, list[int]] = {}
+    for task in order:
+        for other in before.neighbours(task).tolist():
+            behind[task] |= behind[other] | 1 << codes[other]
+        if not behind[task] >> codes[task] & 1:
+            found.setdefault(codes[task], []).append(task)
+    return found
+
+
+def _shifted(graph: TaskGraph, size: int, k: int) -> Any:
+    edges = np.stack([graph.successors.sources(), graph.successors.indices], 1).astype(np.int64)
+    return (edges[None] + size * np.arange(k)[:, None, None]).reshape(-1, 2)
+
+
+def _within(edges: Any, n: int) -> Any:
+    return edges[(edges < n).all(axis=1)]
+
+
+def _repeated(values: Floats, joints: int, k: int) -> Floats:
+    return np.tile(np.append(values, [0.0] * joints), k)[: (len(values) + joints) * k - joints]
+
+
+def _texts(values: list[str], joint: str, joints: int, k: int) -> list[str]:
+    return (([*values, *[joint] * joints]) * k)[: (len(values) + joints) * k - joints]
+
+
+def _numbered(names: list[str], joints: int, k: int) -> list[str]:
+    every = [f"{name}@{i}" for i in range(k) for name in [*names, *["barrier"] * joints]]
+    return every[: len(every) - joints]

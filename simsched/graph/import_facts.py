@@ -1,0 +1,75 @@
+"""What every import tells of itself, whatever the format: counts, time covered, parallelism, suspected false edges."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simsched.graph.recording import Recording, Seconds
+from simsched.graph.taskgraph import TaskGraph
+
+#: Half of what clocks of traces count in: what rounds to the same nanosecond is no early start.
+HALF_NS = 5e-10
+
+
+def complete(graph: TaskGraph) -> TaskGraph:
+    """Add the facts that all formats share to a graph's report, where its reader has not told them its own way.
+
+    =====================  ==================================================================================
+    work_s                 sum of the durations
+    critical_path_s        longest path through them
+    average_parallelism    one over the other
+    lanes                  workers or threads that ran tasks
+    span_s                 seconds that the recording covers
+    covered_s              seconds of it in which at least one task ran, and `covered_share` of it
+    early_starts           edges whose second task started before the first had finished: suspected false,
+                           and `worst_early_start_s` by how much at most
+    =====================  ==================================================================================
+    """
+    facts = graph.report.facts
+    facts.setdefault("tasks", graph.n_tasks)
+    facts.setdefault("edges", graph.n_edges)
+    if graph.n_tasks and not np.isnan(graph.work_s):
+        facts.setdefault("work_s", graph.work_s)
+        facts.setdefault("critical_path_s", graph.critical_path_s)
+        if graph.critical_path_s:
+            facts.setdefault("average_parallelism", graph.average_parallelism)
+    if graph.n_tasks and graph.recording is not None:
+        _recorded(graph, graph.recording)
+    return graph
+
+
+def _recorded(graph: TaskGraph, run: Recording) -> None:
+    facts = graph.report.facts
+    facts.setdefault("lanes", len(np.unique(run.lanes)))
+    facts.setdefault("span_s", float(run.finish_s.max() - run.start_s.min()))
+    facts.setdefault("covered_s", covered_s(run.start_s, run.finish_s))
+    if facts["span_s"]:
+        facts.setdefault("covered_share", facts["covered_s"] / facts["span_s"])
+    early_s = run.finish_s[graph.successors.sources()] - run.start_s[graph.successors.indices]
+    early_s = early_s[early_s > HALF_NS]
+    facts.setdefault("early_starts", len(early_s))
+    if facts["early_starts"] and len(early_s):
+        facts.setdefault("worst_early_start_s", float(early_s.max()))
+        graph.report.note(
+            f"{len(early_s)} edges are suspect: their second task started up to {early_s.max():.3g} s before the "
+            "first had finished"
+        )
+
+
+def covered_s(start_s: Seconds, finish_s: Seconds) -> float:
+    """Return the seconds in which at least one task ran.
+
+    Parameters
+    ----------
+    start_s, finish_s : float64 arrays, shape (n,)
+        Of each task.
+
+    Examples
+    --------
+    >>> covered_s(np.array([0.0, 1.0, 5.0]), np.array([2.0, 3.0, 6.0]))
+    4.0
+    """
+    order = np.argsort(start_s, kind="stable")
+    start, reached = start_s[order], np.maximum.accumulate(finish_s[order])
+    before = np.concatenate([[-np.inf], reached[:-1]])
+    return float(np.maximum(reached - np.maximum(start, before), 0.0).sum())

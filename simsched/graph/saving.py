@@ -1,0 +1,75 @@
+"""Writers of graphs and schedules, chosen by the name of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from simsched.errors import FormatError, SpecError
+from simsched.plugins import named, registered
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+Subject = Literal["graph", "schedule"]
+OWN = "taskgraph"
+
+
+class Writer(Protocol):
+    """What a format registers under the entry-point group `simsched.writers`."""
+
+    #: One line for `simsched list formats`.
+    title: str
+    #: Endings of the names of files that it writes, in small letters.
+    suffixes: tuple[str, ...]
+    #: What it writes.
+    writes: Subject
+
+    def write(self, subject: Any, path: Path) -> None:
+        """Write a `TaskGraph` or a `Schedule`, or raise a `SimschedError`; a file appears when it is complete."""
+        ...
+
+
+def writers(subject: Subject) -> Iterator[tuple[str, Writer]]:
+    """Yield the registered writers of graphs or of schedules by name; one that cannot be loaded is passed over."""
+    for name in registered("writers"):
+        try:
+            writer: Writer = named("writers", name)
+        except SpecError:
+            continue
+        if writer.writes == subject:
+            yield name, writer
+
+
+def writer_by_suffix(path: Path, subject: Subject) -> Writer | None:
+    """Return the writer whose suffix ends the name of a file, the longest where several do; None where none does."""
+    fitting = [
+        (len(suffix), name, writer)
+        for name, writer in writers(subject)
+        for suffix in writer.suffixes
+        if path.name.lower().endswith(suffix)
+    ]
+    return max(fitting, key=lambda found: found[:2])[2] if fitting else None
+
+
+def suffixes(subject: Subject) -> list[str]:
+    """Return all suffixes by which graphs or schedules are written, sorted."""
+    return sorted({suffix for _, writer in writers(subject) for suffix in writer.suffixes})
+
+
+def save(graph: TaskGraph, path: str | Path, format: str | None = None) -> None:
+    """Write a graph; see `TaskGraph.save`."""
+    file = Path(path)
+    if format is not None:
+        writer: Writer = named("writers", format)
+        if writer.writes != "graph":
+            raise FormatError(f"{file}: {format} is written from schedules, not from graphs")
+    else:
+        found = writer_by_suffix(file, "graph")
+        if found is None and file.suffix:
+            raise FormatError(
+                f"{file}: what to write is chosen by suffix, one of {', '.join(suffixes('graph'))}, or by format="
+            )
+        writer = found or named("writers", OWN)
+    writer.write(graph, file)

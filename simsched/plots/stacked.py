@@ -1,0 +1,172 @@
+"""Several schedules of one graph, one above the other on one time axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.errors import SimschedError
+from simsched.files import replacing
+from simsched.plots.canvas import Size, require_matplotlib
+from simsched.plots.gantt import BINS, MAX_RECTANGLES, draw, figure_size, own_span_s, shown_rows
+from simsched.plots.palette import colouring
+from simsched.plots.picture import MAX_VECTOR_RECTANGLES, METADATA, quiet_canvas, save
+from simsched.plots.svg import inline_svg
+from simsched.units import format_time
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from simsched.schedule import Schedule
+
+#: Of a figure of several charts, in inches.
+HIGHEST_IN = 14.0
+
+
+def stacked(
+    schedules: Mapping[str, Schedule],
+    axes: Sequence[Axes] | None = None,
+    *,
+    color: str = "kind",
+) -> Sequence[Axes]:
+    """Draw schedules of one graph one above the other; each starts at 0, and a kind has one colour in all.
+
+    Parameters
+    ----------
+    schedules : mapping of str to Schedule
+        What each is called, and the schedule, from the top.
+    axes : sequence of Axes, optional
+        As many, to draw on; those of a new figure when not given.
+    color : str
+        As for `gantt`.
+
+    Returns
+    -------
+    sequence of Axes
+
+    Raises
+    ------
+    SimschedError
+        If there are none, their graphs differ in their number of tasks, or there are not as many axes.
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> both = {p: ss.simulate(graph, "generic[cores=2]", p) for p in ("sequential", "critical-path")}
+    >>> [ax.get_title(loc="left") for ax in ss.plots.stacked(both)]
+    ['sequential: 6 s', 'critical-path: 4 s']
+    """
+    _require_alike(schedules)
+    if axes is None:
+        axes = _new_axes(schedules)
+    if len(axes) != len(schedules):
+        raise SimschedError(f"{len(axes)} axes for {len(schedules)} schedules; give one for each")
+    _draw(schedules, axes, color, MAX_RECTANGLES, BINS)
+    return axes
+
+
+def stacked_svg(schedules: Mapping[str, Schedule], width: int = 900, max_rectangles: int = 1000) -> str:
+    """Return the charts as one `<svg>` element.
+
+    Parameters
+    ----------
+    schedules : mapping of str to Schedule
+        What each is called, and the schedule, from the top.
+    width : int
+        Width in CSS pixels.
+    max_rectangles : int
+        Charts of more hold an image instead.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    _require_alike(schedules)
+    first, count = next(iter(schedules.values())), len(schedules)
+    rows = max(shown_rows(schedule) for schedule in schedules.values())
+
+    def charts(figure: Figure) -> None:
+        _draw(
+            schedules,
+            list(figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]),
+            "kind",
+            max_rectangles,
+            width,
+        )
+
+    # Each chart is as high as the legend beside the upper one.
+    height = min(90 + count * max(8 * rows, 15 * len(colouring(first, "kind").groups), 45), width)
+    return inline_svg(charts, width, height, f"Gantt charts, from the top: {', '.join(schedules)}")
+
+
+def save_stacked(schedules: Mapping[str, Schedule], path: Path) -> None:
+    """Write the charts by the suffix of `path`: .png, .svg or .pdf.
+
+    Raises
+    ------
+    SimschedError
+        If the suffix is none of these, the schedules are not of one graph, or the file cannot be written.
+    """
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in METADATA:
+        raise SimschedError(f"{path}: pictures are written as {', '.join(f'.{known}' for known in METADATA)}")
+    _require_alike(schedules)
+    width, height = _size(schedules)
+    with quiet_canvas((width, height)) as figure:
+        axes = list(figure.subplots(len(schedules), 1, sharex=True, squeeze=False)[:, 0])
+        _draw(schedules, axes, "kind", MAX_RECTANGLES if kind == "png" else MAX_VECTOR_RECTANGLES, BINS)
+        with replacing(path) as file:
+            save(figure, file, kind)
+
+
+def _require_alike(schedules: Mapping[str, Schedule]) -> None:
+    sizes = {schedule.graph.n_tasks for schedule in schedules.values()}
+    if len(sizes) != 1:
+        what = f"graphs of {' and '.join(map(str, sorted(sizes)))} tasks" if sizes else "none"
+        raise SimschedError(f"schedules of one graph can stand above each other; these are of {what}")
+
+
+def _new_axes(schedules: Mapping[str, Schedule]) -> Sequence[Axes]:
+    require_matplotlib()
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=_size(schedules), layout="constrained")
+    return list(figure.subplots(len(schedules), 1, sharex=True, squeeze=False)[:, 0])
+
+
+def _size(schedules: Mapping[str, Schedule]) -> Size:
+    width, height = figure_size(max(shown_rows(schedule) for schedule in schedules.values()))
+    return width, min(len(schedules) * height, HIGHEST_IN)
+
+
+def _draw(
+    schedules: Mapping[str, Schedule], axes: Sequence[Axes], color: str, max_rectangles: int, bins: int
+) -> None:
+    moved = {name: _from_zero(schedule) for name, schedule in schedules.items()}
+    rows = max(shown_rows(schedule) for schedule in moved.values())
+    span_s = (0.0, max(own_span_s(schedule)[1] for schedule in moved.values()))
+    colours = colouring(next(iter(moved.values())), color)
+    for ax, (name, schedule) in zip(axes, moved.items(), strict=True):
+        draw(
+            schedule, ax, color=colours, rows=rows, title=f"{name}: {format_time(schedule.makespan_s)}",
+            legend=ax is axes[0], max_rectangles=max_rectangles, bins=bins, span_s=span_s,
+        )  # fmt: skip
+        if ax is not axes[-1]:
+            ax.set_xlabel("")
+
+
+def _from_zero(schedule: Schedule) -> Schedule:
+    first_s = own_span_s(schedule)[0]
+    return replace(
+        schedule,
+        ready_s=schedule.ready_s - first_s,
+        start_s=schedule.start_s - first_s,
+        finish_s=schedule.finish_s - first_s,
+    )

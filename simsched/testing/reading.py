@@ -1,0 +1,214 @@
+"""A suite that any reader of a format can be run through: ours in the tests and benchmarks, and yours."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory, mkdtemp
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from simsched.errors import SimschedError
+from simsched.graph import TaskGraph
+from simsched.graph.loading import load
+from simsched.testing.mutations import mutated
+
+#: No file that is damaged may take longer, whatever is in it.
+MOST_S = 10
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A valid file of a format, with its companions.
+
+    Parameters
+    ----------
+    format : str
+        Name of the reader.
+    main : bytes
+        The file.
+    companions : mapping of str to bytes
+        Other files, by the option of the reader that names them.
+    name : str
+        What messages call it.
+    """
+
+    format: str
+    main: bytes
+    companions: Mapping[str, bytes] = field(default_factory=dict)
+    name: str = "seed"
+
+
+@dataclass
+class Tally:
+    """What became of damaged files.
+
+    Parameters
+    ----------
+    graphs, refused : int
+        How many gave a graph, and a clear error.
+    """
+
+    graphs: int = 0
+    refused: int = 0
+
+
+class TooSlowError(AssertionError):
+    """A damaged file took too long."""
+
+
+def seeds_in(folder: Path) -> dict[str, list[Seed]]:
+    """Return the seeds of a folder by format: `FORMAT/NAME/main.*`, beside it companions `OPTION.*`.
+
+    Raises
+    ------
+    SimschedError
+        If a folder has no main file.
+    """
+    found: dict[str, list[Seed]] = {}
+    for place in sorted(folder.glob("*/*")):
+        files = {file.name.partition(".")[0]: file.read_bytes() for file in sorted(place.iterdir())}
+        if "main" not in files:
+            raise SimschedError(f"{place}: a seed has a file main.*")
+        main = files.pop("main")
+        found.setdefault(place.parent.name, []).append(Seed(place.parent.name, main, files, place.name))
+    return found
+
+
+def check_reader(seeds: Sequence[Seed], examples: int = 100, seed: int = 0) -> Tally:
+    r"""Read files damaged at random, and check that each gives a valid graph or a clear error, in time.
+
+    Parameters
+    ----------
+    seeds : sequence of Seed
+        Valid files of one format, small ones; they are read as they are first.
+    examples : int
+        Damaged files.
+    seed : int
+        Of the damage; example i of a seed is the same whatever `examples`.
+
+    Returns
+    -------
+    Tally
+        What became of them.
+
+    Raises
+    ------
+    AssertionError
+        If reading raises anything but a `SimschedError` whose message names the file, takes longer than ten seconds, or
+        gives an impossible graph; the message tells seed and example, and where the damaged files are kept.
+
+    Examples
+    --------
+    >>> check_reader([Seed("stg", b"1\n0 0 0\n1 7 1 0\n2 0 1 1\n")], examples=20).refused > 0
+    True
+    """
+    tally = Tally()
+    with TemporaryDirectory() as folder:
+        for one in seeds:
+            graph = read(Path(folder), one.format, {"main": one.main, **one.companions})
+            _hold(isinstance(graph, TaskGraph), f"{one.format}: seed {one.name} is refused: {graph}")
+        for example in range(examples):
+            random = Random(f"{seed} {example}")  # noqa: S311 - damage, no secret
+            files, chosen = damaged(seeds, random)
+            count(tally, judged(Path(folder), chosen.format, files, f"seed {seed}, example {example}"))
+    return tally
+
+
+def damaged(seeds: Sequence[Seed], random: Random) -> tuple[dict[str, bytes], Seed]:
+    """Return the files of a seed with one or all of them damaged, and the seed."""
+    chosen = random.choice(seeds)
+    files = {"main": chosen.main, **chosen.companions}
+    hit = random.choice([*files, "main"]) if random.random() < 0.9 else None
+    for name, data in files.items():
+        if hit in (name, None):
+            others = [one.main if name == "main" else one.companions.get(name, b"") for one in seeds]
+            files[name] = mutated(data, random, others)
+    return files, chosen
+
+
+def judged(folder: Path, format: str, files: Mapping[str, bytes], what: str) -> TaskGraph | SimschedError:
+    """Read some files, and return the graph or the clear error; fail, and keep the files, on anything else."""
+    try:
+        return read(folder, format, files)
+    except Exception as error:
+        place = _kept(format, files)
+        raise AssertionError(
+            f"{format}, {what}: {type(error).__name__}: {error}; files kept in {place}"
+        ) from error
+
+
+def _kept(format: str, files: Mapping[str, bytes]) -> Path:
+    folder = Path(mkdtemp(prefix=f"simsched-{format}-"))
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return folder
+
+
+def count(tally: Tally, result: TaskGraph | SimschedError) -> None:
+    """Count what became of a file."""
+    if isinstance(result, TaskGraph):
+        tally.graphs += 1
+    else:
+        tally.refused += 1
+
+
+def read(folder: Path, format: str, files: Mapping[str, bytes]) -> TaskGraph | SimschedError:
+    """Return the graph of some files, checked, or the clear error; raise whatever else is raised."""
+    paths = {name: folder / f"{name}.data" for name in files}
+    for name, path in paths.items():
+        path.write_bytes(files[name])
+    options: dict[str, Any] = {name: str(path) for name, path in paths.items() if name != "main"}
+    with within(MOST_S):
+        try:
+            graph = load(paths["main"], format=format, **options)
+        except SimschedError as error:
+            _refused_well(str(error), list(paths.values()))
+            return error
+        check_graph(graph)
+    return graph
+
+
+def _refused_well(message: str, paths: Sequence[Path]) -> None:
+    _hold(any(str(path) in message for path in paths), f"the error names no file: {message}")
+    _hold("\n" not in message, f"the error is not one line: {message}")
+
+
+def check_graph(graph: TaskGraph) -> None:
+    """Check that a graph is possible: numbers, order, and a recording that fits; raise `AssertionError` if not."""
+    _hold(len(graph.topological_order) == graph.n_tasks, "a task stands in no order")
+    seconds = graph.durations_s[~np.isnan(graph.durations_s)]
+    _hold(bool(((seconds >= 0) & np.isfinite(seconds)).all()), "a duration is impossible")
+    _hold(bool((graph.widths >= 1).all()), "a width is impossible")
+    if (run := graph.recorded) is not None:
+        possible = (run.finish_s >= run.start_s) & np.isfinite(run.start_s) & np.isfinite(run.finish_s)
+        _hold(bool(possible.all()), "a recorded time is impossible")
+    str(graph.report)
+    graph.report._repr_html_()
+
+
+def _hold(holds: bool, failure: str) -> None:
+    if not holds:
+        raise AssertionError(failure)
+
+
+@contextmanager
+def within(seconds: int) -> Iterator[None]:
+    """Raise `TooSlowError` in the main thread if a block takes longer."""
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        raise TooSlowError(f"took longer than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,216 @@
+"""Chrome traces of any tool: nesting, lanes, arrows, what is odd; and our own, there and back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.errors import FormatError, GraphError
+from simsched.graph import TaskGraph
+from simsched.testing.strategies import graphs
+from simsched.traces.chrome.events import Span
+from simsched.traces.chrome.nesting import nest
+from simsched.traces.chrome.reader import CHROME_TRACE
+
+Event = dict[str, Any]
+
+
+def span(name: str, ts: Any, dur: Any, tid: Any = 1, pid: Any = 7, **more: Any) -> Event:
+    return {"ph": "X", "name": name, "cat": "c", "ts": ts, "dur": dur, "tid": tid, "pid": pid, **more}
+
+
+def flow(phase: str, ts: float, tid: int, ident: Any = 1, **more: Any) -> Event:
+    return {"ph": phase, "name": "arrow", "cat": "c", "id": ident, "ts": ts, "tid": tid, "pid": 7, **more}
+
+
+def load(tmp_path: Path, events: Any, **options: Any) -> TaskGraph:
+    (tmp_path / "t.json").write_text(json.dumps(events))
+    return ss.load(tmp_path / "t.json", **options)
+
+
+def edges(graph: TaskGraph) -> list[tuple[str, str]]:
+    pairs = zip(graph.successors.sources().tolist(), graph.successors.indices.tolist(), strict=True)
+    return [(graph.kinds[a], graph.kinds[b]) for a, b in pairs]
+
+
+NESTED = [
+    span("outer", 0, 10),
+    span("inner", 1, 4),
+    span("leaf", 2, 1),
+    span("next", 12, 3),
+    span("other", 1, 2, 2),
+]
+
+
+def test_outermost_spans_are_tasks_and_lanes_are_chains(tmp_path: Path) -> None:
+    graph = load(tmp_path, {"traceEvents": NESTED})
+    assert graph.kinds.to_list() == ["outer", "other", "next"]
+    assert graph.durations_s.tolist() == [1e-5, 2e-6, 3e-6]
+    assert edges(graph) == [("outer", "next")]
+    assert graph.recorded is not None
+    assert graph.recorded.executor.tolist() == [0, 1, 0]
+    assert graph.report.facts["inner_spans"] == 2
+    assert "a chain" in graph.report.notes[0]
+
+
+def test_innermost_spans_of_the_list_form(tmp_path: Path) -> None:
+    graph = load(tmp_path, NESTED, level="innermost")
+    assert graph.kinds.to_list() == ["other", "leaf", "next"]
+    assert edges(graph) == [("leaf", "next")]
+
+
+def test_begin_and_end_make_spans(tmp_path: Path) -> None:
+    events = [
+        {"ph": "B", "name": "a", "ts": 0, "pid": 1, "tid": 1}, {"ph": "B", "name": "b", "ts": 1, "pid": 1, "tid": 1},
+        {"ph": "E", "ts": 2, "pid": 1, "tid": 1}, {"ph": "E", "ts": 5.125, "pid": 1, "tid": 1},
+        {"ph": "E", "ts": 6, "pid": 1, "tid": 1}, {"ph": "B", "name": "open", "ts": 7, "pid": 1, "tid": 1},
+    ]  # fmt: skip
+    graph = load(tmp_path, events)
+    assert graph.kinds.to_list() == ["a"]
+    assert graph.durations_s.tolist() == [5.125e-6]
+    assert graph.report.facts["dropped, unfinished"] == 1
+    assert graph.report.facts["dropped, ended, never begun"] == 1
+
+
+def test_arrows_are_edges_where_time_allows(tmp_path: Path) -> None:
+    tasks = [span("a", 0, 10), span("b", 20, 5, 2), span("c", 5, 3, 3), span("d", 40, 1, 3)]
+    arrows = [
+        flow("s", 4, 1), flow("t", 21, 2), flow("f", 40.5, 3, bp="e"),  # a -> b -> d
+        flow("s", 4, 1, 2), flow("f", 6, 3, 2, bp="e"),  # a -> c, but c starts before a ends
+        flow("s", 15, 1, 3), flow("f", 21, 2, 3, bp="e"),  # from nowhere
+        flow("s", 21, 2, 4), flow("f", 30, 3, 4),  # to the next task of the lane: b -> d again
+    ]  # fmt: skip
+    graph = load(tmp_path, tasks + arrows, edges="flows")
+    assert edges(graph) == [("a", "b"), ("b", "d")]
+    facts = graph.report.facts
+    assert (facts["flow_edges"], facts["flows_backwards"], facts["flows_unbound"]) == (3, 1, 1)
+    assert edges(load(tmp_path, tasks + arrows, edges="lanes")) == [("c", "d")]
+    assert edges(load(tmp_path, tasks + arrows)) == [("a", "b"), ("c", "d"), ("b", "d")]
+
+
+def test_names_of_lanes_and_a_process_alone(tmp_path: Path) -> None:
+    events = [
+        {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "cpu"}},
+        {"ph": "M", "name": "thread_name", "pid": 1, "tid": 5, "args": {"name": "main"}},
+        span("a", 0, 1, 5, 1), span("b", 0, 1, "x", "gpu"),
+    ]  # fmt: skip
+    assert load(tmp_path, events).recording.lane_names == ("cpu: main", "process gpu: thread x")  # type: ignore[union-attr]
+    assert load(tmp_path, events, process="cpu").recording.lane_names[0] == "main"
+    assert load(tmp_path, events, process="gpu").kinds.to_list() == ["b"]
+    assert load(tmp_path, events, process=1).kinds.to_list() == ["a"]
+    with pytest.raises(FormatError, match="process is 'disk', expected one of 'cpu', 'gpu'"):
+        load(tmp_path, events, process="disk")
+
+
+def test_what_is_odd_is_counted(tmp_path: Path) -> None:
+    events = [span("a", 0, 1), span("b", 0, -5), {k: v for k, v in span("c", 1, 1).items() if k != "dur"},
+              {"ph": "C", "name": "counter", "ts": 0, "args": {}}, {"ph": "s", "ts": 0}]  # fmt: skip
+    facts = load(tmp_path, events).report.facts
+    assert [
+        facts[f"dropped, {what}"]
+        for what in ("negative duration", "without duration", "other", "flows without id")
+    ] == [1] * 4
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([span("a", "soon", 1)], "event 0: ts is 'soon', expected microseconds"),
+        ([span("a", 0, 1), span("b", 0, 1, None)], "event 1: tid is None"),
+        ([span("a", 1e30, 1)], "event 0: ts is"),
+        ([{"ph": "C"}], "no span"),
+        ({"traceEvents": [7]}, "event 0: expected an object, got 7"),
+    ],
+)
+def test_malformed(tmp_path: Path, events: Any, said: str) -> None:
+    with pytest.raises(FormatError, match=said):
+        load(tmp_path, events, format="chrome")
+
+
+def test_options_are_words(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="level is 'all', expected one of outermost, innermost"):
+        load(tmp_path, NESTED, level="all")
+    with pytest.raises(FormatError, match="tolerant is 'yes', expected true or false"):
+        load(tmp_path, NESTED, tolerant="yes")
+
+
+def test_a_trace_that_is_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "cut.json").write_text(json.dumps({"traceEvents": NESTED})[:-70])
+    with pytest.raises(FormatError, match=r"cut off .*tolerant=true"):
+        ss.load(tmp_path / "cut.json")
+    graph = ss.load(tmp_path / "cut.json", tolerant=True)
+    assert graph.kinds.to_list() == ["outer", "next"]
+    assert any("cut off" in note for note in graph.report.notes)
+
+
+def test_other_formats_are_theirs() -> None:
+    from simsched.graph.loading import _recognised
+    from simsched.traces.samples import sample_files
+
+    assert _recognised(sample_files("cnn")[0]) == "pytorch"
+    assert CHROME_TRACE.recognises(b'[ {"name": "a", "ph": "X"}')
+    assert not CHROME_TRACE.recognises(b'{"nodes": []}')
+    assert not CHROME_TRACE.recognises(b"[1]")
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6), st.integers(0, 1)), max_size=10))
+def test_nesting_is_what_it_is_by_definition(drawn: list[tuple[int, int, int]]) -> None:
+    spans = [Span(a, a + length, lane, i, "", "", {}) for i, (a, length, lane) in enumerate(drawn)]
+    if nest(spans):
+        return
+    for one in spans:
+        within = [s for s in spans if s.lane == one.lane and _holds(s, one)]
+        assert one.depth == len(within)
+        assert one.inner == sum(_holds(one, s) for s in spans if s.lane == one.lane)
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    """Tell whether a span lies within another one; of two alike, the later in the file lies within."""
+    if outer is inner or not outer.start_ns <= inner.start_ns <= inner.finish_ns <= outer.finish_ns:
+        return False
+    if (outer.start_ns, outer.finish_ns) == (inner.start_ns, inner.finish_ns):
+        return outer.order < inner.order
+    # A moment at the very end of a span is after it.
+    return inner.start_ns < outer.finish_ns
+
+
+@given(graphs())
+def test_our_own_there_and_back(tmp_path_factory: pytest.TempPathFactory, graph: TaskGraph) -> None:
+    path = tmp_path_factory.mktemp("own") / "run.json.gz"
+    schedule = ss.simulate(graph, "generic[cores=3]", "critical-path", "3x1")
+    schedule.save(path)
+    back = ss.load(path)
+    assert back.successors.indices.tolist() == graph.successors.indices.tolist()
+    assert back.kinds.to_list() == graph.kinds.to_list()
+    assert back.n_tasks == graph.n_tasks
+    if graph.n_tasks:
+        assert back.recording is not None
+        np.testing.assert_allclose(
+            back.recording.start_s, schedule.start_s - schedule.start_s.min(), atol=1e-9
+        )
+        np.testing.assert_allclose(back.durations_s, schedule.finish_s - schedule.start_s, atol=1.1e-9)
+
+
+def test_our_own_that_was_edited(tmp_path: Path) -> None:
+    schedule = ss.simulate(ss.TaskGraph.from_edges([1, 2], [(0, 1)]), "generic[cores=1]", "fifo")
+    schedule.save(tmp_path / "run.json")
+    text = (tmp_path / "run.json").read_text()
+    for old, new, said in (
+        ('"task":1,', '"task":0,', "task 0 stands twice"),
+        ('"after":[0]', '"after":[5]', "after is 5"),
+        ('"after":[0]', '"after":0', "after is 0, expected a list"),
+        ('"width":1', '"width":-1', "width is -1"),
+    ):
+        (tmp_path / "edited.json").write_text(text.replace(old, new))
+        with pytest.raises(FormatError, match=said):
+            ss.load(tmp_path / "edited.json")
+    (tmp_path / "edited.json").write_text(text.replace('"after":[]', '"after":[1]'))
+    with pytest.raises(GraphError, match="cycle"):
+        ss.load(tmp_path / "edited.json")

@@ -1,0 +1,240 @@
+"""Spans and flows of a Chrome trace, in whole nanoseconds."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from simsched.errors import FormatError
+from simsched.graph.loading import Mend
+from simsched.traces.json_stream import shown, stream
+from simsched.traces.pytorch.fields import MAX_RECORDS, Place
+
+#: The object form and the list form of the format.
+EVENTS = ("traceEvents.item", "item")
+OTHER_DATA = "otherData"
+FLOW_PHASES = ("s", "t", "f")
+Lane = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Span:
+    """Something that ran on a thread from a start to a finish.
+
+    Parameters
+    ----------
+    start_ns, finish_ns : int
+        Exact nanoseconds of the trace's clock.
+    lane : int
+        Index into `Events.lanes`.
+    order : int
+        Position among the events of the file.
+    name, category : str
+        As recorded; "" where there is none.
+    args : dict
+        What the event holds besides.
+    depth : int
+        Spans of its lane around it.
+    inner : int
+        Spans within it.
+    """
+
+    start_ns: int
+    finish_ns: int
+    lane: int
+    order: int
+    name: str
+    category: str
+    args: dict[str, Any]
+    depth: int = 0
+    inner: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FlowEnd:
+    """A point of a flow: an arrow's beginning, middle or end, on a lane."""
+
+    time_ns: int
+    lane: int
+    phase: str
+    encloses: bool
+
+
+@dataclass
+class Events:
+    """What a file holds.
+
+    Parameters
+    ----------
+    spans : list of Span
+        In file order.
+    lanes : list of (str, str)
+        Process and thread of each lane.
+    flows : dict
+        Points of each flow, by category, name and id, in file order.
+    names : dict of (str, str) to str
+        What metadata calls a process (thread "") or a thread.
+    counts : Counter of str
+        What else there was, and what was dropped.
+    other : dict
+        The object `otherData`.
+    """
+
+    spans: list[Span] = field(default_factory=list)
+    lanes: list[Lane] = field(default_factory=list)
+    flows: dict[tuple[str, str, str], list[FlowEnd]] = field(default_factory=dict)
+    names: dict[Lane, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    other: dict[str, Any] = field(default_factory=dict)
+
+    def lane_names(self, lanes: Sequence[int]) -> tuple[str, ...]:
+        """Return what lanes are called: their threads, and the processes where these are of several."""
+        several = len({self.lanes[lane][0] for lane in lanes}) > 1
+        return tuple(self._name(*self.lanes[lane], several) for lane in lanes)
+
+    def _name(self, process: str, thread: str, several: bool) -> str:
+        called = self.names.get((process, thread), f"thread {thread}")
+        return f"{self.names.get((process, ''), f'process {process}')}: {called}" if several else called
+
+
+class _Place(Place):
+    def error(self, problem: str, advice: str = "the file is damaged, or no Chrome trace") -> FormatError:
+        return super().error(problem, advice)
+
+
+class _Reading:
+    """Events as they come: spans that have begun on each lane wait for their end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.found = path, Events()
+        self._lanes: dict[Lane, int] = {}
+        self._open: dict[int, list[Span]] = {}
+
+    def take(self, number: int, value: object) -> None:
+        place = _Place(self.path, "event", number)
+        event = place.record(value)
+        phase = event.get("ph")
+        if phase == "X":
+            self._complete(place, event, number)
+        elif phase in ("B", "E"):
+            self._half(place, event, number, phase == "B")
+        elif isinstance(phase, str) and phase in FLOW_PHASES:
+            self._flow(place, event, phase)
+        elif phase == "M":
+            self._metadata(place, event)
+        else:
+            self.found.counts["other"] += 1
+
+    def end(self) -> Events:
+        """Return all events; spans that have begun and not ended are dropped."""
+        self.found.counts["unfinished"] += sum(map(len, self._open.values()))
+        return self.found
+
+    def _complete(self, place: Place, event: dict[str, Any], number: int) -> None:
+        if event.get("dur") is None:
+            self.found.counts["without duration"] += 1
+            return
+        start_ns = place.nanoseconds(event.get("ts"), "ts")
+        duration_ns = place.nanoseconds(event["dur"], "dur")
+        if duration_ns < 0:
+            self.found.counts["negative duration"] += 1
+            return
+        self._keep(place, self._span(place, event, number, start_ns, start_ns + duration_ns))
+
+    def _half(self, place: Place, event: dict[str, Any], number: int, begins: bool) -> None:
+        time_ns = place.nanoseconds(event.get("ts"), "ts")
+        waiting = self._open.setdefault(self._lane(place, event), [])
+        if begins:
+            waiting.append(self._span(place, event, number, time_ns, time_ns))
+            self._bound(place, len(waiting))
+        elif not waiting:
+            self.found.counts["ended, never begun"] += 1
+        else:
+            span = waiting.pop()
+            span.finish_ns = time_ns
+            if time_ns < span.start_ns:
+                self.found.counts["negative duration"] += 1
+            else:
+                self._keep(place, span)
+
+    def _span(self, place: Place, event: dict[str, Any], number: int, start_ns: int, finish_ns: int) -> Span:
+        args = event.get("args")
+        return Span(
+            start_ns, finish_ns, self._lane(place, event), number, _text(event, "name"), _text(event, "cat"),
+            args if isinstance(args, dict) else {},
+        )  # fmt: skip
+
+    def _keep(self, place: Place, span: Span) -> None:
+        self.found.spans.append(span)
+        self._bound(place, len(self.found.spans))
+
+    def _bound(self, place: Place, count: int) -> None:
+        if count > MAX_RECORDS:
+            raise place.error(f"more than {MAX_RECORDS} spans", "record a shorter time")
+
+    def _flow(self, place: Place, event: dict[str, Any], phase: str) -> None:
+        ident = event.get("id", event.get("id2", event.get("bind_id")))
+        if type(ident) not in (int, str):
+            self.found.counts["flows without id"] += 1
+            return
+        key = (_text(event, "cat"), _text(event, "name"), str(ident))
+        time_ns = place.nanoseconds(event.get("ts"), "ts")
+        point = FlowEnd(time_ns, self._lane(place, event), phase, phase != "f" or event.get("bp") == "e")
+        self.found.flows.setdefault(key, []).append(point)
+        self._bound(place, len(self.found.flows))
+
+    def _metadata(self, place: Place, event: dict[str, Any]) -> None:
+        args = event.get("args")
+        name = args.get("name") if isinstance(args, dict) else None
+        if not isinstance(name, str) or event.get("name") not in ("process_name", "thread_name"):
+            return
+        process, thread = _thread(place, {"tid": 0, **event})
+        self.found.names[process, "" if event["name"] == "process_name" else thread] = name
+
+    def _lane(self, place: Place, event: dict[str, Any]) -> int:
+        thread = _thread(place, event)
+        if thread not in self._lanes:
+            self._lanes[thread] = len(self._lanes)
+            self.found.lanes.append(thread)
+        return self._lanes[thread]
+
+
+def read_events(path: Path, mend: Mend | None = None) -> Events:
+    """Return the spans and flows of a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file, plain or gzipped, in the object or the list form.
+    mend : callable, optional
+        See `simsched.traces.json_stream.stream`.
+
+    Raises
+    ------
+    FormatError
+        If the file is no JSON, or an event of it has no time or thread.
+    """
+    reading, number = _Reading(path), -1
+    for prefix, value in stream(path, *EVENTS, OTHER_DATA, mend=mend):
+        if prefix == OTHER_DATA:
+            reading.found.other = value if isinstance(value, dict) else {}
+            continue
+        number += 1
+        reading.take(number, value)
+    return reading.end()
+
+
+def _text(event: dict[str, Any], key: str) -> str:
+    value = event.get(key)
+    return sys.intern(value) if isinstance(value, str) else "" if value is None else shown(value)
+
+
+def _thread(place: Place, event: dict[str, Any]) -> Lane:
+    for key in ("pid", "tid"):
+        if type(event.get(key, 0)) not in (int, str):
+            raise place.error(f"{key} is {shown(event.get(key))}, expected a number or a text")
+    return str(event.get("pid", 0)), str(event.get("tid", 0))

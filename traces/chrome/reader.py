@@ -1,0 +1,172 @@
+"""Chrome traces in general: spans on lanes, whatever wrote them.
+
+The format knows no dependences. Tasks are the outermost spans of each lane, or the innermost ones; edges are the
+recorded order of each lane, a chain, and the arrows (flow events), which tools draw for all kinds of reasons: hints.
+Traces that simsched wrote hold their graph and give it back.
+
+References
+----------
+"Trace Event Format", Google, 2016.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.errors import FormatError
+from simsched.graph.recording import Recording
+from simsched.graph.report import ImportReport
+from simsched.traces.chrome import own
+from simsched.traces.chrome.events import Events, Span, read_events
+from simsched.traces.chrome.nesting import Flows, chosen, flow_edges, nest
+from simsched.traces.json_stream import shown
+from simsched.traces.lanes import chain
+from simsched.traces.options import TOLERANT, flag
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+LEVELS = ("outermost", "innermost")
+EDGES = ("lanes+flows", "lanes", "flows")
+
+
+class ChromeTrace:
+    """Reader of Chrome traces."""
+
+    title = "Chrome trace (Trace Event Format), of any tool"
+    dependences = "recorded order of each lane, a chain, and arrows as hints; simsched's own: as written"
+    times = "us with decimals, exact"
+    #: Other formats are Chrome traces, too, and know more of them.
+    general = True
+    options = {  # noqa: RUF012 - the protocol's attribute
+        "level": "outermost (when not given) or innermost: which spans of a lane are tasks",
+        "edges": "lanes+flows (when not given), lanes, or flows: where edges come from",
+        "process": "number or name of the process to take; all when not given",
+        "tolerant": TOLERANT,
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell by the key of the object form, or a first event of the list form."""
+        text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+        if text.startswith(b"{"):
+            return b'"traceEvents"' in text
+        return text.startswith(b"[") and text[1:].lstrip().startswith(b"{") and b'"ph"' in text
+
+    def read(
+        self,
+        path: Path,
+        *,
+        level: str = "outermost",
+        edges: str = "lanes+flows",
+        process: str | int | None = None,
+        tolerant: bool | str = False,
+    ) -> TaskGraph:
+        """Return the graph of a file; options as in `options`.
+
+        Raises
+        ------
+        FormatError
+            If the file is no such trace, holds no spans, or an option is none of its words.
+        GraphError
+            If a trace of simsched's own holds an impossible graph.
+        """
+        _require(path, "level", level, LEVELS)
+        _require(path, "edges", edges, EDGES)
+        report = ImportReport(path.name, "chrome")
+        mend = report.note if flag(path, "tolerant", tolerant) else None
+        events = read_events(path, mend)
+        if own.made_by_simsched(events):
+            return own.graph(path, events, report)
+        _restrict(path, events, process)
+        if not events.spans:
+            raise FormatError(
+                f"{path}: no span (events X, or B and E) in the trace; nothing ran, or was recorded"
+            )
+        report.facts["overlaps"] = nest(events.spans)
+        tasks = chosen(events.spans, level)
+        flows = flow_edges(events, tasks)
+        _tell(report, events, tasks, flows, edges)
+        return _graph(path, events, tasks, _edges(tasks, flows, edges), report)
+
+
+CHROME_TRACE = ChromeTrace()
+
+
+def _require(path: Path, option: str, value: object, words: tuple[str, ...]) -> None:
+    if value not in words:
+        raise FormatError(f"{path}: {option} is {shown(value)}, expected one of {', '.join(words)}")
+
+
+def _restrict(path: Path, events: Events, process: str | int | None) -> None:
+    """Keep the spans of one process."""
+    if process is None:
+        return
+    there = {p for p, _ in events.lanes}
+    named = {p for p in there if events.names.get((p, "")) == str(process)}
+    wanted = named or there & {str(process)}
+    if not wanted:
+        known = ", ".join(sorted(shown(events.names.get((p, ""), p)) for p in there)[:20])
+        raise FormatError(
+            f"{path}: process is {shown(process)}, expected one of {known or 'none; there are no spans'}"
+        )
+    events.spans = [span for span in events.spans if events.lanes[span.lane][0] in wanted]
+
+
+def _edges(tasks: list[Span], flows: Flows, edges: str) -> list[tuple[int, int]]:
+    found = chain(task.lane for task in tasks) if "lanes" in edges else []
+    return found + flows.edges if "flows" in edges else found
+
+
+def _tell(report: ImportReport, events: Events, tasks: list[Span], flows: Flows, edges: str) -> None:
+    report.facts["spans"] = len(events.spans)
+    report.facts["inner_spans"] = sum(task.inner for task in tasks)
+    report.facts["flow_edges"] = len(flows.edges)
+    report.facts["flows_backwards"] = flows.backwards
+    report.facts["flows_unbound"] = flows.unbound
+    if "lanes" in edges:
+        report.note(
+            "a Chrome trace tells no dependences: edges are the recorded order of each lane, a chain"
+            + (f", and {len(flows.edges)} arrows as hints" if flows.edges and "flows" in edges else "")
+            + "; no policy can run the tasks of a lane in parallel"
+        )
+    outside = len(events.spans) - len(tasks)
+    if outside:
+        report.note(
+            f"{outside} of {len(events.spans)} spans are no tasks: they lie within others, or hold others"
+        )
+    if report.facts["overlaps"]:
+        report.note(
+            f"{report.facts['overlaps']} spans overlap another one of their lane without lying within it"
+        )
+    for what, count in sorted(events.counts.items()):
+        if count:
+            report.facts[f"dropped, {what}"] = count
+
+
+def _graph(
+    path: Path, events: Events, tasks: list[Span], edges: list[tuple[int, int]], report: ImportReport
+) -> TaskGraph:
+    from simsched.graph.taskgraph import TaskGraph
+
+    start_ns = np.array([task.start_ns for task in tasks], np.int64)
+    finish_ns = np.array([task.finish_ns for task in tasks], np.int64)
+    lanes, lane = np.unique([task.lane for task in tasks], return_inverse=True)
+    first_ns = start_ns.min()
+    return TaskGraph.from_edges(
+        (finish_ns - start_ns) / 1e9,
+        edges,
+        kinds=[task.name for task in tasks],
+        names=[f"{task.name}@{task.order}" for task in tasks],
+        scopes=[task.category for task in tasks],
+        name=path.name.removesuffix(".gz").removesuffix(".json"),
+        report=report,
+        recording=Recording(
+            (start_ns - first_ns) / 1e9,
+            (finish_ns - first_ns) / 1e9,
+            lane.astype(np.int32),
+            events.lane_names(lanes.tolist()),
+        ),
+    )

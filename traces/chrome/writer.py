@@ -1,0 +1,179 @@
+"""Writer of Chrome's trace format, which chrome://tracing and Perfetto open.
+
+Format: "Trace Event Format", Google, 2016, the JSON object form. Times are microseconds; they are written
+with three decimals from whole nanoseconds: a task that starts when another finishes does so in the file too.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from simsched.errors import SimschedError
+from simsched.files import replacing
+from simsched.graph.columns import plain_text
+from simsched.graph.saving import Subject
+from simsched.plots.corunning import corunning_frame
+from simsched.schedule.export import description
+from simsched.traces.chrome.own import CORES, EXECUTORS
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import Seconds
+    from simsched.schedule import Schedule
+
+# One event a task and core: beyond this many they would double the time that a viewer takes to open.
+MAX_CORE_EVENTS = 200_000
+#: 146 years: nanoseconds, and differences of two times, still fit 64 bits.
+MAX_S = 2**62 / 1e9
+
+
+class ChromeWriter:
+    """Writer of schedules as Chrome traces."""
+
+    title = "Chrome trace of a schedule (Perfetto and chrome://tracing open it)"
+    suffixes = (".json", ".json.gz")
+    writes: Subject = "schedule"
+
+    def write(self, schedule: Schedule, path: Path) -> None:
+        """Write a schedule; a name ending in .gz is compressed.
+
+        Process 1 has a lane an executor and a counter of running tasks; process 2 has a lane a core, where they
+        make no more than 200,000 events together. `otherData` holds what made the schedule.
+
+        Raises
+        ------
+        SimschedError
+            If a time is unknown, infinite or beyond 2**62 ns, or the file cannot be written.
+        """
+        for times in (schedule.ready_s, schedule.start_s, schedule.finish_s):
+            refuse_unwritable(times, "Chrome trace")
+        with _text_file(path) as file:
+            file.write('{"displayTimeUnit":"ns","otherData":')
+            file.write(json.dumps(description(schedule)))
+            file.write(',"traceEvents":[\n')
+            for i, event in enumerate(_events(schedule)):
+                file.write(",\n" + event if i else event)
+            file.write("\n]}\n")
+
+
+CHROME = ChromeWriter()
+
+
+def refuse_unwritable(times_s: Seconds, what: str) -> None:
+    """Raise `SimschedError` if a time cannot be counted in nanoseconds; `what` is what messages call the file."""
+    unknown = np.flatnonzero(~np.isfinite(times_s))
+    if len(unknown):
+        raise SimschedError(f"task {unknown[0]} has no finite start or finish, which a {what} needs")
+    late = np.flatnonzero(np.abs(times_s) > MAX_S)
+    if len(late):
+        raise SimschedError(
+            f"task {late[0]} is ready, starts or finishes at {times_s[late[0]]:g} s; a {what} counts "
+            f"nanoseconds and ends at {MAX_S:g} s; write .parquet or .csv, or give durations in seconds"
+        )
+
+
+@contextmanager
+def _text_file(path: Path) -> Iterator[io.TextIOWrapper]:
+    with replacing(path) as raw:
+        packed: IO[bytes] | gzip.GzipFile = raw
+        if path.name.lower().endswith(".gz"):
+            # Neither name nor time in the header, so that the same schedule gives the same bytes.
+            packed = gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0)
+        text = io.TextIOWrapper(packed, encoding="utf-8", newline="\n")
+        try:
+            yield text
+        finally:
+            text.detach()
+            if packed is not raw:
+                packed.close()
+
+
+def _events(schedule: Schedule) -> Iterator[str]:
+    with_cores = int(schedule.widths.sum()) <= MAX_CORE_EVENTS
+    held = np.unique(schedule.executor).tolist()
+    yield from _lanes(EXECUTORS, "executors", "executor", held)
+    if with_cores:
+        yield from _lanes(CORES, "cores", "core", range(schedule.n_cores))
+    yield from _task_events(schedule, with_cores)
+    frame = corunning_frame(schedule)
+    for ts, running in zip(
+        nanoseconds(frame["time_s"].to_numpy()), frame["tasks_running"].tolist(), strict=True
+    ):
+        what = f'"ts":{_us(ts)},"args":{{"tasks":{running}}}'
+        yield f'{{"ph":"C","pid":{EXECUTORS},"name":"tasks running",{what}}}'
+
+
+def _lanes(pid: int, process: str, thread: str, lanes: Iterable[int]) -> Iterator[str]:
+    yield f'{{"ph":"M","pid":{pid},"name":"process_name","args":{{"name":"{process}"}}}}'
+    yield f'{{"ph":"M","pid":{pid},"name":"process_sort_index","args":{{"sort_index":{pid}}}}}'
+    for lane in lanes:
+        head = f'{{"ph":"M","pid":{pid},"tid":{lane},'
+        yield f'{head}"name":"thread_name","args":{{"name":"{thread} {lane}"}}}}'
+        yield f'{head}"name":"thread_sort_index","args":{{"sort_index":{lane}}}}}'
+
+
+def _task_events(schedule: Schedule, with_cores: bool) -> Iterator[str]:
+    labels = [_text(label) for label in schedule.graph.kinds.labels]
+    kinds, names = schedule.graph.kinds.codes.tolist(), _names(schedule)
+    teams, lanes = schedule.team.tolist(), schedule.executor.tolist()
+    ready, start, finish = (
+        nanoseconds(schedule.ready_s),
+        nanoseconds(schedule.start_s),
+        nanoseconds(schedule.finish_s),
+    )
+    members = [schedule.teams.neighbours(team).tolist() for team in range(schedule.teams.n)]
+    spelled = [_ranges(cores) for cores in members]
+    before = schedule.graph.predecessors
+    for task, name in enumerate(names):
+        kind, cores = labels[kinds[task]], members[teams[task]]
+        when = f'"ts":{_us(start[task])},"dur":{_us(finish[task] - start[task])}'
+        what = f'"name":{name},"cat":{kind},{when},"args":{{"task":{task}'
+        yield (
+            f'{{"ph":"X","pid":{EXECUTORS},"tid":{lanes[task]},{what},"kind":{kind},'
+            f'"ready_us":{_us(ready[task])},"wait_us":{_us(start[task] - ready[task])},'
+            f'"width":{len(cores)},"cores":"{spelled[teams[task]]}","after":{before.neighbours(task).tolist()}}}}}'
+        )
+        for core in cores if with_cores else ():
+            yield f'{{"ph":"X","pid":{CORES},"tid":{core},{what}}}}}'
+
+
+def _names(schedule: Schedule) -> Iterator[str]:
+    graph = schedule.graph
+    if graph.names is not None:
+        return map(_text, graph.names.to_list())
+    return (_text(graph.task_name(task)) for task in range(graph.n_tasks))
+
+
+def nanoseconds(seconds: Seconds) -> list[int]:
+    """Return seconds as whole nanoseconds."""
+    whole: list[int] = np.rint(seconds * 1e9).astype(np.int64).tolist()
+    return whole
+
+
+def _us(ns: int) -> str:
+    """Return nanoseconds as microseconds, exactly."""
+    sign = "-" if ns < 0 else ""
+    return f"{sign}{abs(ns) // 1000}.{abs(ns) % 1000:03d}"
+
+
+def _text(value: str) -> str:
+    # Half a surrogate pair is valid in JSON's letter, but readers reject it.
+    return json.dumps(plain_text(value))
+
+
+def _ranges(cores: list[int]) -> str:
+    """Return ascending cores as text: `0-3,8`."""
+    parts: list[list[int]] = []
+    for core in cores:
+        if parts and core == parts[-1][1] + 1:
+            parts[-1][1] = core
+        else:
+            parts.append([core, core])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)

@@ -1,0 +1,48 @@
+"""Mending of what recorders write into JSON that JSON does not allow: raw control characters, lone backslashes."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+
+from simsched.graph.loading import Mend
+
+#: Between values they are white space, within texts not allowed: a space is right in both places.
+_TO_SPACES = bytes.maketrans(bytes(range(32)), b" " * 32)
+_NEVER_ALLOWED = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_BACKSLASH = re.compile(rb'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|)')
+#: The beginning of an escape that the next chunk may complete.
+_OPEN_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
+_REPLACED = "�".encode()
+
+
+def mended(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
+    r"""Yield the text of chunks such that a strict parser takes it; tell once what had to be changed.
+
+    Raw control characters become spaces, backslashes that begin no escape are doubled, bytes that are no UTF-8 become
+    U+FFFD.
+
+    Examples
+    --------
+    >>> b"".join(mended([b'"C:', b'\\dir\x01"'], print))
+    characters that JSON does not allow were replaced
+    b'"C:\\\\dir "'
+    """
+    decoder, held, told = codecs.getincrementaldecoder("utf-8")("replace"), b"", False
+    for chunk in chunks:
+        text = decoder.decode(chunk).encode()
+        changed = _NEVER_ALLOWED.search(text) is not None or text.count(_REPLACED) > chunk.count(_REPLACED)
+        text = held + text
+        held = found[1] if (found := _OPEN_ESCAPE.search(text)) else b""
+        text = text[: len(text) - len(held)]
+        valid = _BACKSLASH.sub(_doubled, text)
+        if not told and (changed or len(valid) > len(text)):
+            told = True
+            mend("characters that JSON does not allow were replaced")
+        yield valid.translate(_TO_SPACES)
+    yield held
+
+
+def _doubled(found: re.Match[bytes]) -> bytes:
+    return b"\\\\" if found[1] is None else found[0]

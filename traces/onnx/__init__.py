@@ -1,0 +1,1 @@
+"""ONNX models: nodes, shapes and what they cost."""

@@ -1,0 +1,265 @@
+"""An ONNX model as plain values: its nodes, what each reads and writes, and the shapes it declares."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from simsched.errors import FormatError, MissingExtraError
+from simsched.graph.columns import plain_text
+from simsched.graph.loading import open_plain, read_bounded
+from simsched.graph.shapes import MAX_RANK
+from simsched.traces.onnx.flops import ATTRIBUTES, Attributes
+
+#: The limit of a protobuf message; a larger model keeps its weights in other files, which are not read.
+MAX_MODEL_B = 2**31
+#: Longer metadata than this is no path of modules.
+MAX_METADATA = 10_000
+
+NAME_SCOPES = "pkg.torch.onnx.name_scopes"
+NAMESPACE = "namespace"
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """Element type (`float`, `int64`) and dimensions of a tensor; None where a dimension is not told."""
+
+    dtype: str
+    dims: tuple[int | None, ...]
+
+    def __str__(self) -> str:
+        return f"{self.dtype} {'x'.join('?' if d is None else str(d) for d in self.dims) or '()'}"
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node of the model's outermost graph.
+
+    Parameters
+    ----------
+    name : str
+        Its name; "" where it has none.
+    op_type : str
+        `MatMul`, `Conv`, ...
+    inputs, outputs : tuples of str
+        Names of its tensors, without the optional ones left out.
+    captured : tuple of str
+        Tensors of the outermost graph that only its bodies read.
+    attributes : mapping
+        Those that FLOPs depend on.
+    scope : str
+        Module it comes from (`encoder/layer1`); "" where unknown.
+    has_body : bool
+        Whether it runs a graph of its own (`If`, `Loop`, `Scan`).
+    """
+
+    name: str
+    op_type: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    captured: tuple[str, ...]
+    attributes: Attributes
+    scope: str
+    has_body: bool
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model's outermost graph.
+
+    Parameters
+    ----------
+    file : Path
+        Where it was read from.
+    nodes : tuple of Node
+        In the file's order, which is a topological one.
+    initialisers : mapping of str to Tensor
+        Constants: weights and the like.
+    declared : mapping of str to Tensor
+        What the model says of its inputs, outputs and intermediate tensors.
+    body_names : frozenset of str
+        Names of nodes inside bodies.
+    """
+
+    file: Path
+    nodes: tuple[Node, ...]
+    initialisers: Mapping[str, Tensor]
+    declared: Mapping[str, Tensor]
+    body_names: frozenset[str]
+
+
+def read_model(file: Path) -> Model:
+    """Read an ONNX model, plain or gzipped, without its external data.
+
+    Raises
+    ------
+    FormatError
+        If it is not an ONNX model, or its nodes are not in topological order, as ONNX demands.
+    MissingExtraError
+        If the library `onnx` is not installed.
+    """
+    proto = _parsed(file)
+    try:
+        model = _plain(file, proto.graph)
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{file}: a name in the model is not UTF-8 text: {error}") from None
+    if not model.nodes:
+        raise FormatError(f"{file}: the model has no nodes; is this an ONNX model?")
+    _check_order(model, {str(i.name) for i in proto.graph.input})
+    return model
+
+
+def _parsed(file: Path) -> Any:
+    try:
+        import onnx
+
+        # Comes with onnx, and without types.
+        message = import_module("google.protobuf.message")
+    except ImportError:
+        raise MissingExtraError("onnx", "formats", "reading an optimized ONNX model") from None
+    with open_plain(file) as stream:
+        data = read_bounded(stream, MAX_MODEL_B + 1)
+    if not data:
+        raise FormatError(f"{file}: the file is empty; expected an ONNX model")
+    if len(data) > MAX_MODEL_B:
+        raise FormatError(f"{file}: larger than {MAX_MODEL_B} bytes, the most an ONNX model can have")
+    try:
+        return onnx.load_model_from_string(data)
+    except (message.DecodeError, ValueError) as error:
+        raise FormatError(
+            f"{file}: not an ONNX model ({error}); model= takes the file that optimized_model_filepath names"
+        ) from None
+
+
+def _plain(file: Path, graph: Any) -> Model:
+    return Model(
+        file=file,
+        nodes=tuple(_node(node) for node in graph.node),
+        initialisers=dict(_initialisers(file, graph)),
+        declared=dict(_declared(graph)),
+        body_names=frozenset(_body_names(graph)),
+    )
+
+
+def _node(proto: Any) -> Node:
+    inputs = tuple(str(name) for name in proto.input if name)
+    bodies = list(_bodies(proto))
+    captured = sorted({name for body in bodies for name in _free(body)} - set(inputs))
+    return Node(
+        name=plain_text(proto.name),
+        op_type=plain_text(proto.op_type),
+        inputs=inputs,
+        outputs=tuple(str(name) for name in proto.output if name),
+        captured=tuple(captured),
+        attributes={a.name: _attribute(a) for a in proto.attribute if a.name in ATTRIBUTES},
+        scope=_scope(proto),
+        has_body=bool(bodies),
+    )
+
+
+def _attribute(proto: Any) -> int | str | tuple[int, ...]:
+    if proto.ints:
+        return tuple(int(i) for i in proto.ints)
+    return proto.s.decode("utf-8", "replace") if proto.s else int(proto.i)
+
+
+def _bodies(node: Any) -> Iterator[Any]:
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def _free(body: Any) -> set[str]:
+    """Return the tensors that a body reads and does not make; they come from the graph around it."""
+    made = {str(i.name) for i in (*body.input, *body.initializer)}
+    made |= {str(s.values.name) for s in body.sparse_initializer}
+    read = {str(o.name) for o in body.output}
+    for node in body.node:
+        read.update(map(str, node.input))
+        made.update(map(str, node.output))
+        for inner in _bodies(node):
+            read |= _free(inner)
+    return read - made - {""}
+
+
+def _body_names(graph: Any) -> Iterator[str]:
+    for node in graph.node:
+        for body in _bodies(node):
+            yield from (plain_text(inner.name) for inner in body.node)
+            yield from _body_names(body)
+
+
+def _initialisers(file: Path, graph: Any) -> Iterator[tuple[str, Tensor]]:
+    weights = [(i.name, i.data_type, i.dims) for i in graph.initializer]
+    weights += [(s.values.name, s.values.data_type, s.dims) for s in graph.sparse_initializer]
+    for name, code, dims in weights:
+        if len(dims) > MAX_RANK:
+            raise FormatError(
+                f"{file}: initialiser {str(name)[:80]!r} has {len(dims)} dimensions, expected at most {MAX_RANK}"
+            )
+        if any(d < 0 for d in dims) or math.prod(dims) > 2**62:
+            raise FormatError(f"{file}: initialiser {str(name)[:80]!r} has the shape {list(dims)[:8]}")
+        yield str(name), Tensor(_dtype(code), tuple(int(d) for d in dims))
+
+
+def _declared(graph: Any) -> Iterator[tuple[str, Tensor]]:
+    for value in (*graph.value_info, *graph.input, *graph.output):
+        tensor = value.type.tensor_type
+        if value.type.HasField("tensor_type") and tensor.HasField("shape"):
+            dims = (int(d.dim_value) if d.HasField("dim_value") else None for d in tensor.shape.dim)
+            yield (
+                str(value.name),
+                Tensor(_dtype(tensor.elem_type), tuple(None if (d or 0) < 0 else d for d in dims)),
+            )
+
+
+def _dtype(code: int) -> str:
+    from onnx import TensorProto
+
+    names = TensorProto.DataType
+    return str(names.Name(code)).lower() if code in names.values() else ""
+
+
+def _scope(node: Any) -> str:
+    """Return the module that a node comes from, as exporters write it in metadata or in the name's path."""
+    metadata = {str(p.key): str(p.value) for p in node.metadata_props if len(p.value) <= MAX_METADATA}
+    if NAME_SCOPES in metadata:
+        path = _last_module(metadata[NAME_SCOPES])
+    elif NAMESPACE in metadata:
+        # "model: Net/model.layer1: Linear/linear: aten.linear": the path of each level before its class.
+        levels = [level.split(":")[0].strip() for level in metadata[NAMESPACE].split("/")]
+        path = levels[-2] if len(levels) > 1 else ""
+    elif str(node.name).startswith("/"):
+        # The TorchScript exporter names nodes by the path of their module: "/encoder/layer.0/MatMul".
+        return plain_text("/".join(str(node.name).split("/")[1:-1]))
+    else:
+        path = ""
+    return plain_text("/".join(filter(None, path.split("."))))
+
+
+def _last_module(literal: str) -> str:
+    """Return the innermost module of a list like `['', 'layer1', 'layer1.conv', 'conv2d']`.
+
+    The last entry is the node itself.
+    """
+    scopes = re.findall(r"""['"]([^'"]*)['"]""", literal)
+    return scopes[-2] if len(scopes) > 1 else ""
+
+
+def _check_order(model: Model, inputs: set[str]) -> None:
+    made = inputs | set(model.initialisers)
+    for place, node in enumerate(model.nodes):
+        what = f"{model.file}: node {place} ({node.op_type} {node.name[:80]!r})"
+        for name in (*node.inputs, *node.captured):
+            if name not in made:
+                raise FormatError(f"{what} reads tensor {name[:80]!r}, which no node before it makes")
+        for name in node.outputs:
+            if name in made:
+                raise FormatError(f"{what} makes tensor {name[:80]!r} for the second time")
+            made.add(name)

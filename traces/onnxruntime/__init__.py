@@ -1,0 +1,1 @@
+"""ONNX Runtime: profiles, with the optimized model of their session."""

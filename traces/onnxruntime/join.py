@@ -1,0 +1,205 @@
+"""Joining a run's events to the nodes of the optimized model, and refusing a model of another session.
+
+ONNX Runtime makes up names of fused and inserted nodes (`ReorderOutput_token_60`) anew in every session, so
+that the names of two sessions may match and mean different nodes. What the run did then contradicts the model
+somewhere: a name is missing, an operator differs, a tensor has two shapes, or a node starts before one that
+it depends on has finished. Each of these refuses the join. Two sessions may also save the same model, node by
+node; then the join is right whichever of them it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from simsched.errors import FormatError
+from simsched.traces.json_stream import shown
+from simsched.traces.onnx.model import Model, Node
+from simsched.traces.onnxruntime.profile import Event
+
+#: Starts and lengths are whole microseconds.
+CLOCK_US = 1
+#: Leaving nodes out can join each of their sources with each of their readers.
+MAX_EDGES = 4_000_000
+
+ADVICE = (
+    "the profile and the model are not of one session: set optimized_model_filepath and enable_profiling on "
+    "one SessionOptions and give the two files of that session"
+)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A node and its execution in the run."""
+
+    node: Node
+    event: Event
+
+
+def outermost(events: Sequence[Event], model: Model | None) -> list[Event]:
+    """Return the events without those of nodes inside bodies (`If`, `Loop`, `Scan`).
+
+    The time of such a node is part of its owner's. With a model its names tell. Else, or where a name is used
+    inside and outside, an event is inside if it lies within the owner's event on the same thread.
+    """
+    owners = {"If", "Loop", "Scan", "SequenceMap"}
+    outside: set[str] = set()
+    inside: frozenset[str] = frozenset()
+    if model is not None:
+        owners = {node.op_type for node in model.nodes if node.has_body}
+        outside, inside = {node.name for node in model.nodes}, model.body_names
+    kept = []
+    busy_until: dict[str, int] = {}
+    for event in sorted(events, key=lambda e: (e.start_us, -e.finish_us, e.place)):
+        nested = event.finish_us <= busy_until.get(event.thread, -1) > event.start_us
+        if (event.name in inside) != (event.name in outside):
+            nested = event.name in inside
+        if not nested:
+            kept.append(event)
+            if event.op_type in owners:
+                busy_until[event.thread] = event.finish_us
+    return sorted(kept, key=lambda e: (e.start_us, e.finish_us, e.place))
+
+
+def match(file: Path, events: Sequence[Event], model: Model) -> list[Task | None]:
+    """Return the task of each node of the model, None for one that did not run.
+
+    Nodes that share a name, or have none and share an operator, are told apart by their order, if the whole
+    run kept to the model's order on one thread, as sequential execution does.
+
+    Raises
+    ------
+    FormatError
+        If an event has no node, or which one is not certain, or the operator differs.
+    """
+    nodes: dict[str, list[int]] = {}
+    for i, node in enumerate(model.nodes):
+        nodes.setdefault(_key(node.name, node.op_type), []).append(i)
+    groups: dict[str, list[Event]] = {}
+    for event in events:
+        groups.setdefault(_event_key(event, nodes), []).append(event)
+    tasks: list[Task | None] = [None] * len(model.nodes)
+    for key, group in groups.items():
+        _check_counts(file, model, groups, group, len(nodes.get(key, ())))
+        for i, event in zip(nodes[key], group, strict=True):
+            tasks[i] = Task(_same_operator(file, event, model, i), event)
+    shared = next((group for key, group in groups.items() if len(nodes[key]) > 1), None)
+    if shared and not _in_order([task.event for task in tasks if task is not None]):
+        raise _indistinct(file, model, shared)
+    return tasks
+
+
+def _key(name: str, op_type: str) -> str:
+    return f"name {name}" if name else f"unnamed {op_type}"
+
+
+def _event_key(event: Event, nodes: Mapping[str, object]) -> str:
+    unnamed = _key("", event.op_type)
+    named = _key(event.name, event.op_type)
+    made_up = event.name == f"{event.op_type}_{event.index}"
+    return unnamed if made_up and named not in nodes and unnamed in nodes else named
+
+
+def _check_counts(
+    file: Path, model: Model, groups: Mapping[str, object], group: Sequence[Event], nodes: int
+) -> None:
+    """Refuse a name that ran and is not in the model, or not as often as it ran."""
+    name = shown(group[0].name)
+    if not nodes:
+        raise FormatError(
+            f"{file}: node {name} (event {group[0].place}, one of {len(groups)} names of the run) is not in "
+            f"{model.file}; {ADVICE}"
+        )
+    if len(group) > nodes:
+        raise FormatError(
+            f"{file}: node {name} ran {len(group)} times in one run (events {group[0].place} and "
+            f"{group[1].place}), but {model.file} has {nodes} of it; {ADVICE}"
+        )
+    if len(group) < nodes:
+        raise _indistinct(file, model, group)
+
+
+def _indistinct(file: Path, model: Model, group: Sequence[Event]) -> FormatError:
+    return FormatError(
+        f"{file}: several nodes of {model.file} are called like {shown(group[0].name)} or not at all, and "
+        "the run does not tell them apart; give every node a name of its own before making the session, then "
+        "record again"
+    )
+
+
+def _in_order(events: Sequence[Event]) -> bool:
+    keys = [(event.start_us, event.finish_us, event.place) for event in events]
+    return len({event.thread for event in events}) == 1 and keys == sorted(keys)
+
+
+def _same_operator(file: Path, event: Event, model: Model, i: int) -> Node:
+    node = model.nodes[i]
+    if event.op_type and event.op_type != node.op_type:
+        raise FormatError(
+            f"{file}: event {event.place} ran node {shown(event.name)} as {shown(event.op_type)}, in "
+            f"{model.file} it is a {shown(node.op_type)}; {ADVICE}"
+        )
+    return node
+
+
+def edges(model: Model, tasks: Sequence[Task | None]) -> dict[tuple[int, int], str]:
+    """Return the dependences between the nodes that ran, each with one tensor that carries it.
+
+    A node that did not run passes its own dependences on to its readers.
+
+    Raises
+    ------
+    FormatError
+        If that makes more than `MAX_EDGES`.
+    """
+    found: dict[tuple[int, int], str] = {}
+    sources: dict[str, frozenset[int]] = {}
+    passed_on = 0
+    for i, node in enumerate(model.nodes):
+        reads = [name for name in (*node.inputs, *node.captured) if name in sources]
+        # Nodes that did not run hand the same set on and on: each set counts once.
+        distinct = {id(sources[name]): name for name in reversed(reads)}.values()
+        if tasks[i] is not None:
+            made_by = frozenset([i])
+            found.update(((before, i), name) for name in distinct for before in sources[name])
+        else:
+            made_by = _union([sources[name] for name in distinct])
+            passed_on += len(made_by)
+        if len(found) + passed_on > MAX_EDGES:
+            raise FormatError(
+                f"{model.file}: more than {MAX_EDGES} dependences, most through nodes that did not run"
+            )
+        sources.update((name, made_by) for name in node.outputs)
+    return found
+
+
+def _union(sets: Sequence[frozenset[int]]) -> frozenset[int]:
+    return sets[0] if len(sets) == 1 else frozenset().union(*sets)
+
+
+def check_order(
+    file: Path, model: Model, tasks: Sequence[Task | None], found: Mapping[tuple[int, int], str]
+) -> int:
+    """Return how many edges start early by no more than the clock can tell.
+
+    Raises
+    ------
+    FormatError
+        If a node started earlier than that before one that it depends on had finished.
+    """
+    early = []
+    for (before, after), tensor in found.items():
+        first, second = tasks[before], tasks[after]
+        if first is not None and second is not None and second.event.start_us < first.event.finish_us:
+            early.append((first.event, second.event, tensor))
+    impossible = [(a, b, tensor) for a, b, tensor in early if a.finish_us - b.start_us > CLOCK_US]
+    if impossible:
+        a, b, tensor = min(impossible, key=lambda e: (e[1].start_us, e[0].place, e[1].place))
+        raise FormatError(
+            f"{file}: node {shown(b.name)} (event {b.place}) starts at {b.start_us} us, before node "
+            f"{shown(a.name)} (event {a.place}), which makes its tensor {shown(tensor)}, finishes at "
+            f"{a.finish_us} us; {len(impossible)} of {len(found)} edges of {model.file} are impossible "
+            f"in this run; {ADVICE}"
+        )
+    return len(early)

@@ -1,0 +1,283 @@
+"""ONNX Runtime: a session's profile, with the optimized model of the same session for its dependences.
+
+Record both from one session::
+
+    options = onnxruntime.SessionOptions()
+    options.enable_profiling = True
+    options.optimized_model_filepath = "run.optimized.onnx"
+    session = onnxruntime.InferenceSession("model.onnx", options)
+    for _ in range(3):
+        session.run(None, inputs)
+    profile = session.end_profiling()
+
+The profile alone tells times and shapes and no dependences; the model as exported is not enough either, since
+the session fuses, splits and renames its nodes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simsched.errors import FormatError
+from simsched.graph import ImportReport, Recording, TaskGraph
+from simsched.graph.loading import find_file
+from simsched.graph.shapes import format_shape
+from simsched.traces.json_stream import shown
+from simsched.traces.lanes import chain, covered
+from simsched.traces.onnx.flops import flops
+from simsched.traces.onnx.model import Model, Node, read_model
+from simsched.traces.onnxruntime.join import Task, check_order, edges, match, outermost
+from simsched.traces.onnxruntime.profile import Event, Run, read_events, read_runs
+from simsched.traces.onnxruntime.shapes import Sizes, dims, sizes, tensor_bytes
+from simsched.traces.options import whole_number
+
+FIRST_CATEGORY = re.compile(rb'"cat"\s*:\s*"([^"]*)"')
+#: Spans of more runs than this are not listed in the report.
+LISTED_RUNS = 20
+
+Edges = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One task of the graph: an execution and what is known of its node."""
+
+    event: Event
+    kind: str
+    shape: str
+    flops: float
+    size: float
+    scope: str = ""
+
+
+class OnnxRuntimeReader:
+    """Reads ONNX Runtime profiles."""
+
+    title = "ONNX Runtime profile, with the optimized model of the same session (model=) for its dependences"
+    dependences = "from the optimized model (without it a chain a thread)"
+    times = "profile, us"
+    options = {  # noqa: RUF012 - the protocol's attribute
+        "model": "the .onnx that the same session saved at optimized_model_filepath; else a chain a thread",
+        "run": "which model_run, from 0 in time order; the last complete one if not given",
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell whether a file starts as a JSON list whose first event is a session's or a node's."""
+        first = FIRST_CATEGORY.search(head)
+        text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+        return text.startswith(b"[") and first is not None and first[1] in (b"Session", b"Node")
+
+    def read(self, path: Path, *, model: str | Path | None = None, run: int | str | None = None) -> TaskGraph:
+        """Return the graph of one run.
+
+        Parameters
+        ----------
+        path : Path
+            The profile, plain or gzipped.
+        model : str or Path, optional
+            The optimized model of the same session, plain or gzipped.
+        run : int or str, optional
+            Index of the run in time order, as a number or its digits; the last complete one if not given, since
+            the first ones warm up.
+
+        Raises
+        ------
+        FormatError
+            If a file is malformed, there is no such run, or the model is of another session.
+        GraphError
+            If a number is impossible.
+        """
+        optimized = _model(path, model)
+        runs = read_runs(path)
+        chosen = _choose(path, runs, run)
+        report = ImportReport(path.name, "onnxruntime")
+        events = _events(path, runs, chosen, report)
+        return _graph(path, runs[chosen], events, optimized, report)
+
+
+def _model(path: Path, model: object) -> Model | None:
+    if model is None:
+        return None
+    if not isinstance(model, str | Path):
+        raise FormatError(f"{path}: model is {shown(model)}; expected the path of the optimized model")
+    return read_model(find_file(model))
+
+
+def _choose(path: Path, runs: Sequence[Run], wanted: object) -> int:
+    """Return the index of the run asked for, or of the last one in which as many nodes ran as in any."""
+    if wanted is None:
+        most = max(run.nodes for run in runs)
+        return max(i for i, run in enumerate(runs) if run.nodes == most)
+    expected = f"one of the profile's runs 0 to {len(runs) - 1}"
+    return whole_number(path, "run", wanted, range(len(runs)), expected)
+
+
+def _events(path: Path, runs: Sequence[Run], chosen: int, report: ImportReport) -> list[Event]:
+    """Return the events of a run; those of overlapping runs are told apart by the thread that called each."""
+    run = runs[chosen]
+    events = read_events(path, run)
+    others = [i for i, other in enumerate(runs) if i != chosen and run.overlaps(other)]
+    if others:
+        callers = {run.thread, *(runs[i].thread for i in others)}
+        if len(callers) <= len(others) or any(event.thread not in callers for event in events):
+            raise FormatError(
+                f"{path}: runs {chosen} and {others[0]} overlap and share threads, so that their nodes "
+                "cannot be told apart; choose another run=, or record one run at a time"
+            )
+        events = [event for event in events if event.thread == run.thread]
+        report.note(
+            f"{len(others)} other runs overlap this one on other threads and slowed it; they are left out."
+        )
+    if not events:
+        raise FormatError(f"{path}: no node ran in run {chosen}; choose another run= of 0 to {len(runs) - 1}")
+    report.facts.update(_run_facts(runs, chosen))
+    return events
+
+
+def _run_facts(runs: Sequence[Run], chosen: int) -> dict[str, Any]:
+    spans = [f"{run.span_us / 1e6:.6f}" for run in runs[:LISTED_RUNS]]
+    return {
+        "runs": len(runs),
+        "run": chosen,
+        "run_spans_s": ", ".join(spans + ["..."] * (len(runs) > LISTED_RUNS)),
+        "span_s": runs[chosen].span_us / 1e6,
+    }
+
+
+def _graph(path: Path, run: Run, events: list[Event], model: Model | None, report: ImportReport) -> TaskGraph:
+    kept = outermost(events, model)
+    if len(kept) < len(events):
+        report.facts["nodes_in_bodies"] = len(events) - len(kept)
+        report.note(
+            f"{len(events) - len(kept)} executions of nodes inside bodies (If, Loop, Scan) are part of the "
+            "node that owns the body and are no tasks of their own."
+        )
+    rows, pairs = _chains(kept, report) if model is None else _joined(path, kept, model, report)
+    start_us = np.array([row.event.start_us for row in rows], np.int64)
+    finish_us = np.array([row.event.finish_us for row in rows], np.int64)
+    recording = _recording(rows, run, start_us, finish_us)
+    _describe(report, run, rows, recording)
+    graph = TaskGraph.from_edges(
+        (finish_us - start_us) * 1000 / 1e9,
+        pairs,
+        kinds=[row.kind for row in rows],
+        names=[row.event.name for row in rows],
+        shapes=[row.shape for row in rows],
+        scopes=[row.scope for row in rows],
+        flops=[row.flops for row in rows],
+        bytes_B=[row.size for row in rows],
+        widths=[row.event.width for row in rows],
+        name=path.name.split(".")[0],
+        report=report,
+        recording=recording,
+    )
+    if graph.critical_path_s:
+        report.facts["average_parallelism"] = graph.average_parallelism
+    return graph
+
+
+def _chains(events: list[Event], report: ImportReport) -> tuple[list[Row], Edges]:
+    """Return the events of a profile alone as tasks, those of one thread in a chain."""
+    report.note(
+        "The profile alone tells no dependences: the tasks of each thread are chained in the order they ran, "
+        "so that no policy can run them in parallel. Give the optimized model of the same session as model=."
+    )
+    rows = [_row(e, Sizes(e.inputs or (), e.outputs or (), 0.0)) for e in events]
+    return rows, chain(e.thread for e in events)
+
+
+def _joined(path: Path, events: list[Event], model: Model, report: ImportReport) -> tuple[list[Row], Edges]:
+    """Return the nodes of the model that ran, in its order, and its edges between them."""
+    tasks = match(path, events, model)
+    found = edges(model, tasks)
+    report.facts["early_starts"] = check_order(path, model, tasks, found)
+    shapes = sizes(path, model, tasks)
+    if report.facts["early_starts"]:
+        report.note("Some tasks start 1 us before a dependence finishes: the clock tells no more than that.")
+    rows: list[Row] = []
+    index = {}
+    for i, (task, size) in enumerate(zip(tasks, shapes, strict=True)):
+        if task is not None and size is not None:
+            index[i] = len(rows)
+            rows.append(_row(task.event, size, task.node))
+    _note_dropped(model, tasks, report)
+    return rows, [(index[a], index[b]) for a, b in found]
+
+
+def _note_dropped(model: Model, tasks: Sequence[Task | None], report: ImportReport) -> None:
+    report.facts["model"] = model.file.name
+    dropped = [node for node, task in zip(model.nodes, tasks, strict=True) if task is None]
+    report.facts["nodes_not_run"] = len(dropped)
+    if dropped:
+        first = shown(dropped[0].name or f"a {dropped[0].op_type}")
+        report.note(
+            f"{len(dropped)} nodes of the model did not run in this run and are left out ({first} first); "
+            "dependences go through them."
+        )
+
+
+def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:
+    told = event.inputs is not None or event.outputs is not None
+    shapes = [dims(t) for t in size.inputs], [dims(t) for t in size.outputs]
+    kind = node.op_type if node else event.op_type
+    if event.counted_bytes is not None:
+        size_B = event.counted_bytes + size.packed_bytes
+    else:
+        size_B = tensor_bytes((*size.inputs, *size.outputs)) if told else np.nan
+    return Row(
+        event=event,
+        kind=kind,
+        shape=format_shape(shapes[0]),
+        flops=flops(kind, *shapes, node.attributes if node else {}) if told else np.nan,
+        size=size_B,
+        scope=node.scope if node else "",
+    )
+
+
+def _recording(rows: Sequence[Row], run: Run, start_us: Any, finish_us: Any) -> Recording:
+    """Return when and where the tasks ran; lanes in the order of their first task, the caller's first."""
+    by_start = sorted(
+        rows, key=lambda row: (row.event.thread != run.thread, row.event.start_us, row.event.place)
+    )
+    lanes = {thread: i for i, thread in enumerate(dict.fromkeys(row.event.thread for row in by_start))}
+    first_us = start_us.min()
+    return Recording(
+        start_s=(start_us - first_us) * 1000 / 1e9,
+        finish_s=(finish_us - first_us) * 1000 / 1e9,
+        lanes=np.array([lanes[row.event.thread] for row in rows], np.int32),
+        lane_names=tuple(lanes),
+    )
+
+
+def _describe(report: ImportReport, run: Run, rows: Sequence[Row], recording: Recording) -> None:
+    spans = ((row.event.start_us, row.event.finish_us) for row in rows)
+    covered_us = covered(spans, run.start_us, run.finish_us)
+    widths = [row.event.width for row in rows]
+    report.facts["covered_s"] = covered_us / 1e6
+    report.facts["covered_share"] = covered_us / run.span_us if run.span_us else np.nan
+    report.facts["lanes"] = len(recording.lane_names)
+    report.facts["max_width"] = max(widths)
+    report.facts["zero_length_tasks"] = sum(row.event.finish_us == row.event.start_us for row in rows)
+    report.facts["tasks_without_flops"] = sum(bool(np.isnan(row.flops)) for row in rows)
+    if report.facts["run"] != report.facts["runs"] - 1:
+        report.note("This is not the last run of the profile; early runs are slower, since they warm up.")
+    if report.facts["zero_length_tasks"]:
+        report.note("Some tasks took less than the clock's 1 us and have a duration of 0.")
+    others = Counter(row.event.provider for row in rows) - Counter(
+        {"CPUExecutionProvider": len(rows), "": len(rows)}
+    )
+    if others:
+        names = ", ".join(f"{n} by {shown(name)}" for name, n in sorted(others.items()))
+        report.note(
+            f"Not all nodes ran on the processor ({names}): of those the profile may time the launch alone."
+        )
+
+
+ONNXRUNTIME = OnnxRuntimeReader()

@@ -1,0 +1,145 @@
+"""Writer of Perfetto's own format, which ui.perfetto.dev opens and its trace processor queries.
+
+Format: protobuf packets (`perfetto.protos.Trace`), written one by one through Perfetto's Python library. Times are
+whole nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simsched.errors import MissingExtraError
+from simsched.files import replacing
+from simsched.graph.columns import plain_text
+from simsched.graph.saving import Subject
+from simsched.plots.corunning import corunning_frame
+from simsched.schedule.export import description
+from simsched.traces.chrome.writer import nanoseconds, refuse_unwritable
+
+if TYPE_CHECKING:
+    from simsched.schedule import Schedule
+
+#: One sequence of packets; the first says that nothing came before it.
+SEQUENCE, CLEARED = 1, 1
+ROOT, RUNNING, FIRST_LANE = 1, 2, 16
+
+
+class PerfettoWriter:
+    """Writer of schedules as Perfetto traces."""
+
+    title = "Perfetto trace of a schedule (protobuf)"
+    suffixes = (".pftrace", ".perfetto-trace")
+    writes: Subject = "schedule"
+
+    def write(self, schedule: Schedule, path: Path) -> None:
+        """Write a schedule: a track an executor, an arrow an edge, a counter of running tasks.
+
+        Raises
+        ------
+        SimschedError
+            If a time is unknown, infinite or beyond 2**62 ns, or the file cannot be written.
+        MissingExtraError
+            If Perfetto's library is not installed.
+        """
+        try:
+            from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
+        except ImportError:
+            raise MissingExtraError("perfetto", "formats", "writing Perfetto traces") from None
+        for times in (schedule.ready_s, schedule.start_s, schedule.finish_s):
+            refuse_unwritable(times, "Perfetto trace")
+        with replacing(path) as file:
+            builder = StreamingTraceProtoBuilder(file)
+            for fill in _packets(schedule):
+                packet = builder.create_packet()
+                packet.trusted_packet_sequence_id = SEQUENCE
+                fill(packet)
+                builder.write_packet(packet)
+
+
+PERFETTO = PerfettoWriter()
+
+
+def _packets(schedule: Schedule) -> Iterator[Any]:
+    """Yield functions that fill one packet each."""
+    yield lambda packet: _root(packet, schedule)
+    for lane in np.unique(schedule.executor).tolist():
+        yield lambda packet, lane=lane: _track(packet, FIRST_LANE + lane, f"executor {lane}")
+    yield _counter_track
+    yield from _slices(schedule)
+    frame = corunning_frame(schedule)
+    for time_ns, running in zip(
+        nanoseconds(frame["time_s"].to_numpy()), frame["tasks_running"].tolist(), strict=True
+    ):
+        yield lambda packet, time_ns=time_ns, running=running: _count(packet, time_ns, running)
+
+
+def _root(packet: Any, schedule: Schedule) -> None:
+    packet.sequence_flags = CLEARED
+    described = packet.track_descriptor
+    described.uuid = ROOT
+    described.process.pid = 1
+    made = description(schedule)
+    described.process.process_name = plain_text(
+        f"{made['graph']}: {made['policy']} on {made['machine']}, {made['layout']}"
+    )
+
+
+def _track(packet: Any, uuid: int, name: str) -> None:
+    described = packet.track_descriptor
+    described.uuid, described.parent_uuid, described.name = uuid, ROOT, name
+
+
+def _counter_track(packet: Any) -> None:
+    _track(packet, RUNNING, "tasks running")
+    packet.track_descriptor.counter.unit_name = "tasks"
+
+
+def _count(packet: Any, time_ns: int, running: int) -> None:
+    packet.timestamp = time_ns
+    event = packet.track_event
+    event.type, event.track_uuid, event.counter_value = event.TYPE_COUNTER, RUNNING, running
+
+
+def _slices(schedule: Schedule) -> Iterator[Any]:
+    """Yield begin and end of every task, lane by lane in the order in which they ran."""
+    ready, start, finish = map(nanoseconds, (schedule.ready_s, schedule.start_s, schedule.finish_s))
+    lanes = schedule.executor.tolist()
+    for task in np.lexsort((schedule.finish_s, schedule.start_s, schedule.executor)).tolist():
+        uuid, wait_ns = FIRST_LANE + lanes[task], start[task] - ready[task]
+        yield lambda packet, task=task, uuid=uuid, wait_ns=wait_ns: _begin(
+            packet, schedule, task, start[task], uuid, wait_ns
+        )
+        yield lambda packet, task=task, uuid=uuid: _end(packet, finish[task], uuid)
+
+
+def _begin(packet: Any, schedule: Schedule, task: int, time_ns: int, uuid: int, wait_ns: int) -> None:
+    graph, event = schedule.graph, packet.track_event
+    packet.timestamp = time_ns
+    event.type, event.track_uuid = event.TYPE_SLICE_BEGIN, uuid
+    event.name = plain_text(graph.task_name(task))
+    event.categories.append(plain_text(graph.kinds[task]))
+    first, last = graph.successors.indptr[task : task + 2].tolist()
+    event.flow_ids.extend(range(first + 1, last + 1))
+    event.terminating_flow_ids.extend(_entering(schedule, task))
+    for key, value in (("task", task), ("width", len(schedule.cores(task))), ("wait_ns", wait_ns)):
+        note = event.debug_annotations.add()
+        note.name, note.int_value = key, value
+
+
+def _entering(schedule: Schedule, task: int) -> list[int]:
+    """Return the numbers of the edges that end at a task, from 1 in the order of the graph's edges by source."""
+    successors = schedule.graph.successors
+    found = []
+    for before in schedule.graph.predecessors.neighbours(task).tolist():
+        row = successors.neighbours(before)
+        found.append(int(successors.indptr[before]) + int(np.searchsorted(row, task)) + 1)
+    return found
+
+
+def _end(packet: Any, time_ns: int, uuid: int) -> None:
+    packet.timestamp = time_ns
+    packet.track_event.type, packet.track_event.track_uuid = packet.track_event.TYPE_SLICE_END, uuid

@@ -1,0 +1,225 @@
+"""PyTorch's execution trace: for every call its tensors, by storage, and what it wrote.
+
+Schemas 1.0.1 (flat fields), 1.0.2, 1.0.3, 1.1.0 and 1.1.1 (attributes), with or without Chakra's suffix. A tensor is
+written `[tensor id, storage id, offset, elements, bytes an element, device]`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from simsched.errors import FormatError
+from simsched.graph.shapes import format_shape
+from simsched.traces.json_stream import stream
+from simsched.traces.pytorch.arguments import Side, Tensor
+from simsched.traces.pytorch.aten import Call, flops
+from simsched.traces.pytorch.fields import MAX_RECORDS, Place
+
+NODES = "nodes.item"
+_MAKES_SPARSE = re.compile(
+    r"aten::_sparse_(coo_tensor_with_dims_and_tensors|(coo|csr|csc|bsr|bsc|compressed)_tensor_unsafe)"
+)
+_TAKES_WHOLE, _RETURNS_PART = re.compile(r"[^(]*\(Tensor\(a\) self\b"), "-> Tensor(a)"
+
+
+@dataclass(frozen=True, slots=True)
+class Io:
+    """The tensors of a task: what goes in, what comes out, and the text of the input shapes."""
+
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    shapes: str
+
+    def traffic(self) -> float:
+        """Return the bytes read and written, of the distinct tensors of either side; NaN where one has unknown ones."""
+        if any(t.storage < 0 for t in (*self.inputs, *self.outputs)):
+            return math.nan
+        sides = ({t.id: t.size_B for t in side} for side in (self.inputs, self.outputs))
+        return float(sum(sum(side.values()) for side in sides))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A call.
+
+    Parameters
+    ----------
+    id, parent : int
+        Its number, and that of the call around it.
+    name : str
+        As in the Kineto trace.
+    rf_id : int
+        Record function id, by which the Kineto trace names the same call; 0 for pseudo nodes.
+    creates : tuple of int
+        Storages of outputs that are not among its own inputs, nor parts of one.
+    updates : tuple of int
+        Storages it writes in place, by its schema (`Tensor(a!)`).
+    elements : tuple of (int, int)
+        Storage of every output, and bytes an element there.
+    parts : tuple of (int, int)
+        Stand-in storage of a sparse tensor, and storage of its indices or values, of those it takes apart or makes.
+    flops : float
+        From its shapes; NaN where unknown.
+    io : Io or None
+        Its tensors, where they were asked for: those of tasks.
+    """
+
+    id: int
+    parent: int
+    name: str
+    rf_id: int
+    creates: tuple[int, ...]
+    updates: tuple[int, ...]
+    elements: tuple[tuple[int, int], ...]
+    parts: tuple[tuple[int, int], ...]
+    flops: float
+    io: Io | None = None
+
+
+@dataclass
+class ExecutionTrace:
+    """All calls of a file, by id and by record function id, in the order in which they ended."""
+
+    path: Path
+    nodes: dict[int, Node] = field(default_factory=dict)
+    by_rf_id: dict[int, Node] = field(default_factory=dict)
+
+    def within_tasks(self) -> dict[int, list[Node]]:
+        """Return the calls within each call, by the id of the outer one, those of tasks left out.
+
+        A call is then within one task at most: walks from all tasks together see every call once. The circles of a
+        damaged file, where a call is within itself, are within no task.
+        """
+        inner: dict[int, list[Node]] = {}
+        for node in self.nodes.values():
+            if node.io is None:
+                inner.setdefault(node.parent, []).append(node)
+        return inner
+
+
+def read_execution_trace(path: Path, wanted: Collection[int]) -> ExecutionTrace:
+    """Read a file of calls; tensors are kept for the record function ids in `wanted` alone.
+
+    Raises
+    ------
+    FormatError
+        If the file is no execution trace, a node is malformed, or an id stands twice.
+    """
+    trace = ExecutionTrace(path)
+    for number, (_, value) in enumerate(stream(path, NODES)):
+        place = Place(path, "node", number)
+        node = _node(place.record(value), place, wanted)
+        if trace.nodes.setdefault(node.id, node) is not node:
+            raise place.error(f"id {node.id} stands twice")
+        if node.rf_id and trace.by_rf_id.setdefault(node.rf_id, node) is not node:
+            raise place.error(f"record function id {node.rf_id} stands twice")
+        if number == MAX_RECORDS:
+            raise place.error(f"more than {MAX_RECORDS} calls", "let the observer run for one step only")
+    if not trace.nodes:
+        raise FormatError(
+            f"{path}: no nodes; execution_trace= takes the file of PyTorch's ExecutionTraceObserver"
+        )
+    return trace
+
+
+def _node(raw: dict[str, Any], place: Place, wanted: Collection[int]) -> Node:
+    fields = _attributes(raw, place)
+    name = sys.intern(place.text(raw.get("name"), "name"))
+    rf_id = place.integer(fields.get("rf_id"), "rf_id")
+    ins = Side.of(raw, "input", place)
+    outs = Side.of(raw, "output", place)
+    sources = {t.storage for t in ins.tensors}
+    schema = place.text(fields.get("op_schema", ""), "op_schema")
+    written = _in_place(schema)
+    updated = {t.storage for position in written for t in ins.at(position)}
+    parts = _parts(name, schema, ins, outs)
+    sources.update(storage for _, storage in parts)
+    return Node(
+        id=place.integer(raw.get("id"), "id"),
+        parent=place.integer(raw["ctrl_deps"] if "ctrl_deps" in raw else raw.get("parent"), "ctrl_deps"),
+        name=name,
+        rf_id=rf_id,
+        creates=tuple(dict.fromkeys(t.storage for t in outs.tensors if t.storage not in sources)),
+        updates=tuple(sorted(updated)),
+        elements=tuple(dict.fromkeys((t.storage, t.element_B) for t in outs.tensors)),
+        parts=parts,
+        flops=flops(name, Call(ins.positional(), ins.dense_dims(), outs.dense_dims(), ins.values)),
+        io=Io(tuple(ins.tensors), tuple(outs.tensors), format_shape(ins.dims())) if rf_id in wanted else None,
+    )
+
+
+def _parts(name: str, schema: str, ins: Side, outs: Side) -> tuple[tuple[int, int], ...]:
+    """Return the sparse tensors of a call with the storages they are made of, as far as the call tells.
+
+    `_values`, `_indices` and their like return a part of what they read, as `Tensor(a)` in their schemas says; the
+    innermost makers of sparse tensors put their arguments into what they return.
+    """
+    if _MAKES_SPARSE.match(name):
+        wholes, parts = outs.tensors, ins.tensors
+    elif schema.endswith(_RETURNS_PART) and _TAKES_WHOLE.match(schema):
+        wholes, parts = ins.tensors, outs.tensors
+    else:
+        return ()
+    return tuple(
+        (whole.storage, t.storage) for whole in wholes if whole.storage < 0 for t in parts if t.storage > 0
+    )
+
+
+def _attributes(raw: dict[str, Any], place: Place) -> dict[str, Any]:
+    if "attrs" not in raw:
+        return raw
+    found = {}
+    for entry in place.array(raw["attrs"], "attrs"):
+        attribute = place.record(entry)
+        found[place.text(attribute.get("name"), "attrs.name")] = attribute.get("value")
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _in_place(schema: str) -> tuple[int, ...]:
+    """Return which arguments an operator writes, by its schema.
+
+    Examples
+    --------
+    >>> _in_place("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)")
+    (0,)
+    """
+    if "!" not in schema:
+        return ()
+    arguments, depth, start = [], 0, schema.find("(") + 1
+    for i in range(start, len(schema)):
+        depth += (schema[i] in "([") - (schema[i] in ")]")
+        if depth < 0 or (depth == 0 and schema[i] == ","):
+            arguments.append(schema[start:i].strip())
+            start = i + 1
+        if depth < 0:
+            break
+    return tuple(i for i, argument in enumerate(a for a in arguments if a != "*") if "!" in argument)
+
+
+def composite_flops(node: Node, inner: dict[int, list[Node]]) -> float:
+    """Return the FLOPs of a task: its own where its shapes tell, else the sum of the calls within it.
+
+    Parameters
+    ----------
+    node : Node
+        The task's call.
+    inner : dict of int to list of Node
+        As `ExecutionTrace.within_tasks` gives them.
+    """
+    total, stack = 0.0, [node]
+    while stack:
+        top = stack.pop()
+        within = inner.get(top.id, ())
+        if math.isnan(top.flops) and within:
+            stack += within
+        else:
+            total += top.flops
+    return total

@@ -1,0 +1,187 @@
+"""From nested events to tasks: the topmost operator under annotations and autograd wrappers, with its scope."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from simsched.traces.pytorch.kineto import Event
+
+BACKWARD = "backward"
+#: Operators live in a namespace. These namespaces hold wrappers around operators, and the profiler's own calls.
+_OPERATOR = re.compile(r"(?!autograd::|torch::|profiler::)[A-Za-z_]\w*::[A-Za-z_][\w.]*")
+_COMPILED_KERNEL = re.compile(r"(graph_\d+_)?(triton|cpp)_\w+")
+_COMPILED_REGION = re.compile(
+    r"(## )?(Torch-Compiled Region|(Call )?CompiledFxGraph)\b.*|CompiledFunction(Backward)?\d*", re.DOTALL
+)
+_AUTOGRAD = re.compile(r"autograd::.*|torch::autograd::.*|.*Backward\d*", re.DOTALL)
+
+
+def is_operator(name: str) -> bool:
+    """Tell whether an event is an operator that computes, not a wrapper around some.
+
+    Examples
+    --------
+    >>> [is_operator(n) for n in ("aten::mm", "mylib::op", "MulBackward0", "autograd::engine::evaluate_function: X")]
+    [True, True, False, False]
+    """
+    return bool(_OPERATOR.fullmatch(name) or _COMPILED_KERNEL.fullmatch(name))
+
+
+@dataclass(slots=True)
+class Task:
+    """A topmost operator.
+
+    Parameters
+    ----------
+    event : Event
+        The operator.
+    scope : str
+        Names of the annotations around it, outermost first, joined by `/`.
+    region : int or None
+        Index of the compiled region that it lies in.
+    inner : int
+        Operators within it.
+    """
+
+    event: Event
+    scope: str
+    region: int | None = None
+    inner: int = 0
+
+
+@dataclass
+class Nesting:
+    """What the nesting of a step's events gives.
+
+    Parameters
+    ----------
+    tasks : list of Task
+        By start, then lane.
+    autograd_ns : list of (int, int)
+        When the outermost autograd wrappers ran.
+    inner : int
+        Operators within tasks, whose time is the task's.
+    wrappers : int
+        Events around operators, or without any: autograd's nodes, forked functions, compiled regions.
+    overlaps : int
+        Events that start within another one on their lane and end after it.
+    regions : list of Event
+        The outermost wrappers of compiled code (`torch.compile`).
+    """
+
+    tasks: list[Task] = field(default_factory=list)
+    autograd_ns: list[tuple[int, int]] = field(default_factory=list)
+    inner: int = 0
+    wrappers: int = 0
+    overlaps: int = 0
+    regions: list[Event] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """An event that is still running, and what an event within it inherits."""
+
+    finish_ns: int
+    scope: tuple[str, ...] = ()
+    task: Task | None = None
+    backward: bool = False
+    sequence: int | None = None
+    region: int | None = None
+
+
+_OUTSIDE = _Open(0)
+
+
+class _Forward:
+    """Which forward scope the backward node of a sequence number belongs to."""
+
+    def __init__(self) -> None:
+        self._scopes: dict[int, tuple[int, str | None]] = {}
+
+    def ran(self, event: Event, scope: tuple[str, ...]) -> None:
+        """Note the scope of a forward operator under the sequence number it carries."""
+        # Operators that make no backward node carry the number of the next one: the last to start is the maker.
+        if event.sequence is None:
+            return
+        lane, _ = self._scopes.get(event.sequence, (event.lane, None))
+        # Numbers are counted per thread: one that two threads used tells nothing.
+        self._scopes[event.sequence] = (lane, "/".join(scope) if lane == event.lane else None)
+
+    def scope_of(self, sequence: int | None) -> str:
+        """Return the scope of a backward node: `backward`, with its forward operator's where that is known."""
+        scope = None if sequence is None else self._scopes.get(sequence, (0, None))[1]
+        return f"{BACKWARD}/{scope}" if scope else BACKWARD
+
+
+def nest(events: Iterable[Event]) -> Nesting:
+    """Return the topmost operators of a step.
+
+    Parameters
+    ----------
+    events : iterable of Event
+        Operators and annotations, in any order.
+    """
+    found, forward = Nesting(), _Forward()
+    pending: list[tuple[Task, _Open]] = []
+    lane, stack = -1, [_OUTSIDE]
+    for event in sorted(events, key=lambda e: (e.lane, e.start_ns, -e.finish_ns, e.order)):
+        if event.lane != lane:
+            lane, stack = event.lane, [_OUTSIDE]
+        found.overlaps += _close(stack, event)
+        stack.append(_enter(event, stack[-1], found, forward, pending))
+    for task, around in pending:
+        if around.backward:
+            task.scope = "/".join([forward.scope_of(around.sequence), *around.scope])
+    found.tasks = sorted(
+        (task for task, _ in pending), key=lambda t: (t.event.start_ns, t.event.lane, t.event.order)
+    )
+    return found
+
+
+def _close(stack: list[_Open], event: Event) -> bool:
+    """Close what ended before an event; tell whether something overlaps it without containing it."""
+    while len(stack) > 1 and stack[-1].finish_ns <= event.start_ns:
+        stack.pop()
+    overlaps = False
+    while len(stack) > 1 and stack[-1].finish_ns < event.finish_ns:
+        stack.pop()
+        overlaps = True
+    return overlaps
+
+
+def _enter(
+    event: Event, around: _Open, found: Nesting, forward: _Forward, pending: list[tuple[Task, _Open]]
+) -> _Open:
+    scope, operator, autograd, task = around.scope, False, False, around.task
+    if event.annotation:
+        scope = (*scope, event.name)
+    else:
+        operator = is_operator(event.name)
+        autograd = not operator and bool(_AUTOGRAD.fullmatch(event.name))
+    region = around.region
+    if region is None and around.task is None and not operator and _COMPILED_REGION.fullmatch(event.name):
+        region = len(found.regions)
+        found.regions.append(event)
+    if autograd and not around.backward and around.task is None:
+        found.autograd_ns.append((event.start_ns, event.finish_ns))
+    if task is not None:
+        found.inner += not event.annotation
+        task.inner += not event.annotation
+    elif operator:
+        task = Task(event, "/".join(scope), region)
+        pending.append((task, around))
+    else:
+        found.wrappers += not event.annotation
+    backward = around.backward or autograd
+    if not backward and not event.annotation:
+        forward.ran(event, scope)
+    return _Open(
+        event.finish_ns,
+        scope,
+        task,
+        backward,
+        event.sequence if autograd and event.sequence is not None else around.sequence,
+        region,
+    )

@@ -1,0 +1,224 @@
+"""PyTorch: a Kineto trace, joined with the execution trace of the same run.
+
+Tasks are the top-level operators of one training step: those that no other operator contains. Annotations
+(`record_function`) and autograd's wrappers are no operators: the topmost operators under them are the tasks. A task's
+seconds include everything within it. The rest of the step is Python, autograd and the cost of tracing, and is
+reported as lost.
+
+Kineto knows the times and no dependences; the execution trace knows which tensors every call read and wrote and no
+times. The record function id joins them, and `simsched.traces.pytorch.tensors` draws the edges. A Kineto trace alone
+gives the recorded order of every thread as a chain.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simsched.errors import FormatError
+from simsched.graph import ImportReport, RecordedOn, Recording, TaskGraph
+from simsched.graph.loading import find_file
+from simsched.traces.json_stream import shown
+from simsched.traces.options import whole_number
+from simsched.traces.pytorch.aten import short
+from simsched.traces.pytorch.fields import MAX_INTEGER, Place
+from simsched.traces.pytorch.join import Columns, alone, joined
+from simsched.traces.pytorch.kineto import Step, Survey, Window, collect, survey
+from simsched.traces.pytorch.nesting import Nesting, Task, nest
+from simsched.traces.pytorch.report import fill_report
+
+_MARKS = (
+    b'"cpu_op"',
+    b'"Operator"',
+    b'"baseTimeNanoseconds"',
+    b'"deviceProperties"',
+    b"ProfilerStep#",
+    b"PyTorch Profiler",
+)
+MAX_THREADS = 2**16
+_EXECUTION_TRACE_MARKS = (b'"rf_id"', b"[pytorch|profiler|execution_")
+
+
+class PyTorch:
+    """Reader of Kineto traces with their execution traces."""
+
+    title = "PyTorch: Kineto trace, joined with the execution trace of the same run"
+    dependences = "from the tensors of the execution trace (without it a chain a thread)"
+    times = "Kineto trace, ns"
+    options = {  # noqa: RUF012 - the protocol's attribute, never changed
+        "execution_trace": "file of ExecutionTraceObserver from the same run; without it, a chain per thread",
+        "step": "number of the ProfilerStep to take; the last complete one when not given",
+        "threads": "intra-op threads of the run; what the recorder noted, else 1, when not given",
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell whether a file is a Kineto trace, or an execution trace given in its place."""
+        if not head.lstrip().startswith(b"{"):
+            return False
+        if _is_execution_trace(head):
+            return True
+        events = b'"traceEvents"' in head or b'"schemaVersion"' in head
+        return events and any(mark in head for mark in _MARKS)
+
+    def read(
+        self,
+        path: Path,
+        *,
+        execution_trace: str | Path | None = None,
+        step: int | str | None = None,
+        threads: int | str | None = None,
+    ) -> TaskGraph:
+        """Return the graph of one step.
+
+        Parameters
+        ----------
+        path : Path
+            The Kineto trace, plain or gzipped.
+        execution_trace : str or Path, optional
+            The execution trace of the same run, plain or gzipped.
+        step : int or str, optional
+            Number of the ProfilerStep, or its digits; the last complete one when not given.
+        threads : int or str, optional
+            Threads that ran each operator (`torch.get_num_threads()`), or their digits, which PyTorch does not write
+            down; what the recorder of simsched noted, else 1, when not given.
+
+        Raises
+        ------
+        FormatError
+            If a file is damaged, there is no such step, or the two files are of different runs.
+        """
+        if not isinstance(execution_trace, str | Path | None):
+            raise FormatError(f"{path}: execution_trace is {shown(execution_trace)}, expected a file's name")
+        held = _survey(path)
+        if threads is None:
+            width = _noted_threads(held.metadata, Place(path, "simsched"))
+        else:
+            width = whole_number(path, "threads", threads, range(1, MAX_THREADS + 1), f"1 to {MAX_THREADS}")
+        chosen = _chosen(path, held, step)
+        events = collect(path, chosen)
+        nesting = nest(events.events)
+        if not nesting.tasks:
+            raise FormatError(
+                f"{path}: no operator in the step; its events are wrappers and annotations only"
+            )
+        _require_distinct(path, nesting.tasks)
+        if execution_trace is None:
+            columns = alone(path, nesting.tasks)
+        else:
+            columns = joined(path, find_file(execution_trace), nesting)
+        graph = _graph(path, held, events, nesting, columns, width or 1)
+        if width is None:
+            graph.report.note("threads of an operator are unknown and taken as 1; tell with threads=")
+        return graph
+
+
+PYTORCH = PyTorch()
+
+
+def _is_execution_trace(head: bytes) -> bool:
+    return (
+        b'"nodes"' in head and b'"traceEvents"' not in head and any(m in head for m in _EXECUTION_TRACE_MARKS)
+    )
+
+
+def _survey(path: Path) -> Survey:
+    from simsched.graph.loading import HEAD_B, open_plain, read_bounded
+
+    with open_plain(path) as file:
+        head = read_bounded(file, HEAD_B)
+    if _is_execution_trace(head):
+        raise FormatError(
+            f"{path}: this is an execution trace, which holds no times; load the Kineto trace of the same run and "
+            f"pass this file as execution_trace={path.name!r}"
+        )
+    return survey(path)
+
+
+def _chosen(path: Path, held: Survey, step: int | str | None) -> Window | None:
+    complete = held.complete_steps()
+    if step is None:
+        return held.windows[complete[-1]] if complete else None
+    number = whole_number(path, "step", step, range(MAX_INTEGER), "the number of a ProfilerStep")
+    if number not in complete:
+        there = ", ".join(map(str, complete[:20])) or "none; leave step= out to take the whole file"
+        raise FormatError(f"{path}: no complete ProfilerStep#{number}; complete steps: {there}")
+    return held.windows[number]
+
+
+def _graph(
+    path: Path, held: Survey, events: Step, nesting: Nesting, columns: Columns, width: int
+) -> TaskGraph:
+    tasks = nesting.tasks
+    start_ns = np.array([t.event.start_ns for t in tasks], np.int64)
+    finish_ns = np.array([t.event.finish_ns for t in tasks], np.int64)
+    lanes, lane = np.unique([t.event.lane for t in tasks], return_inverse=True)
+    first_ns = start_ns.min()
+    place = Place(path, "simsched")
+    report = ImportReport(path.name, "pytorch")
+    graph = TaskGraph.from_edges(
+        (finish_ns - start_ns) / 1e9,
+        columns.edges,
+        kinds=[short(t.event.name) for t in tasks],
+        names=_names(tasks),
+        shapes=columns.shapes,
+        scopes=[t.scope for t in tasks],
+        flops=columns.flops,
+        bytes_B=columns.bytes_B,
+        widths=width,
+        name=path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".kineto"),
+        recorded_on=_recorded_on(held.metadata, place),
+        report=report,
+        recording=Recording(
+            (start_ns - first_ns) / 1e9,
+            (finish_ns - first_ns) / 1e9,
+            lane.astype(np.int32),
+            tuple(events.lanes[i] for i in lanes),
+        ),
+    )
+    fill_report(graph, path, held, events, nesting, columns.found)
+    return graph
+
+
+def _require_distinct(path: Path, tasks: list[Task]) -> None:
+    seen: set[int] = set()
+    for task in tasks:
+        rf_id = task.event.rf_id
+        if rf_id is not None and rf_id in seen:
+            raise Place(path, "step").error(
+                f"record function id {rf_id} stands twice, also at {shown(task.event.name)}"
+            )
+        seen.add(rf_id or 0)
+
+
+def _names(tasks: list[Task]) -> list[str]:
+    """Kind and record function id, by which a task is found in both files; or the event's index, after an `@`."""
+    return [
+        f"{short(t.event.name)}@{t.event.order}"
+        if t.event.rf_id is None
+        else f"{short(t.event.name)}#{t.event.rf_id}"
+        for t in tasks
+    ]
+
+
+def _noted_threads(metadata: dict[str, Any], place: Place) -> int | None:
+    """Return the threads of an operator as the recorder noted them, None where it did not."""
+    noted = metadata.get("threads")
+    if noted is None:
+        return None
+    threads = place.integer(noted, "threads")
+    if not 1 <= threads <= MAX_THREADS:
+        raise place.error(f"threads is {threads}, expected 1 to {MAX_THREADS}")
+    return threads
+
+
+def _recorded_on(metadata: dict[str, Any], place: Place) -> RecordedOn | None:
+    if "cpu_model" not in metadata:
+        return None
+    speeds = {
+        key: place.positive(metadata[key], key)
+        for key in ("core_flops", "core_bandwidth_Bps")
+        if key in metadata
+    }
+    return RecordedOn(place.text(metadata["cpu_model"], "cpu_model"), **speeds)

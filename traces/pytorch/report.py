@@ -1,0 +1,226 @@
+"""What an import of a PyTorch trace kept, dropped and suspects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from simsched.graph import TaskGraph
+from simsched.traces.lanes import covered
+from simsched.traces.pytorch.fields import Place
+from simsched.traces.pytorch.kineto import Step, Survey
+from simsched.traces.pytorch.nesting import Nesting
+from simsched.traces.pytorch.tensors import Dependences
+
+
+@dataclass
+class Edges:
+    """How the edges came to be.
+
+    Parameters
+    ----------
+    found : Dependences or None
+        From tensors; None where the execution trace is missing and edges are the recorded order.
+    impossible : int
+        Edges that were left out because their ends overlapped in the recorded run.
+    joined : int
+        Tasks that the execution trace knows.
+    companion : str
+        Name of the execution trace.
+    """
+
+    found: Dependences | None = None
+    impossible: int = 0
+    joined: int = 0
+    companion: str = ""
+
+
+def fill_report(
+    graph: TaskGraph, path: Path, held: Survey, step: Step, nesting: Nesting, edges: Edges
+) -> None:
+    """Add the facts and sentences of an import to the graph's report."""
+    _parallelism(graph)
+    _steps(graph, held, step)
+    _coverage(graph, step, nesting)
+    _events(graph, held, step, nesting)
+    _edges(graph, edges)
+    _compiled(graph, nesting, edges)
+    _tracing_cost(graph, path, held)
+    _views(graph, nesting)
+
+
+def _parallelism(graph: TaskGraph) -> None:
+    facts = graph.report.facts
+    facts["lanes"] = len(graph.recording.lane_names) if graph.recording else 0
+    facts["threads"] = int(graph.widths[0])
+    facts["work_s"] = graph.work_s
+    facts["critical_path_s"] = graph.critical_path_s
+    if graph.critical_path_s:
+        facts["average_parallelism"] = graph.average_parallelism
+
+
+def _steps(graph: TaskGraph, held: Survey, step: Step) -> None:
+    report, complete = graph.report, held.complete_steps()
+    report.facts["steps"] = ", ".join(map(str, complete)) or "none"
+    if step.window is None:
+        report.note("the trace marks no steps (ProfilerStep#n): all of it was taken as one")
+    else:
+        report.facts["step"] = step.window.number
+        if len(complete) > 1:
+            report.note(
+                f"{len(complete)} steps are there; step {step.window.number} was taken, step= chooses another"
+            )
+    empty = sorted(held.windows.keys() - set(complete))
+    if empty:
+        report.note(f"steps without operators were passed over: {', '.join(map(str, empty[:20]))}")
+    if held.repeated_steps:
+        report.note(f"{held.repeated_steps} steps stand in the file more than once; the longest was kept")
+
+
+def _coverage(graph: TaskGraph, step: Step, nesting: Nesting) -> None:
+    tasks = [(t.event.start_ns, t.event.finish_ns) for t in nesting.tasks]
+    first = step.window.start_ns if step.window else min(e.start_ns for e in step.events)
+    last = step.window.finish_ns if step.window else max(e.finish_ns for e in step.events)
+    span, in_tasks = last - first, covered(tasks, first, last)
+    with_autograd = covered(tasks + nesting.autograd_ns, first, last)
+    facts = graph.report.facts
+    facts["span_s"] = span / 1e9
+    facts["covered_s"] = in_tasks / 1e9
+    if not span:
+        return
+    facts["covered_share"] = in_tasks / span
+    facts["lost_share"] = 1 - in_tasks / span
+    facts["lost_autograd_share"] = (with_autograd - in_tasks) / span
+    facts["lost_python_share"] = (span - with_autograd) / span
+    graph.report.note(
+        f"{facts['lost_share']:.1%} of the step lies in no operator: {facts['lost_autograd_share']:.1%} in autograd's "
+        f"wrappers, {facts['lost_python_share']:.1%} in Python and other code; the graph leaves it out"
+    )
+
+
+def _events(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> None:
+    report, operators = graph.report, sum(not e.annotation for e in step.events)
+    report.facts["operators"] = operators
+    report.facts["inner_operators"] = nesting.inner
+    report.facts["operators_in_tasks"] = graph.n_tasks + nesting.inner
+    report.facts["wrappers"] = nesting.wrappers
+    report.facts["operators_outside_step"] = held.counts["operators"] - operators
+    report.facts["other_events"] = held.counts["other"]
+    report.note(
+        f"of {operators} operators in the step {graph.n_tasks} are tasks; {nesting.inner} lie within tasks, whose time "
+        f"includes them, and {nesting.wrappers} are wrappers (autograd nodes, forked functions, compiled regions)"
+    )
+    if held.counts["device"]:
+        report.facts["device_events"] = held.counts["device"]
+        report.note(
+            f"{held.counts['device']} events of a device (kernels, copies) were left out: durations are those of the "
+            "calls on the host, which do not wait for the device"
+        )
+    if nesting.overlaps:
+        report.note(f"{nesting.overlaps} events overlap another one of their thread without lying within it")
+
+
+def _edges(graph: TaskGraph, edges: Edges) -> None:
+    report, found = graph.report, edges.found
+    if found is None:
+        report.note(
+            "no execution trace was given: the edges are the recorded order of each thread, a chain, so that no policy "
+            "can do better than another; record one with torch.profiler.ExecutionTraceObserver in the same run "
+            "(simsched.traces.recorders.record_pytorch does) and pass it as execution_trace="
+        )
+        return
+    report.facts["execution_trace"] = edges.companion
+    report.facts["joined"] = edges.joined
+    report.facts["unjoined"] = graph.n_tasks - edges.joined
+    report.facts["in_place_writes"] = found.in_place
+    report.facts["reused_storage_ids"] = found.reused_ids
+    report.facts["edges_through_reused_ids"] = found.through_reused
+    report.facts["foreign_reads"] = found.foreign
+    report.facts["tensors_without_storage"] = found.by_tensor
+    report.facts["impossible_edges"] = edges.impossible
+    if edges.joined < graph.n_tasks:
+        report.note(
+            f"{graph.n_tasks - edges.joined} operators are not in the execution trace and have no edges"
+        )
+    if found.reused_ids:
+        report.note(
+            f"{found.reused_ids} storage ids came back with other contents (they are addresses); "
+            f"{found.through_reused} edges run through such an id after it came back and would be false where a write "
+            "was not recorded"
+        )
+    if found.foreign:
+        report.note(
+            f"{found.foreign} reads have another element size than what was last written to their storage id: memory "
+            "that came back outside recorded calls, mostly plain numbers of Python; they draw no edge"
+        )
+    if found.by_tensor:
+        report.note(
+            f"storages unknown: {found.by_tensor} tensors (sparse or MKL-DNN ones, wrappers of functorch), joined by "
+            "tensor id; edges through views of them may be missing, and the bytes of tasks that use them are unknown"
+        )
+    if edges.impossible:
+        report.note(
+            f"{edges.impossible} edges were left out: their second task started before the first had finished"
+        )
+    if found.anti:
+        report.note(
+            f"{found.anti} pairs of a reader and a later in-place writer are not edges: edges are read-after-write"
+        )
+
+
+def _compiled(graph: TaskGraph, nesting: Nesting, edges: Edges) -> None:
+    regions, tasks = len(nesting.regions), sum(t.region is not None for t in nesting.tasks)
+    graph.report.facts["compiled_regions"] = regions
+    graph.report.facts["compiled_tasks"] = tasks
+    if regions and edges.found is not None:
+        graph.report.note(
+            f"{tasks} tasks lie in {regions} compiled regions (torch.compile), whose kernels the profiler does not "
+            "record: their order is kept as recorded, also against the tasks just before and after a region, and other "
+            "edges into and out of the regions may be missing; record without torch.compile for all edges"
+        )
+
+
+def _tracing_cost(graph: TaskGraph, path: Path, held: Survey) -> None:
+    report, place = graph.report, Place(path, "simsched")
+    untraced = held.metadata.get("untraced_step_s")
+    if untraced is None:
+        report.note(
+            f"tracing cost is inside the times and unknown: {report.facts['operators']} operators were recorded, and a "
+            "few microseconds each are usual; compare with an untraced step"
+        )
+        return
+    seconds = place.record(untraced)
+    median_s, least_s = (
+        place.positive(seconds.get(key), f"untraced_step_s.{key}") for key in ("median", "min")
+    )
+    # The capture that was kept is the quickest of several, so it is held against the quickest untraced step.
+    extra_s = report.facts["span_s"] - least_s
+    report.facts["untraced_step_s"] = median_s
+    report.facts["untraced_least_s"] = least_s
+    report.facts["traced_over_untraced"] = report.facts["span_s"] / least_s
+    report.facts["tracing_s_per_operator"] = extra_s / report.facts["operators"]
+    report.note(
+        f"tracing made the step {report.facts['traced_over_untraced']:.2f} times as long as the quickest untraced one "
+        f"({least_s:.6g} s; median {median_s:.6g} s): {extra_s / report.facts['operators'] * 1e6:.3g} us more an "
+        "operator; compare predictions with the untraced step"
+    )
+
+
+def _views(graph: TaskGraph, nesting: Nesting) -> None:
+    if np.isnan(graph.bytes_B).all():
+        return
+    report, idle = graph.report, (graph.flops == 0) & (graph.bytes_B == 0)
+    tasks, seconds = int(idle.sum()), float(graph.durations_s[idle].sum())
+    report.facts["views"] = tasks
+    report.facts["views_s"] = seconds
+    if not tasks:
+        return
+    note = f"{tasks} tasks only make views and hold {seconds * 1e3:.3g} ms of the recorded time"
+    each_s = report.facts.get("tracing_s_per_operator", 0.0)
+    if each_s > 0:
+        operators = tasks + sum(t.inner for t, without in zip(nesting.tasks, idle, strict=True) if without)
+        share = "mostly" if 2 * operators * each_s >= seconds else "part of it"
+        note += f", {share} the cost of tracing ({each_s * 1e6:.3g} us an operator)"
+    report.note(note)
