@@ -32,6 +32,8 @@ class CoRun(Policy):
     The paper's four strategies, each with its switch. Every task has a width of its own, 1 or 2, else all cores;
     `CandidateRule` says what starts when. A layout `kxw` caps it: at most k tasks at once, at most w cores each.
 
+    Cost: one dispatch a task; O(ready tasks x candidates) a decision.
+
     Parameters
     ----------
     candidates : int
@@ -53,8 +55,6 @@ class CoRun(Policy):
     smt : bool
         Strategy 4: while a task holds all cores, small ones start on the second hardware thread of each; needs a
         machine with two ways in use.
-
-    Cost: one dispatch a task; O(ready tasks x candidates) a decision.
 
     References
     ----------

@@ -21,13 +21,13 @@ ORDERS = ("fifo", "lifo", "random")
 class Fifo(RankPolicy):
     """First come, first served from a shared queue; the lowest-numbered idle executor pops.
 
+    Cost: a pop, under a lock that every idle executor polls; O(log n) a decision.
+
     Parameters
     ----------
     order : {"fifo", "lifo", "random"}
         Which ready task a pop takes; tasks ready at one instant stand in index order. Random ranks are drawn per
         task before the replay: Graphi's naive engine may pick any ready op.
-
-    Cost: a pop, under a lock that every idle executor polls; O(log n) a decision.
     """
 
     name = "fifo"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Namespaces of the kinds of an element-wise op that is cut up, and of its chunks.
 SHARD, CHUNK = "shard::", "chunk::"
+#: Of a pool: far beyond real ones, and an array of them is small.
+MOST_THREADS = 1 << 20
 
 # How Eigen cuts an op: TensorCostModel.h, and parallelFor in TensorDeviceThreadPool.h, of its sources of 2018.
 #: Cycles of a byte read or written, and operations a cycle: what vectors of 512 bits hold.
@@ -39,15 +41,15 @@ class TensorFlow(RankPolicy):
     from another. Nothing is pinned, and the pool's threads run on the teams' cores: software threads are more than
     cores. Without `chunked` the pool has nothing to do.
 
+    Cost: a pop from either queue a task, under a lock that idle executors of that kind poll; O(log n) a decision.
+    Eigen's own pool lets one idle thread spin and parks the others: a runtime profile with `pop_per_poller_s=0`.
+
     Parameters
     ----------
     pool : int
         Threads of the pool; 0, the default, for as many as the teams have together, as TensorFlow's defaults have it.
         They go round the teams' cores from the last one back: teams fill them from the first on, and an operating
         system wakes threads on idle cores.
-
-    Cost: a pop from either queue a task, under a lock that idle executors of that kind poll; O(log n) a decision.
-    Eigen's own pool lets one idle thread spin and parks the others: a runtime profile with `pop_per_poller_s=0`.
     """
 
     name = "tensorflow"
@@ -59,8 +61,10 @@ class TensorFlow(RankPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.pool < 0:
-            raise SpecError(f"tensorflow[pool={self.pool}]: expected a number of threads, 0 or more")
+        if not 0 <= self.pool <= MOST_THREADS:
+            raise SpecError(
+                f"tensorflow[pool={self.pool}]: expected a number of threads, 0 to {MOST_THREADS}"
+            )
 
     @property
     def discipline(self) -> Discipline:

@@ -65,7 +65,8 @@ def _curve(shape: tuple[tuple[int, ...], ...], machine: Machine, software: str) 
     (m, k), (_, n) = shape
     params, widths = parameters(software), range(1, machine.n_threads + 1)
     teams = (Team(machine, width, ways=-(-width // machine.n_cores)) for width in widths)
-    seconds = np.array([gemm_s(m, n, k, team, params=params) for team in teams])
+    # Rows of a framework's matrices are contiguous, to BLAS its columns.
+    seconds = np.array([gemm_s(n, m, k, team, params=params) for team in teams])
     return np.concatenate([[0.0], np.minimum(seconds, seconds[0])])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 
 from simsched.costs.fitting import CalibratedModel, Calibration, MeasuredOp, fitted
 from simsched.errors import EngineError
@@ -75,24 +75,38 @@ def calibrate(
     if not sum(graph.n_tasks for graph in every):
         raise EngineError("there are no tasks to calibrate on; give a graph, or several")
     host = machine_of(machine)
-    wanted, by = chosen_widths(host, widths, step)
     if pairs is None:
         pairs = PAIRED if host.n_threads > 1 else 0
-    how = settings or Settings(machine=machine)
-
-    def run(cases: Sequence[Case]) -> list[Execution]:
-        return interleaved(cases, repeats, how, progress)
-
-    ops, runs = _ops(every, host, run, wanted, by, tolerance)
-    deciding = deciding_cases(every, [(1, host.n_threads)])
-    knowing = replace(how, costs=how.costs or calibrated(runs).cost_model())
-    runs = [*runs, *zip(deciding, interleaved(deciding, repeats, knowing, progress), strict=True)]
-    found = _calibration(
-        ops, runs, host, f"widths: {wanted}" + (f" in steps of {by}" if wanted == "climb" else "")
-    )
+    run = _Turns(repeats, settings or Settings(machine=machine), progress)
+    found = _measured(every, host, run, *chosen_widths(host, widths, step), tolerance)
     paired = measured_pairs(every, host, found.ops, pairs, run)
     facts = {"pairs_left_out": "; ".join(paired.left_out)} if paired.left_out else {}
     return replace(found, pairs=paired.pairs, facts={**found.facts, **facts}).cost_model()
+
+
+@dataclass(frozen=True, eq=False)
+class _Turns:
+    """Runs cases in turn, so many times each."""
+
+    repeats: int
+    settings: Settings
+    progress: Callable[[int], object] | None
+
+    def __call__(self, cases: Sequence[Case]) -> list[Execution]:
+        return interleaved(cases, self.repeats, self.settings, self.progress)
+
+
+def _measured(
+    graphs: Sequence[TaskGraph], host: Machine, run: _Turns, widths: Widths, step: int, tolerance: float
+) -> Calibration:
+    """Return what ops and threads cost; policies of the last runs decide by the costs measured before."""
+    ops, runs = _ops(graphs, host, run, widths, step, tolerance)
+    deciding = deciding_cases(graphs, [(1, host.n_threads)])
+    costs = run.settings.costs or calibrated(runs).cost_model()
+    knowing = replace(run, settings=replace(run.settings, costs=costs))
+    runs = [*runs, *zip(deciding, knowing(deciding), strict=True)]
+    said = f"widths: {widths}" + (f" in steps of {step}" if widths == "climb" else "")
+    return _calibration(ops, runs, host, said)
 
 
 def _ops(

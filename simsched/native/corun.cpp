@@ -42,11 +42,17 @@ void check(const CorunInput &in, std::size_t n) {
 Corun::Corun(const CorunInput &input, std::size_t n)
     : in_((check(input, n), input)), ready_(n), lanes_(input.cores * input.ways, true),
       ways_(input.ways, Cores(input.cores, input.cores_per_tile)), runs_(n), ready_at_(n), lane_of_(n),
-      team_of_(n), last_width_(input.cores * input.ways), narrowest_(n) {
-    for (std::size_t task = 0; task < n; ++task) {
-        const auto row = in_.widths.subspan(task * in_.candidates, in_.candidates);
-        narrowest_[task] = *std::min_element(row.begin(), row.end());
-    }
+      team_of_(n), last_width_(input.cores * input.ways) {
+    glances_.reserve(n);
+    for (std::size_t task = 0; task < n; ++task)
+        glances_.push_back(glance(task));
+}
+
+Corun::Glance Corun::glance(std::size_t task) const {
+    const auto widths = in_.widths.subspan(task * in_.candidates, in_.candidates);
+    const auto seconds = in_.seconds.subspan(task * in_.candidates, in_.candidates);
+    return {seconds.front(), std::ranges::min(seconds.first(in_.offered)), std::ranges::min(widths),
+            std::ranges::min(widths.first(in_.offered))};
 }
 
 void Corun::release(std::span<const std::int32_t> tasks, double now) {
@@ -153,14 +159,18 @@ Corun::Offer Corun::beside(double now) {
     while (!runs_[static_cast<std::size_t>(ends_.top().second)])
         ends_.pop();
     const double last = ends_.top().first;
-    const auto idle = static_cast<std::int32_t>(this->idle());
+    auto widest = static_cast<std::int32_t>(this->idle());
     Offer best;
     ready_.each([&](std::size_t t) {
+        const auto &glance = glances_[t];
+        if (glance.narrowest_offer > widest || now + glance.quickest_s > last)
+            return true;
         for (std::size_t i = t * in_.candidates; i < t * in_.candidates + in_.offered; ++i)
-            if (in_.widths[i] <= idle && now + in_.seconds[i] <= last &&
-                (best.task < 0 || in_.widths[i] < best.width))
+            if (in_.widths[i] <= widest && now + in_.seconds[i] <= last) {
                 best = {static_cast<std::int32_t>(t), in_.widths[i], in_.seconds[i], i};
-        return best.width != 1;
+                widest = best.width - 1;
+            }
+        return widest > 0;
     });
     return best;
 }
@@ -171,9 +181,9 @@ Corun::Offer Corun::longest() const {
     const auto idle = static_cast<std::int32_t>(this->idle());
     Offer best;
     ready_.each([&](std::size_t t) {
-        const double seconds = in_.seconds[t * in_.candidates];
-        if (narrowest_[t] <= idle && (best.task < 0 || seconds > best.seconds))
-            best = {static_cast<std::int32_t>(t), 0, seconds, 0};
+        const auto &glance = glances_[t];
+        if (glance.narrowest <= idle && (best.task < 0 || glance.own_s > best.seconds))
+            best = {static_cast<std::int32_t>(t), 0, glance.own_s, 0};
         return true;
     });
     if (best.task < 0)
@@ -193,6 +203,8 @@ Corun::Offer Corun::on_second_ways(double now) const {
     const auto idle = static_cast<std::int32_t>(ways_[1].idle());
     ready_.each([&](std::size_t t) {
         if (best.task >= 0 && in_.serial[t] >= in_.serial[static_cast<std::size_t>(best.task)])
+            return true;
+        if (glances_[t].narrowest_offer > idle || now + glances_[t].quickest_s > holder_end_)
             return true;
         for (std::size_t i = t * in_.candidates; i < t * in_.candidates + in_.offered; ++i)
             if (in_.widths[i] <= idle && now + in_.seconds[i] <= holder_end_) {

@@ -51,6 +51,12 @@ class Corun {
         double seconds = 0;
         std::size_t row = 0; // of the candidate
     };
+    // What most decisions need of a task: they look at every ready one, and its rows may be far apart.
+    struct Glance {
+        double own_s = 0, quickest_s = 0;                // first of all, least of those offered
+        std::int32_t narrowest = 0, narrowest_offer = 0; // of all, of those offered
+    };
+    Glance glance(std::size_t task) const;
     Offer on_cores(double now);
     Offer first() const;
     Offer beside(double now);
@@ -74,7 +80,8 @@ class Corun {
     double holder_end_ = 0;    // estimated
     // Estimated ends; tasks that run no longer are dropped when they come up.
     std::priority_queue<std::pair<double, std::int32_t>> ends_;
-    std::vector<std::int32_t> lane_of_, team_of_, last_width_, team_, narrowest_;
+    std::vector<std::int32_t> lane_of_, team_of_, last_width_, team_;
+    std::vector<Glance> glances_;
     std::map<std::vector<std::int32_t>, std::int32_t> ids_;
     std::vector<const std::vector<std::int32_t> *> teams_;
 };

@@ -78,17 +78,18 @@ def simulate(
     4.0
     """
     _check_types(graph, costs, runtime, seed)
-    target, chosen = machine_of(machine), policy_of(policy)
-    model = costs or CostModel()
-    wanted = None if layout is None else Layout.parse(layout)
-    if wanted is not None and not chosen.takes_layout:
-        raise LayoutError(f"policy {chosen} chooses its own widths and cores; give it no layout")
-    if isinstance(chosen, RankPolicy):
-        wanted = chosen.checked_layout(target, wanted)
-    software = software_of(runtime or target.runtime, chosen)
+    target, chosen, model = machine_of(machine), policy_of(policy), costs or CostModel()
+    wanted, software = _wanted(layout, chosen, target), software_of(runtime or target.runtime, chosen)
     problem = Problem(graph, target, model.on(graph, target, software), wanted, seed)
     passing = _noise(problem, model.noise) if factors is None else _given(factors, graph)
     return _engine(engine)(_plan(problem, chosen, software, passing), progress)
+
+
+def _wanted(layout: str | Layout | tuple[int, int] | None, chosen: Policy, target: Machine) -> Layout | None:
+    wanted = None if layout is None else Layout.parse(layout)
+    if wanted is not None and not chosen.takes_layout:
+        raise LayoutError(f"policy {chosen} chooses its own widths and cores; give it no layout")
+    return chosen.checked_layout(target, wanted) if isinstance(chosen, RankPolicy) else wanted
 
 
 def software_of(runtime: RuntimeProfile, chosen: Policy) -> RuntimeProfile:

@@ -29,7 +29,7 @@ def markdown(made: Reproduction) -> str:
         "",
     ]
     if published.inputs:
-        lines += [f"Inputs: {described(published.inputs)}.", ""]
+        lines += [printable(f"Inputs: {described(published.inputs)}."), ""]
     lines += ["Each cell: simulated (published, error); `in` marks a published number that is an input.", ""]
     for quantity in published.quantities:
         rows = [row for row in made.rows if (row.table, row.quantity) == (quantity.table, quantity.name)]
@@ -48,7 +48,7 @@ def _quantity(quantity: Quantity, rows: list[Row]) -> Iterator[str]:
     layout = Layout.of(rows, quantity.columns)
     unit = "" if quantity.unit == RATIO else f", {quantity.unit}"
     common = "".join(f", {key} {value_text(rows[0].case[key])}" for key in layout.shared)
-    yield f"## {quantity.table}: {quantity.name}{unit}{common}"
+    yield printable(f"## {quantity.table}: {quantity.name}{unit}{common}")
     yield ""
     cells = pivoted(rows, layout, _cell)
     columns = list(dict.fromkeys(column for line in cells.values() for column in line))

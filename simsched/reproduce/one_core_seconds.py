@@ -64,7 +64,8 @@ def one_core_s(op: Op, team: Team) -> float:
         return convolution_s(convolution_of(op), team, _DIRECTIONS[op.kind], software)
     if op.kind == "MatMul":
         (m, k), (_, n) = shape
-        return gemm_s(m, n, k, team, params=software)
+        # Rows of a framework's matrices are contiguous, to BLAS its columns.
+        return gemm_s(n, m, k, team, params=software)
     elements = max(map(math.prod, shape))
     arrays = max(round((op.bytes_B or 0.0) / (4 * elements)), 2)
     return elementwise_s(elements, team, arrays, software)

@@ -13,7 +13,7 @@ from simsched.machine import machine as machine_of
 from simsched.policy import Layout
 from simsched.policy import policy as policy_of
 from simsched.replay import simulate
-from simsched.schedule import bounds
+from simsched.schedule import Bounds, Schedule, bounds
 from simsched.sweep.compare import BASELINE, comparison_row
 
 if TYPE_CHECKING:
@@ -74,21 +74,32 @@ def tune(
     >>> tune(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo")["layout"].tolist()
     ['2x1', '1x2']
     """
-    import pandas as pd
-
     target, chosen = machine_of(machine), policy_of(policy)
     tried = _tried(target, chosen, layouts, reserved)
-    limits = bounds(graph, target, costs, runtime)
-    sequential = simulate(graph, target, BASELINE, None, costs, runtime, engine, seed, progress=progress)
+
+    def replay(under: str | Policy, layout: Layout | None) -> Schedule:
+        return simulate(graph, target, under, layout, costs, runtime, engine, seed, progress=progress)
+
+    return _frame(chosen, tried, replay, bounds(graph, target, costs, runtime))
+
+
+def _frame(
+    policy: Policy,
+    layouts: list[Layout],
+    replay: Callable[[str | Policy, Layout | None], Schedule],
+    limits: Bounds,
+) -> pd.DataFrame:
+    import pandas as pd
+
+    sequential = replay(BASELINE, None)
 
     def row(layout: Layout) -> dict[str, Any]:
         # Only the row is kept: schedules of a million tasks would fill the memory.
-        schedule = simulate(graph, target, chosen, layout, costs, runtime, engine, seed, progress=progress)
-        numbers = comparison_row(schedule, sequential, limits)
+        numbers = comparison_row(replay(policy, layout), sequential, limits)
         sizes = {"executors": layout.executors, "width": layout.width}
         return {"policy": numbers.pop("policy"), "layout": numbers.pop("layout"), **sizes, **numbers}
 
-    frame = pd.DataFrame(_at_once(row, tried))
+    frame = pd.DataFrame(_at_once(row, layouts))
     return frame.sort_values("makespan_s", kind="stable", ignore_index=True)
 
 

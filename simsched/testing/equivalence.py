@@ -34,6 +34,10 @@ SHORTCUTS = (
     "critical-path[small_s=1.5,reserved=1,pinned=false,oversubscribe=true]",
     "critical-path[buffered=true]",
     "critical-path[small_s=0.5,reserved=2,buffered=true,prefer=producer,oversubscribe=true]",
+    "critical-path[small_s=100,reserved=1,oversubscribe=true]",
+    "tensorflow[pool=1]",
+    "tensorflow[pool=5,prefer=producer]",
+    "tensorflow[pinned=true,oversubscribe=false]",
 )
 
 
@@ -84,7 +88,8 @@ def policies() -> st.SearchStrategy[Policy]:
         "critical-path[placement=scatter]",
         "critical-path[placement=dense,prefer=producer]",
         "critical-path[pinned=false]",
-        "data-parallel",
+        "data-parallel[prefer=lowest]",
+        "data-parallel[pinned=false,oversubscribe=true]",
         "wavefront[pinned=false,oversubscribe=true,prefer=producer]",
         "fifo[oversubscribe=true]",
         *SHORTCUTS,
@@ -93,10 +98,13 @@ def policies() -> st.SearchStrategy[Policy]:
         "corun[per_kind=true]",
         "corun[beside=false]",
         "corun[fastest=false,interval=1]",
+        "corun[fastest=false,beside=false]",
+        "corun[fastest=false,per_kind=true,candidates=50]",
         "corun[per_kind=true,beside=false,smt=true]",
         "corun[per_kind=true,smt=true,interval=1]",
         "corun[smt=true]",
         "corun[fill=true,interval=1]",
+        "corun[fill=true,fastest=false,smt=true]",
         "corun[per_kind=true,fill=true,smt=true]",
     ]
     ours = [HalfOfTheIdle(), Pooled(), PooledLifo(pinned=False)]

@@ -17,7 +17,8 @@ from simsched.machine import machine as machine_of
 from simsched.machine.effects import NAMES
 from simsched.policy import Layout, Policy
 
-KINDS = ("MatMul", "Conv", "add", "softmax", "view", "mine::custom")
+#: The last is one of those that `tensorflow` keeps for its pool.
+KINDS = ("MatMul", "Conv", "add", "softmax", "view", "mine::custom", "chunk::add")
 
 
 def durations() -> st.SearchStrategy[float]:

@@ -26,13 +26,22 @@ def test_products_take_what_the_kernel_model_says():
     params = parameters("framework")
     for width in (1, 4, 8, 64):
         expected = [
-            gemm_s(64, 512, 512, Team(MACHINE, width), params=params),
+            gemm_s(512, 64, 512, Team(MACHINE, width), params=params),
             gemm_s(512, 512, 64, Team(MACHINE, width), params=params),
         ]
         np.testing.assert_allclose(found.seconds(width), expected, rtol=1e-12)
     assert found.seconds(64)[0] == found.seconds(8)[0]
     assert found.seconds(64)[1] < 0.5 * found.seconds(8)[1]
     assert "2 matrix products of 2 shapes" in " ".join(found.notes)
+
+
+def test_vectors_lie_along_the_rows_of_a_framework():
+    """An output of 1 x 512 is 32 vectors, one of 512 x 1 is 512 with one number each."""
+    flat, tall = (costs([shape])[1].seconds(1)[0] for shape in ("1x512;512x512", "512x512;512x1"))
+    team, params = Team(MACHINE, 1), parameters("framework")
+    assert flat == pytest.approx(gemm_s(512, 1, 512, team, params=params), rel=1e-12)
+    assert tall == pytest.approx(gemm_s(1, 512, 512, team, params=params), rel=1e-12)
+    assert tall > 2 * flat
 
 
 def test_a_product_too_small_to_gain_runs_on_one_thread():

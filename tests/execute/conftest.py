@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -67,3 +68,47 @@ def _crosscheck(*cases):
         facts={"runs": 4, "core_to_core_s": 6e-8},
     )
     return CrossCheck(cases, calibration)
+
+
+@pytest.fixture(scope="session")
+def layered() -> Callable[..., Any]:
+    """Makes graphs of layers."""
+    return _layered
+
+
+def _layered(n: int, width: int, seed: int = 0, seconds: float = 0.0) -> ss.TaskGraph:
+    """Return a graph of layers, each task after up to three of the layer before."""
+    generator = np.random.default_rng(seed)
+    after = np.arange(width, n)
+    chosen = [(after // width - 1) * width + generator.integers(0, width, len(after)) for _ in range(3)]
+    edges = np.concatenate([np.stack([before, after], axis=1) for before in chosen])
+    return ss.TaskGraph.from_edges(np.full(n, seconds), np.unique(edges, axis=0), kinds="spin")
+
+
+@pytest.fixture(scope="session")
+def check() -> Callable[..., Any]:
+    """Checks that a measured schedule ran every task, in order."""
+    return _check
+
+
+def _check(schedule: ss.Schedule) -> None:
+    graph = schedule.graph
+    ready = np.zeros(graph.n_tasks)
+    np.maximum.at(ready, graph.successors.indices, schedule.finish_s[graph.successors.sources()])
+    assert (schedule.ready_s == ready).all()
+    assert (schedule.start_s >= ready).all()
+    assert (schedule.finish_s >= schedule.start_s).all()
+    assert (np.sort(schedule.start_order) == np.arange(graph.n_tasks)).all()
+    assert schedule.engine == "measured"
+    assert schedule.machine is not None
+    assert schedule.machine.spec == "host"
+
+
+@pytest.fixture(scope="session")
+def once() -> Callable[..., Any]:
+    """Runs a graph once."""
+    return _once
+
+
+def _once(graph: ss.TaskGraph, policy: str, layout: str | None = None, **options: Any) -> ss.Schedule:
+    return ss.execute(graph, policy, layout, repeats=1, warmup=0, **options)[0]

@@ -204,8 +204,9 @@ def test_what_cannot_be_cut():
 def test_impossible_parameters(spec):
     with pytest.raises(SpecError, match=r"critical-path\[" + spec.split("=", maxsplit=1)[0]):
         ss.policy(f"critical-path[{spec}]")
-    with pytest.raises(SpecError, match=r"tensorflow\[pool=-1\]"):
-        ss.policy("tensorflow[pool=-1]")
+    for pool in (-1, 2_000_000_000):
+        with pytest.raises(SpecError, match=rf"tensorflow\[pool={pool}\]: expected a number of threads"):
+            ss.policy(f"tensorflow[pool={pool}]")
 
 
 def test_reserved_cores_are_the_last(replay):

@@ -156,6 +156,16 @@ def test_frames(made):
         made.frame("Table 1", "speed")
 
 
+def test_what_cannot_be_printed_stands_as_its_escape(paper):
+    paper.write_text(
+        PAPER.replace('unit = "s"', r'unit = "s\u001b[2J"').replace('"Sec. 1"', r'"Sec.\u001b 1"')
+    )
+    text = ss.reproduce(Made(file=str(paper))).to_markdown()
+    assert all(line.isprintable() for line in text.splitlines())
+    assert r"s\x1b[2J" in text
+    assert r"Sec.\x1b 1" in text
+
+
 def test_markdown_and_page_are_escaped(made):
     text = made.to_markdown()
     assert "| net | cores 1 | 2 | 4 | 8 |" in text

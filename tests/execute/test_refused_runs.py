@@ -1,0 +1,57 @@
+"""What cannot run is refused, and the message says why."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+import simsched as ss
+from simsched.errors import EngineError, LayoutError, SimschedError
+
+pytestmark = pytest.mark.usefixtures("native")
+
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+
+
+def test_layouts_larger_than_the_machine_are_refused(layered: Any) -> None:
+    with pytest.raises(LayoutError, match=f"needs {CORES + 1} cores.*oversubscribe=true"):
+        ss.execute(layered(3, 1), "fifo", f"{CORES + 1}x1")
+
+
+def test_a_scheduler_thread_needs_a_core(layered: Any, check: Any, once: Any) -> None:
+    graph = layered(2000, 6)
+    with pytest.raises(LayoutError, match="scheduler='thread' needs a core"):
+        ss.execute(graph, "critical-path", f"{CORES}x1", scheduler="thread")
+    check(once(graph, "critical-path[oversubscribe=true]", f"{CORES + 1}x1", scheduler="thread"))
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"repeats": 0}, "repeats is 0"), ({"warmup": -1}, "warmup is -1"), ({"scheduler": "none"}, "scheduler='none'"),
+        ({"unknown": "guess"}, "unknown='guess'"), ({"instruction_set": "mmx"}, "instruction set mmx"),
+        ({"backend": "mkl"}, "backend='mkl'"),
+        ({"options": {"add": {"colour": 1}}}, "colour"), ({"options": {"mystery": {}}}, "no kernel runs"),
+        ({"machine": "generic[cores=4096]"}, "really run on this system"), ({"memory_B": 10}, "memory_B="),
+    ],
+)  # fmt: skip
+def test_impossible_options_are_refused(options: dict[str, Any], why: str) -> None:
+    graph = ss.TaskGraph.from_edges([1.0, 1.0], kinds=["add", "mystery"], shapes="8x8;8x8")
+    with pytest.raises(SimschedError, match=why):
+        ss.execute(graph, "fifo", "1x1", **options)
+
+
+def test_policies_that_decide_in_python_are_refused(layered: Any) -> None:
+    class Mine(ss.Policy):
+        name = "mine"
+
+    with pytest.raises(EngineError, match="decides in Python"):
+        ss.execute(layered(3, 1), Mine)
+
+
+@pytest.mark.parametrize("policy", ["critical-path[small_s=1e-05]", "critical-path[buffered=true]"])
+def test_what_runs_past_the_queue_is_refused(layered: Any, policy: str) -> None:
+    with pytest.raises(EngineError, match="which is only simulated"):
+        ss.execute(layered(3, 1), policy, "1x1")
