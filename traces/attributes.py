@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +73,8 @@ class Nodes:
         Of the graph; "" where the file has none.
     unread : iterable of str
         Names of other attributes, for the report.
+    called : mapping of str to str
+        What the file calls columns that have another name there, for messages.
     """
 
     path: Path
@@ -82,6 +84,7 @@ class Nodes:
     name: str
     lane_names: str
     unread: Sequence[str]
+    called: Mapping[str, str] = field(default_factory=dict)
 
     def graph(self, durations: Durations) -> TaskGraph:
         """Return the task graph; raise `FormatError` or `GraphError` where there is none."""
@@ -104,7 +107,7 @@ class Nodes:
                 flops=number["flops"],
                 bytes_B=number["bytes_B"],
                 widths=[self._whole(node, "width", 1) for node in self.rows] or 1,
-                name=self.name or self.path.name.removesuffix(".gz").rpartition(".")[0] or "graph",
+                name=self.name or Path(self.path.name.removesuffix(".gz")).stem,
                 report=report,
                 recording=self._recording(number["start_s"], number["finish_s"], report),
             )
@@ -130,8 +133,9 @@ class Nodes:
         return [plain_text(row.get("name", node)) for node, row in self.rows.items()]
 
     def _wrong(self, node: str, column: str, value: object, expected: str) -> FormatError:
+        called = printable(self.called.get(column, column))
         return FormatError(
-            f"{self.path}: node {shown(node)} has {printable(column)} {shown(value)}; expected {expected}"
+            f"{self.path}: node {shown(node)} has {called} {shown(value)}; expected {expected}"
         )
 
     def _number(self, node: str, column: str, decimals: int = 0) -> float:

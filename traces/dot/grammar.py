@@ -25,6 +25,7 @@ MAX_EDGES = 4_000_000
 #: Files that programs write nest two or three deep.
 MAX_DEPTH = 100
 
+# Graphviz reads an unquoted 2.5e3 as 2.5 and another id e3, with a warning; here it is refused.
 # Statements are rules of their own, as are the openings of graphs, because each acts when it is complete.
 GRAMMAR = r"""
 start: opening body
@@ -54,7 +55,7 @@ EDGE.2: /edge(?![\w\x80-\U0010ffff])/i
 SUBGRAPH.2: /subgraph(?![\w\x80-\U0010ffff])/i
 EDGEOP: "->" | "--"
 NAME: /[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*/
-NUMBER: /-?(\.[0-9]+|[0-9]+(\.[0-9]*)?)/
+NUMBER: /-?(\.[0-9]+|[0-9]+(\.[0-9]*)?)(?![\w.])/
 QUOTED: /"(?:[^"\\]++|\\[\s\S])*+"/
 HTML: /<(?:[^<>]++|<(?:[^<>]++|<[^<>]*+>)*+>)*+>/
 
@@ -147,9 +148,10 @@ def read_dot(
 
 
 def _misplaced(path: Path, text: str, error: Any) -> FormatError:
-    place = error.pos_in_stream
-    if place is None or place < 0 or place >= len(text.rstrip()):
+    if getattr(getattr(error, "token", None), "type", "") == "$END":
         return FormatError(f"{path}: the DOT text ends early; was the file copied completely?")
+    found = shown(text[error.pos_in_stream : error.pos_in_stream + 40])
     return FormatError(
-        f"{path}: line {error.line}, column {error.column}: {shown(text[place : place + 40])} is not what DOT expects here"
+        f"{path}: line {error.line}, column {error.column}: {found} is not what DOT expects here; "
+        "ids that are neither words nor plain numbers, as 1e-5, need quotes"
     )

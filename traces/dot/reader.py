@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from simsched.traces.attributes import COLUMNS, LANE_NAMES, OPTIONS, Durations, Nodes
 from simsched.traces.dot import tdg
-from simsched.traces.dot.grammar import Dot, read_dot
+from simsched.traces.dot.grammar import read_dot
 from simsched.traces.dot.statements import unescaped
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 IN_DOT = {"name": "label", "width": "threads", "shape": "shapes"}
 _BEGINNING = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\s|//[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+\n)*+"
-    rb"(?:strict\s+)?(?:di)?graph\b[^{};=\[\n]{0,200}+\{",
-    re.IGNORECASE,
+    rb"(?:strict\s+)?(?:di)?graph\b\s*+(?:\"(?:[^\"\\]|\\.)*+\"|[\w.\x80-\xff-]++)?\s*+\{",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
@@ -49,9 +49,8 @@ class DotFile:
         dot = read_dot(path, nodes={*map(in_dot, COLUMNS), duration}, graph={LANE_NAMES})
         rows = {node: _columns(node, attributes, duration) for node, attributes in dot.nodes.items()}
         edges = [(edge.before, edge.after) for edge in dot.edges]
-        return Nodes(path, "dot", rows, edges, unescaped(dot.name), _lanes(dot), sorted(dot.unread)).graph(
-            durations
-        )
+        name, lanes = unescaped(dot.name), unescaped(dot.attributes.get(LANE_NAMES, ""))
+        return Nodes(path, "dot", rows, edges, name, lanes, sorted(dot.unread), IN_DOT).graph(durations)
 
 
 DOT = DotFile()
@@ -63,14 +62,7 @@ def in_dot(column: str) -> str:
 
 
 def _columns(node: str, attributes: dict[str, str], duration: str) -> dict[str, str]:
-    row = {c: unescaped(attributes[in_dot(c)]) for c in COLUMNS if in_dot(c) in attributes}
+    row = {c: unescaped(attributes[in_dot(c)], node) for c in COLUMNS if in_dot(c) in attributes}
     if duration in attributes:
         row[duration] = attributes[duration]
-    if "name" in row:
-        # Graphviz's own default, and what many programs write.
-        row["name"] = row["name"].replace("\\N", node)
     return row
-
-
-def _lanes(dot: Dot) -> str:
-    return unescaped(dot.attributes.get(LANE_NAMES, ""))

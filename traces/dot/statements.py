@@ -12,7 +12,7 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.traces.dot.grammar import MAX_DEPTH, MAX_EDGES, Dot, Edge
 
-_ESCAPE = re.compile(r"\\([\\nlr])")
+_ESCAPE = re.compile(r"\\([\\nlrN])")
 #: So many names of attributes that were not asked for are worth telling.
 MAX_UNREAD = 20
 
@@ -46,7 +46,7 @@ class Statements:
         self.dot.name = children[-1] if isinstance(children[-1], _Id) else ""
 
     def id(self, tokens: list[Any]) -> _Id:
-        """Return an id as text: quotes taken off and `\\"` undone, parts joined, line ends after a backslash gone."""
+        r"""Return an id as text: quotes taken off and `\"` undone, parts joined, line ends after a backslash gone."""
         parts = (_unquoted(token) if token.type == "QUOTED" else str(token) for token in tokens)
         return _Id("".join(parts))
 
@@ -139,12 +139,13 @@ def _unquoted(token: str) -> str:
     return token[1:-1].replace("\\\r\n", "").replace("\\\n", "").replace('\\"', '"')
 
 
-def unescaped(text: str) -> str:
-    r"""Return text with the escapes of Graphviz' `escString` undone: `\\`, and `\n`, `\l`, `\r` as ends of lines.
+def unescaped(text: str, node: str = "\\N") -> str:
+    r"""Return text with the escapes of Graphviz' `escString` undone: `\\`, ends of lines, `\N` for the node's id.
 
     Examples
     --------
-    >>> unescaped(r"C:\\temp\nsecond")
-    'C:\\temp\nsecond'
+    >>> unescaped(r"C:\\temp\nof \N", "a")
+    'C:\\temp\nof a'
     """
-    return _ESCAPE.sub(lambda found: {"n": "\n", "l": "\n", "r": "\n"}.get(found[1], found[1]), text)
+    meant = {"n": "\n", "l": "\n", "r": "\n", "N": node}
+    return _ESCAPE.sub(lambda found: meant.get(found[1], found[1]), text)

@@ -68,6 +68,8 @@ class TdgFile:
         )
         report = ImportReport(path.name, "tdg")
         tasks = [node for node in dot.nodes if _TASK.fullmatch(node)]
+        if not tasks:
+            raise FormatError(f"{path}: no node in it has a number, as tasks of Nanos++ have")
         ratios = _ratios(path, dot, tasks, size, report)
         return _graph(path, dot, tasks, _scaled(ratios, total_s, report), report)
 
@@ -99,8 +101,8 @@ def _ratios(path: Path, dot: Dot, tasks: list[str], size: str, report: ImportRep
         0.0 if "label" in dot.nodes[t] else _width(path, t, dot.nodes[t].get("width", "nan")) for t in tasks
     ]
     drawn = [w for t, w in zip(tasks, widths, strict=True) if "label" not in dot.nodes[t]]
-    if not drawn or not all(map(math.isfinite, drawn)) or set(drawn) == {1.0}:
-        report.note("the sizes of the nodes tell no times: all are one, or some are infinite")
+    if not any(drawn) or not all(map(math.isfinite, drawn)) or set(drawn) == {1.0}:
+        report.note("the sizes of the nodes tell no times: all are one or zero, or some are infinite")
         return [0.0 if "label" in dot.nodes[t] else math.nan for t in tasks]
     if not size:
         size = "linear" if max(drawn) > MOST_LOG else "log"
@@ -127,10 +129,11 @@ def _width(path: Path, task: str, text: str) -> float:
 
 def _scaled(ratios: list[float], total_s: float | None, report: ImportReport) -> list[float]:
     ratio = sum(ratios)
-    if total_s is None or math.isnan(ratio):
+    if total_s is None:
         report.note(
             "durations are unknown: the file has ratios only; seconds= gives the sum that they are scaled to"
         )
+    if total_s is None or math.isnan(ratio):
         return [0.0 if r == 0 else math.nan for r in ratios]
     return [r / ratio * total_s for r in ratios]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,8 +70,11 @@ def _parsed(path: Path, data: bytes) -> nx.MultiDiGraph[str]:
     import networkx as nx
 
     try:
-        # A multigraph, because networkx otherwise tries ids of edges as numbers.
-        graph = nx.parse_graphml(data.decode(), force_multigraph=True, edge_key_type=str)
+        with warnings.catch_warnings():
+            # It says so where a key has no type; its data are text then.
+            warnings.simplefilter("ignore", UserWarning)
+            # A multigraph, because networkx otherwise tries ids of edges as numbers.
+            graph = nx.parse_graphml(data.decode(), force_multigraph=True, edge_key_type=str)
     except (
         nx.NetworkXException,
         ArithmeticError,

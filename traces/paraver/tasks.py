@@ -114,6 +114,7 @@ class _Walk:
         self._entered_ns, self._body_ns = 0, -1
         # States are pushed, and popped by zeros; leaving a task pops them, coming back pushes them again.
         self._states: list[int] = []
+        self._running = 0
         self._creating = False
         self._pair: tuple[Key, Key] | None = None
 
@@ -161,6 +162,7 @@ class _Walk:
             task.visits.append(Interval(self._entered_ns, time_ns, self._thread))
         self._task = None
         self._states.clear()
+        self._running = 0
 
     def _stop(self, time_ns: int) -> None:
         if self._task is not None and self._body_ns >= 0:
@@ -169,12 +171,16 @@ class _Walk:
         self._body_ns = -1
 
     def _state(self, time_ns: int, state: int) -> None:
+        running = self._vocabulary.running
         if state:
             self._states.append(state)
-            if state == self._vocabulary.running and self._body_ns < 0:
+            self._running += state == running
+            if state == running and self._running == 1:
                 self._body_ns = time_ns
-        elif self._states and self._states.pop() == self._vocabulary.running not in self._states:
-            self._stop(time_ns)
+        elif self._states and self._states.pop() == running:
+            self._running -= 1
+            if not self._running:
+                self._stop(time_ns)
 
     def _call(self, event: Event, value: int) -> None:
         if self._task is None or value <= 0:

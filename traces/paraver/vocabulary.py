@@ -94,7 +94,7 @@ class Vocabulary:
         return {HANDED_TAG: Event.HANDED, RELEASED_TAG: Event.RELEASED}.get(tag)
 
     def value(self, event: Event, value: int) -> str:
-        """Return the label of a value; "" where it has none."""
-        return (
-            self.labels.values.get(self._number(event), {}).get(value, "") if self.labels is not None else ""
-        )
+        """Return the label of a value; "" where it has none, and for 0, which is an end."""
+        if self.labels is None or not value:
+            return ""
+        return self.labels.values.get(self._number(event), {}).get(value, "")
