@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
 _BEGINNING = re.compile(
-    rb"\s*digraph\s*\{\s*graph\s*\[compound=true\];\s*[^\"]{0,200}?-?[0-9]+\[(label=\"|style=\")"
+    rb"\s*digraph\s*\{\s*graph\s*\[compound=true\];.{0,400}?\s-?[0-9]+"
+    rb"\[(?:label=\"(?:Taskwait|Barrier)|style=\"filled\", color=\"black\", fillcolor=)",
+    re.DOTALL,
 )
 #: Ids of tasks, and negative ones of taskwaits; the legend's begin with 0 or are words.
 _TASK = re.compile(r"-?[1-9][0-9]{0,18}|0")
+_SWATCH = re.compile(r"0[0-9]{1,9}")
 _LEGEND = re.compile(r'<td bgcolor="([^"<>]{1,40})"[^<>]{0,80}></td>\s*<td>([^<>]{1,400})</td>')
 #: Grey edges lead from a task to one that it created.
 NESTING = "gray47"
@@ -183,6 +186,13 @@ def _edges(path: Path, dot: Dot, tasks: list[str], report: ImportReport) -> list
 
 
 def _functions(dot: Dot) -> dict[str, str]:
-    """Return the name of the function that each colour stands for, of the table that newer files have."""
+    """Return the name of the function that each colour stands for, of the legend: a table, or edges in older files."""
+    found: dict[str, str] = {}
+    # Several colours of one function are a chain that ends at its name.
+    names: dict[str, str] = {}
+    for edge in reversed(dot.edges):
+        if _SWATCH.fullmatch(edge.before) and edge.attributes.get("style") == "invis":
+            names[edge.before] = names.get(edge.after, edge.after)
+            found[dot.nodes[edge.before].get("fillcolor", "")] = names[edge.before]
     table = dot.nodes.get("funcs_table", {}).get("label", "")
-    return {color: name.strip() for color, name in _LEGEND.findall(table) if name.strip()}
+    return found | {color: name.strip() for color, name in _LEGEND.findall(table) if name.strip()}

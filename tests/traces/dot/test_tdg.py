@@ -46,7 +46,10 @@ digraph {
         <td></td>
       </tr>
     </table>>]
-    01[label="", width=0.3, fillcolor=red]; 01 -> 2;
+    01[label="", width=0.3, height=0.3, shape=box, fillcolor=red, style=filled];
+    02[label="", width=0.3, height=0.3, shape=box, fillcolor=green, style=filled];
+    01 -> 02[style="invis"];
+    02 -> "gemm"[style="invis"];
   }
 }
 """
@@ -82,7 +85,7 @@ def test_by_hand(tmp_path: Path) -> None:
         if graph.names is not None
         else {}
     )
-    assert kinds == {"1": "potrf", "2": "task", "3": "task", "4": "task", "-4": "taskwait"}
+    assert kinds == {"1": "potrf", "2": "gemm", "3": "gemm", "4": "gemm", "-4": "taskwait"}
     facts = graph.report.facts
     assert (facts["node_size"], facts["synchronizations"], facts["tasks_inside_tasks"]) == ("linear", 1, 1)
 
