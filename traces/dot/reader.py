@@ -14,8 +14,6 @@ from simsched.traces.dot.statements import unescaped
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
-#: Columns that are called otherwise in DOT: there, width and shape are those of the drawing.
-IN_DOT = {"name": "label", "width": "threads", "shape": "shapes"}
 _BEGINNING = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\s|//[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+\n)*+"
     rb"(?:strict\s+)?(?:di)?graph\b\s*+(?:\"(?:[^\"\\]|\\.)*+\"|[\w.\x80-\xff-]++)?\s*+\{",
@@ -50,7 +48,7 @@ class DotFile:
         rows = {node: _columns(node, attributes, duration) for node, attributes in dot.nodes.items()}
         edges = [(edge.before, edge.after) for edge in dot.edges]
         name, lanes = unescaped(dot.name), unescaped(dot.attributes.get(LANE_NAMES, ""))
-        return Nodes(path, "dot", rows, edges, name, lanes, sorted(dot.unread), IN_DOT).graph(durations)
+        return Nodes(path, "dot", rows, edges, name, lanes, sorted(dot.unread)).graph(durations)
 
 
 DOT = DotFile()
@@ -58,7 +56,7 @@ DOT = DotFile()
 
 def in_dot(column: str) -> str:
     """Return what a column is called in DOT."""
-    return IN_DOT.get(column, column)
+    return "label" if column == "name" else column
 
 
 def _columns(node: str, attributes: dict[str, str], duration: str) -> dict[str, str]:

@@ -164,6 +164,9 @@ def _communication(
     if event is None:
         return
     fields = [int(word) for word in words[1:]]
+    # The runtime tells itself; between processes these are messages of MPI, whose tags may be any.
+    if fields[1:3] != fields[7:9]:
+        return
     if not 0 <= fields[12] < 2**63:
         raise FormatError(f"{path}: line {line}: size {fields[12]}, expected a whole number of 0 or more")
     table.add(fields, _time(path, line, fields[4], unit_ns), event, fields[12])

@@ -166,11 +166,22 @@ def test_without_labels_numbers_are_those_of_nanos(ompss: Trace) -> None:
 
 def test_two_processes_count_their_tasks_apart(ompss: Trace) -> None:
     ompss.header = ompss.header.replace("1(2:1),0", "2(2:1,2:1),0")
-    other = [re.sub(r"^(2:\d:1|3:\d:1):1", r"\1:2", line) for line in ompss.lines]
-    ompss.lines += other
+    for line in list(ompss.lines):
+        fields = line.split(":")
+        if fields[0] in ("2", "3"):
+            fields[3] = "2"
+        if fields[0] == "3":
+            fields[9] = "2"
+        ompss.lines.append(":".join(fields))
     graph = ompss.read()
     assert (graph.n_tasks, graph.n_edges) == (6, 4)
     assert graph.scopes.to_list() == [""] * 3 + ["1.2"] * 3
+
+
+def test_messages_between_processes_are_no_dependences(ompss: Trace) -> None:
+    """A message of MPI of 6 bytes with tag 1, sent in task 5; its own process would mean that 6 waits for 5."""
+    ompss.lines.append("3:2:1:1:2:250:250:3:1:2:1:260:260:6:1")
+    assert ompss.read().n_edges == 2
 
 
 def test_nanos6(new_trace: New) -> None:
