@@ -73,7 +73,8 @@ def assemble(
     from simsched.graph.taskgraph import TaskGraph
 
     every = list(tasks_of(told, vocabulary))
-    keys = [key for key in every if told.tasks[key].visits or told.tasks[key].bodies]
+    ran = [key for key in every if told.tasks[key].visits or told.tasks[key].bodies]
+    keys = [key for key in ran if key not in told.unfinished]
     if not keys:
         raise GraphError(f"{path}: no task in it ran to its end; is the trace cut off?")
     rows = [_row(key, told, vocabulary) for key in keys]

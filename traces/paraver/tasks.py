@@ -65,6 +65,8 @@ class Told:
         When, and which task waited for those that it had created.
     first : set of Key
         What each thread was in first: no task, but the thread itself.
+    unfinished : set of Key
+        Those whose bodies still run where the trace ends.
     """
 
     tasks: dict[Key, Task] = field(default_factory=dict)
@@ -74,6 +76,7 @@ class Told:
     meetings: dict[tuple[Key, Key], int] = field(default_factory=dict)
     taskwaits: list[tuple[int, Key]] = field(default_factory=list)
     first: set[Key] = field(default_factory=set)
+    unfinished: set[Key] = field(default_factory=set)
 
 
 #: Directions of dependences from a task to where concurrent, commutative or other tasks meet, and from there.
@@ -91,15 +94,10 @@ def follow(records: Records, vocabulary: Vocabulary) -> Told:
         records.value.tolist(),
         strict=True,
     )
-    thread, walk = -1, None
+    walks = [_Walk(told, thread, place, vocabulary) for thread, place in enumerate(records.threads)]
     for on, time_ns, event, value in rows:
-        if on != thread:
-            if walk is not None:
-                walk.end()
-            thread, walk = on, _Walk(told, on, records.threads[on], vocabulary)
-        if walk is not None:
-            walk.step(time_ns, Event(event), value)
-    if walk is not None:
+        walks[on].step(time_ns, Event(event), value)
+    for walk in walks:
         walk.end()
     return told
 
@@ -111,7 +109,7 @@ class _Walk:
         self._told, self._thread, self._vocabulary = told, thread, vocabulary
         self._process = place[:2]
         self._task: Key | None = None
-        self._entered_ns, self._body_ns = 0, -1
+        self._entered_ns = self._body_ns = -1
         # States are pushed, and popped by zeros; leaving a task pops them, coming back pushes them again.
         self._states: list[int] = []
         self._running = 0
@@ -144,14 +142,15 @@ class _Walk:
             self._release(value)
 
     def end(self) -> None:
-        """Forget what is still open: a task that was never left has no end."""
-        self._task = None
+        """Tell of a task whose body still runs."""
+        if self._task is not None and self._body_ns >= 0:
+            self._told.unfinished.add(self._task)
 
     def _key(self, number: int) -> Key:
         return Key(*self._process, number)
 
     def _enter(self, time_ns: int, task: Key) -> None:
-        if self._task is None and not self._entered_ns:
+        if self._entered_ns < 0:
             self._told.first.add(task)
         self._task, self._entered_ns, self._body_ns = task, time_ns, -1
 

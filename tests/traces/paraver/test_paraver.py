@@ -151,6 +151,15 @@ def test_a_task_without_an_end(ompss: Trace) -> None:
     assert "1 tasks never ran to an end and were left out, with their dependences" in graph.report.notes
 
 
+def test_a_task_cut_off_in_its_second_stretch(ompss: Trace) -> None:
+    ompss.create(60, 7)
+    ompss.event(1, 395, WD, 7, STATE, 6, STATE, 17)
+    ompss.event(1, 450, WD, 0)
+    ompss.event(1, 480, WD, 7, STATE, 6, STATE, 17)
+    graph = ompss.read()
+    assert (graph.n_tasks, graph.report.facts["tasks_unfinished"]) == (3, 1)
+
+
 def test_without_labels_numbers_are_those_of_nanos(ompss: Trace) -> None:
     ompss.path.with_suffix(".pcf").unlink()
     ompss.path.with_suffix(".row").unlink()
