@@ -73,8 +73,8 @@ def assemble(
     from simsched.graph.taskgraph import TaskGraph
 
     every = list(tasks_of(told, vocabulary))
-    ran = [key for key in every if told.tasks[key].visits or told.tasks[key].bodies]
-    keys = [key for key in ran if key not in told.unfinished]
+    ran = {key for key, task in told.tasks.items() if task.visits or task.bodies}
+    keys = [key for key in every if key in ran and key not in told.unfinished]
     if not keys:
         raise GraphError(f"{path}: no task in it ran to its end; is the trace cut off?")
     rows = [_row(key, told, vocabulary) for key in keys]

@@ -218,6 +218,6 @@ def tasks_of(told: Told, vocabulary: Vocabulary) -> Iterator[Key]:
     named = {end for pair in (*told.by_events, *told.by_communications) for end in pair}
     named |= {pair[why - 1] for pair, why in told.meetings.items()}
     announced = {key for key, (_, _, creating) in told.created.items() if creating}
-    for key in sorted(told.tasks):
+    for key in sorted(told.tasks.keys() | announced | named):
         if vocabulary.nanos6 or key in announced or key in named or (not announced and key not in told.first):
             yield key

@@ -151,6 +151,12 @@ def test_a_task_without_an_end(ompss: Trace) -> None:
     assert "1 tasks never ran to an end and were left out, with their dependences" in graph.report.notes
 
 
+def test_a_task_that_never_began(ompss: Trace) -> None:
+    ompss.create(60, 7)
+    graph = ompss.read()
+    assert (graph.n_tasks, graph.report.facts["tasks_unfinished"]) == (3, 1)
+
+
 def test_a_task_cut_off_in_its_second_stretch(ompss: Trace) -> None:
     ompss.create(60, 7)
     ompss.event(1, 395, WD, 7, STATE, 6, STATE, 17)
