@@ -1,0 +1,85 @@
+"""Graphs written as DOT and GraphML and read back: tasks, edges, times and the recording, to the bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.graph import Recording, TaskGraph
+from simsched.testing.strategies import graphs
+from simsched.text import printable
+
+pytest.importorskip("lark")
+
+WORDS = st.text(max_size=6) | st.sampled_from(
+    ["", '"', "\\", 'a"\\', "\\N", "<b>", "]]>", "&amp;", "a\nb", "nan", "\x00"]
+)
+ENDINGS = ["dot", "graphml"]
+
+
+def same(one: TaskGraph, other: TaskGraph) -> None:
+    """Check that two graphs are the same but for characters that cannot be printed."""
+    for column in ("durations_s", "flops", "bytes_B", "widths"):
+        np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
+    for column in ("kinds", "shapes", "scopes"):
+        assert [printable(s) for s in getattr(one, column).to_list()] == getattr(other, column).to_list()
+    assert (one.names is None or not one.n_tasks) == (other.names is None)
+    if one.names is not None and other.names is not None:
+        assert [printable(s) for s in one.names.to_list()] == other.names.to_list()
+    np.testing.assert_array_equal(one.successors.indptr, other.successors.indptr)
+    np.testing.assert_array_equal(one.successors.indices, other.successors.indices)
+    if one.recording is None or not one.n_tasks:
+        assert other.recording is None
+        return
+    assert other.recording is not None
+    for column in ("start_s", "finish_s", "lanes"):
+        np.testing.assert_array_equal(getattr(one.recording, column), getattr(other.recording, column))
+    assert one.recording.lane_names == other.recording.lane_names
+
+
+@st.composite
+def dressed(draw: st.DrawFn) -> TaskGraph:
+    """Random graphs with names, scopes, shapes and a recording, or without."""
+    graph = draw(graphs(max_tasks=6, widths=3))
+    n = graph.n_tasks
+    seconds = st.floats(0, 1e300) | st.just(5e-324)
+    start = np.array(draw(st.lists(seconds, min_size=n, max_size=n)))
+    lanes = np.array(draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), np.int32)
+    run = Recording(start, start * 1.1, lanes, (draw(WORDS), draw(WORDS)))
+    words = st.lists(WORDS, min_size=n, max_size=n)
+    return TaskGraph.from_edges(
+        draw(st.lists(seconds | st.just(float("nan")), min_size=n, max_size=n)),
+        np.stack([graph.successors.sources(), graph.successors.indices], axis=1),
+        kinds=draw(words),
+        scopes=draw(words),
+        shapes=draw(st.sampled_from(["", "64x512;512x512"])),
+        names=draw(st.none() | words),
+        bytes_B=graph.bytes_B,
+        widths=graph.widths,
+        name=draw(WORDS) or "graph",
+        recording=draw(st.none() | st.just(run)),
+    )
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
+@pytest.mark.parametrize("ending", ENDINGS)
+@given(graph=dressed())
+def test_round_trip(graph: TaskGraph, ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"written.{ending}"
+    graph.save(path)
+    same(graph, ss.load(path))
+
+
+def test_networkx_reads_what_is_written(tmp_path: Path) -> None:
+    graph = TaskGraph.from_edges([0.1, 1 / 3], [(0, 1)], kinds=["a", "b"], widths=[1, 4])
+    graph.save(tmp_path / "g.graphml")
+    read = nx.read_graphml(tmp_path / "g.graphml")
+    assert read.nodes["1"] == {"duration_s": 1 / 3, "threads": 4, "kind": "b"}
+    again = TaskGraph.from_networkx(nx.convert_node_labels_to_integers(read))
+    assert (again.durations_s.tolist(), again.kinds.to_list(), again.n_edges) == ([0.1, 1 / 3], ["a", "b"], 1)

@@ -1,0 +1,224 @@
+"""Tasks as nodes with attributes, as DOT and GraphML hold them: the columns of a graph, read and written by name."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simsched.errors import FormatError, GraphError
+from simsched.graph.columns import plain_text
+from simsched.graph.recording import Recording
+from simsched.graph.report import ImportReport
+from simsched.text import printable
+from simsched.traces.json_stream import shown
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+TEXTS = ("name", "kind", "scope", "shapes")
+NUMBERS = ("flops", "bytes_B", "start_s", "finish_s")
+#: All that is read and written: columns of `TaskGraph.to_frames` and of a recording.
+COLUMNS = ("duration_s", *TEXTS, "threads", *NUMBERS, "lane")
+#: Columns that files call otherwise, because a node's width and shape are those of its drawing to many programs.
+RENAMED = {"width": "threads", "shape": "shapes"}
+#: Of the graph: the names of the recording's lanes, a JSON list.
+LANE_NAMES = "lane_names"
+UNITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+OPTIONS = {
+    "duration": "attribute of the nodes that holds their durations; duration_s when not given",
+    "unit": "its unit: s (when not given), ms, us or ns",
+}
+_NUMBER = re.compile(r"[+-]?(\d{1,400}\.?\d{0,400}|\.\d{1,400})([eE][+-]?\d{1,4})?", re.ASCII)
+_WHOLE = re.compile(r"\d{1,10}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Durations:
+    """Where durations stand: the attribute's name, and how many decimals its unit is away from seconds."""
+
+    attribute: str
+    decimals: int
+
+    @classmethod
+    def of(cls, path: Path, duration: object, unit: object) -> Durations:
+        """Return what the options `duration` and `unit` say, or raise `FormatError`."""
+        if not isinstance(duration, str) or not duration:
+            raise FormatError(f"{path}: duration is {shown(duration)}, expected the name of an attribute")
+        if unit not in UNITS:
+            raise FormatError(f"{path}: unit is {shown(unit)}, expected one of {', '.join(UNITS)}")
+        return cls(duration, UNITS[str(unit)])
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The nodes and edges of a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    format : str
+        Name of the format.
+    rows : dict of str to mapping
+        Of every node, by id, its attributes by the names in `COLUMNS`, and the duration's.
+    edges : sequence of pair of str
+        Ids.
+    name, lane_names : str
+        Of the graph; "" where the file has none.
+    unread : iterable of str
+        Names of other attributes, for the report.
+    """
+
+    path: Path
+    format: str
+    rows: Mapping[str, Mapping[str, Any]]
+    edges: Sequence[tuple[str, str]]
+    name: str
+    lane_names: str
+    unread: Sequence[str]
+
+    def graph(self, durations: Durations) -> TaskGraph:
+        """Return the task graph; raise `FormatError` or `GraphError` where there is none."""
+        from simsched.graph.taskgraph import TaskGraph
+
+        report = ImportReport(self.path.name, self.format)
+        seconds = [self._number(node, durations.attribute, durations.decimals) for node in self.rows]
+        self._tell(report, durations, seconds)
+        number = {c: [self._number(node, c) for node in self.rows] for c in NUMBERS}
+        text = {c: [plain_text(row.get(c)) for row in self.rows.values()] for c in TEXTS[1:]}
+        index = {node: i for i, node in enumerate(self.rows)}
+        try:
+            return TaskGraph.from_edges(
+                seconds,
+                [(index[a], index[b]) for a, b in self.edges],
+                names=self._names(),
+                kinds=text["kind"],
+                scopes=text["scope"],
+                shapes=text["shapes"],
+                flops=number["flops"],
+                bytes_B=number["bytes_B"],
+                widths=[self._whole(node, "threads", 1) for node in self.rows] or 1,
+                name=self.name or Path(self.path.name.removesuffix(".gz")).stem,
+                report=report,
+                recording=self._recording(number["start_s"], number["finish_s"], report),
+            )
+        except GraphError as error:
+            raise GraphError(f"{self.path}: {error}") from None
+
+    def _tell(self, report: ImportReport, durations: Durations, seconds: Sequence[float]) -> None:
+        unknown = sum(map(math.isnan, seconds))
+        report.facts["tasks_without_duration"] = unknown
+        others = [printable(name)[:40] for name in self.unread if name not in COLUMNS]
+        if unknown and unknown == len(seconds):
+            there = f"; other attributes are {', '.join(others)}: duration=NAME takes one" if others else ""
+            report.note(
+                f"no node has an attribute {printable(durations.attribute)}, so durations are unknown{there}"
+            )
+        elif others:
+            report.note(f"not kept, as task graphs have no such columns: {', '.join(others)}")
+
+    def _names(self) -> list[str] | None:
+        named = any("name" in row for row in self.rows.values())
+        if not named and all(node == str(i) for i, node in enumerate(self.rows)):
+            return None
+        return [plain_text(row.get("name", node)) for node, row in self.rows.items()]
+
+    def _wrong(self, node: str, column: str, value: object, expected: str) -> FormatError:
+        return FormatError(
+            f"{self.path}: node {shown(node)} has {printable(column)} {shown(value)}; expected {expected}"
+        )
+
+    def _number(self, node: str, column: str, decimals: int = 0) -> float:
+        value = self.rows[node].get(column)
+        if value is None or str(value).lower() in ("", "nan"):
+            return math.nan
+        text = str(value).strip()
+        if isinstance(value, bool) or not _NUMBER.fullmatch(text):
+            raise self._wrong(node, column, value, "a number, or nothing where it is unknown")
+        number = float(Decimal(text).scaleb(-decimals)) if decimals else float(text)
+        if not 0 <= number < math.inf:
+            raise self._wrong(node, column, value, "a finite number of zero or more")
+        return number
+
+    def _whole(self, node: str, column: str, default: int) -> int:
+        value = self.rows[node].get(column, default)
+        if isinstance(value, bool) or not _WHOLE.fullmatch(str(value)):
+            raise self._wrong(node, column, value, "a whole number")
+        return int(value)
+
+    def _recording(self, start: list[float], finish: list[float], report: ImportReport) -> Recording | None:
+        rows = self.rows.values()
+        lacking = sum(
+            "lane" not in r or math.isnan(s + f) for r, s, f in zip(rows, start, finish, strict=True)
+        )
+        if lacking or not self.rows:
+            if any(not math.isnan(s) for s in start):
+                report.note(f"{lacking} tasks lack start_s, finish_s or lane, so there is no recorded run")
+            return None
+        labels = [plain_text(row["lane"]) for row in rows]
+        names = self._lanes()
+        if names is None:
+            names = list(dict.fromkeys(labels))
+            place = {name: lane for lane, name in enumerate(names)}
+            lanes = [place[label] for label in labels]
+        else:
+            lanes = [self._whole(node, "lane", 0) for node in self.rows]
+            beyond = next(
+                (node for node, lane in zip(self.rows, lanes, strict=True) if lane >= len(names)), None
+            )
+            if beyond is not None:
+                raise self._wrong(
+                    beyond, "lane", self.rows[beyond]["lane"], f"an index of the {len(names)} lane_names"
+                )
+        return Recording(np.array(start), np.array(finish), np.array(lanes, np.int32), tuple(names))
+
+    def _lanes(self) -> list[str] | None:
+        if not self.lane_names:
+            return None
+        try:
+            names = json.loads(self.lane_names)
+        except (ValueError, RecursionError):
+            names = None
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise FormatError(
+                f"{self.path}: {LANE_NAMES} is {shown(self.lane_names)}, expected a JSON list of strings"
+            )
+        return names
+
+
+def rows(graph: TaskGraph) -> Iterator[dict[str, str | int | float]]:
+    """Yield the attributes of each task by the names in `COLUMNS`, without those that are unknown or empty.
+
+    Text has every character that cannot be printed as its escape; numbers are exact.
+    """
+    tasks, _ = graph.to_frames()
+    columns = {RENAMED.get(str(c), str(c)): tasks[c].tolist() for c in tasks.columns}
+    run = graph.recording
+    if run is not None:
+        columns |= {
+            "start_s": run.start_s.tolist(),
+            "finish_s": run.finish_s.tolist(),
+            "lane": run.lanes.tolist(),
+        }
+    for values in zip(*columns.values(), strict=True):
+        row = dict(zip(columns, values, strict=True))
+        yield {c: printable(v) if isinstance(v, str) else v for c, v in row.items() if _known(c, v)}
+
+
+def _known(column: str, value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(value) or column == "name"
+    return not math.isnan(value)
+
+
+def lane_names(graph: TaskGraph) -> str:
+    """Return the names of the lanes as `LANE_NAMES` holds them; "" where there is no recording."""
+    return "" if graph.recording is None else json.dumps(graph.recording.lane_names)

@@ -1,0 +1,66 @@
+"""DOT files: nodes with their attributes, every edge a dependence."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.traces.attributes import COLUMNS, LANE_NAMES, OPTIONS, Durations, Nodes
+from simsched.traces.dot import tdg
+from simsched.traces.dot.grammar import read_dot
+from simsched.traces.dot.statements import unescaped
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+_BEGINNING = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:\s|//[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+\n)*+"
+    rb"(?:strict\s+)?(?:di)?graph\b\s*+(?:\"(?:[^\"\\]|\\.)*+\"|[\w.\x80-\xff-]++)?\s*+\{",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+class DotFile:
+    """Reader of DOT files in general."""
+
+    title = "DOT, the text form of Graphviz (.dot, .gv)"
+    dependences = "in the file"
+    times = "attribute duration_s, or the one that duration= names"
+    options: dict[str, str] = OPTIONS
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell by the opening of a graph, unless it is one of Nanos++."""
+        return _BEGINNING.match(head) is not None and not tdg.TDG.recognises(head)
+
+    def read(self, path: Path, *, duration: str = "duration_s", unit: str = "s") -> TaskGraph:
+        """Return the graph of a file, plain or gzipped.
+
+        Raises
+        ------
+        FormatError
+            If the file is not DOT, is undirected, or an attribute is not what it should be.
+        GraphError
+            If its edges form a cycle.
+        """
+        durations = Durations.of(path, duration, unit)
+        dot = read_dot(path, nodes={*map(in_dot, COLUMNS), duration}, graph={LANE_NAMES})
+        rows = {node: _columns(node, attributes, duration) for node, attributes in dot.nodes.items()}
+        edges = [(edge.before, edge.after) for edge in dot.edges]
+        name, lanes = unescaped(dot.name), unescaped(dot.attributes.get(LANE_NAMES, ""))
+        return Nodes(path, "dot", rows, edges, name, lanes, sorted(dot.unread)).graph(durations)
+
+
+DOT = DotFile()
+
+
+def in_dot(column: str) -> str:
+    """Return what a column is called in DOT."""
+    return "label" if column == "name" else column
+
+
+def _columns(node: str, attributes: dict[str, str], duration: str) -> dict[str, str]:
+    row = {c: unescaped(attributes[in_dot(c)], node) for c in COLUMNS if in_dot(c) in attributes}
+    if duration in attributes:
+        row[duration] = attributes[duration]
+    return row

@@ -1,0 +1,198 @@
+"""Task dependence graphs of Nanos++: DOT files for a picture, in which times are the sizes of nodes.
+
+A node's diameter is that of a circle whose area is the task's time, over the smallest one: the width itself
+(`--node-size=linear`), or the logarithm of e times it (`log`, the default). Times are therefore known as ratios only.
+
+References
+----------
+Nanos++, src/plugins/instrumentation/tdg.cpp.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.errors import FormatError, GraphError
+from simsched.graph.report import ImportReport
+from simsched.traces.dot.grammar import MAX_EDGES, Dot, read_dot
+from simsched.traces.json_stream import shown
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+_BEGINNING = re.compile(
+    rb"\s*digraph\s*\{\s*graph\s*\[compound=true\];.{0,400}?\s-?[0-9]+"
+    rb"\[(?:label=\"(?:Taskwait|Barrier)|style=\"filled\", color=\"black\", fillcolor=)",
+    re.DOTALL,
+)
+#: Ids of tasks, and negative ones of taskwaits; the legend's begin with 0 or are words.
+_TASK = re.compile(r"-?[1-9][0-9]{0,18}|0")
+_SWATCH = re.compile(r"0[0-9]{1,9}")
+_LEGEND = re.compile(r'<td bgcolor="([^"<>]{1,40})"[^<>]{0,80}></td>\s*<td>([^<>]{1,400})</td>')
+#: Grey edges lead from a task to one that it created.
+NESTING = "gray47"
+#: As a logarithm, a width beyond this would be a ratio of more than a million.
+MOST_LOG = 1 + math.log(1e6) / 2
+MOST_WIDTH = 1e100
+SIZES = ("linear", "log")
+
+
+class TdgFile:
+    """Reader of Nanos++'s task dependence graphs."""
+
+    title = "Nanos++ task dependence graph (.dot)"
+    dependences = "in the file"
+    times = "ratios from the sizes of nodes; seconds= gives their sum"
+    options: dict[str, str] = {  # noqa: RUF012 - the protocol's type; nothing changes it
+        "seconds": "sum of the tasks' durations, which the file does not tell; they are unknown when not given",
+        "node_size": "log or linear, as Nanos++ was told by --node-size; found by the sizes when not given",
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell by the attribute of the graph and the first node, as Nanos++ writes them."""
+        return _BEGINNING.match(head) is not None
+
+    def read(self, path: Path, *, seconds: object = None, node_size: object = None) -> TaskGraph:
+        """Return the graph of a file, plain or gzipped.
+
+        Raises
+        ------
+        FormatError
+            If the file is no such file, or an option is not what it should be.
+        GraphError
+            If its edges form a cycle.
+        """
+        total_s, size = _total(path, seconds), _size(path, node_size)
+        dot = read_dot(
+            path, nodes=("label", "width", "fillcolor"), edges=("color", "lhead", "ltail", "style")
+        )
+        report = ImportReport(path.name, "tdg")
+        tasks = [node for node in dot.nodes if _TASK.fullmatch(node)]
+        if not tasks:
+            raise FormatError(f"{path}: no node in it has a number, as tasks of Nanos++ have")
+        ratios = _ratios(path, dot, tasks, size, report)
+        return _graph(path, dot, tasks, _scaled(ratios, total_s, report), report)
+
+
+TDG = TdgFile()
+
+
+def _total(path: Path, seconds: object) -> float | None:
+    if seconds is None:
+        return None
+    try:
+        total_s = float(seconds) if isinstance(seconds, str | int | float) else math.nan
+    except (ValueError, OverflowError):
+        total_s = math.nan
+    if not 0 < total_s < math.inf:
+        raise FormatError(f"{path}: seconds is {shown(seconds)}, expected a finite number above zero")
+    return total_s
+
+
+def _size(path: Path, node_size: object) -> str:
+    if node_size not in (None, *SIZES):
+        raise FormatError(f"{path}: node_size is {shown(node_size)}, expected log or linear")
+    return str(node_size or "")
+
+
+def _ratios(path: Path, dot: Dot, tasks: list[str], size: str, report: ImportReport) -> list[float]:
+    """Return the time of each task as a ratio, 0 for what is no task; NaN for all where the sizes do not tell."""
+    widths = [
+        0.0 if "label" in dot.nodes[t] else _width(path, t, dot.nodes[t].get("width", "nan")) for t in tasks
+    ]
+    drawn = [w for t, w in zip(tasks, widths, strict=True) if "label" not in dot.nodes[t]]
+    if not any(drawn) or not all(map(math.isfinite, drawn)) or set(drawn) == {1.0}:
+        report.note("the sizes of the nodes tell no times: all are one or zero, or some are infinite")
+        return [0.0 if "label" in dot.nodes[t] else math.nan for t in tasks]
+    if not size:
+        size = "linear" if max(drawn) > MOST_LOG else "log"
+        report.note(
+            f"sizes of nodes were taken as {size}, by the largest, {max(drawn):g}; node_size= says otherwise"
+        )
+    if size == "log" and max(drawn) > 300:
+        raise FormatError(f"{path}: a width of {max(drawn):g} is no logarithm; give node_size=linear")
+    report.facts["node_size"] = size
+    times = [w * w if size == "linear" else math.exp(2 * (w - 1)) for w in widths]
+    return [0.0 if "label" in dot.nodes[t] else time for t, time in zip(tasks, times, strict=True)]
+
+
+def _width(path: Path, task: str, text: str) -> float:
+    try:
+        width = float(text)
+    except ValueError:
+        width = -1.0
+    # Nanos++ writes infinities where a task took no time.
+    if math.isfinite(width) and not 0 <= width <= MOST_WIDTH:
+        raise FormatError(f"{path}: node {task} has width {shown(text)}, expected a number of zero or more")
+    return width
+
+
+def _scaled(ratios: list[float], total_s: float | None, report: ImportReport) -> list[float]:
+    ratio = sum(ratios)
+    if total_s is None:
+        report.note(
+            "durations are unknown: the file has ratios only; seconds= gives the sum that they are scaled to"
+        )
+    if total_s is None or math.isnan(ratio):
+        return [0.0 if r == 0 else math.nan for r in ratios]
+    return [r / ratio * total_s for r in ratios]
+
+
+def _graph(path: Path, dot: Dot, tasks: list[str], seconds: list[float], report: ImportReport) -> TaskGraph:
+    from simsched.graph.taskgraph import TaskGraph
+
+    functions = _functions(dot)
+    kinds = [
+        a["label"].lower() if "label" in a else functions.get(a.get("fillcolor", ""), "task")
+        for a in (dot.nodes[task] for task in tasks)
+    ]
+    report.facts["synchronizations"] = sum("label" in dot.nodes[task] for task in tasks)
+    try:
+        return TaskGraph.from_edges(
+            seconds,
+            _edges(path, dot, tasks, report),
+            kinds=kinds,
+            names=tasks,
+            name=path.name.removesuffix(".gz").removesuffix(".dot").removesuffix(".tdg"),
+            report=report,
+        )
+    except GraphError as error:
+        raise GraphError(f"{path}: {error}") from None
+
+
+def _edges(path: Path, dot: Dot, tasks: list[str], report: ImportReport) -> list[tuple[int, int]]:
+    """Return the dependences; an edge of a cluster is one of each of its nodes."""
+    index = {task: i for i, task in enumerate(tasks)}
+    found: list[tuple[int, int]] = []
+    nested = 0
+    for edge in dot.edges:
+        if edge.before not in index or edge.after not in index:
+            continue
+        if edge.attributes.get("color") == NESTING:
+            nested += 1
+            continue
+        firsts = dot.clusters.get(edge.attributes.get("ltail", ""), [edge.before])
+        seconds = dot.clusters.get(edge.attributes.get("lhead", ""), [edge.after])
+        if len(found) + len(firsts) * len(seconds) > MAX_EDGES:
+            raise FormatError(f"{path}: more than {MAX_EDGES} edges between clusters; refused")
+        found += [(index[a], index[b]) for a in firsts if a in index for b in seconds if b in index]
+    if nested:
+        report.facts["tasks_inside_tasks"] = nested
+        report.note(f"{nested} tasks were created inside other tasks; no edge keeps them behind these")
+    return found
+
+
+def _functions(dot: Dot) -> dict[str, str]:
+    """Return the name of the function that each colour stands for, of the legend: a table, or edges in older files."""
+    found: dict[str, str] = {}
+    # Several colours of one function are a chain that ends at its name.
+    names: dict[str, str] = {}
+    for edge in reversed(dot.edges):
+        if _SWATCH.fullmatch(edge.before) and edge.attributes.get("style") == "invis":
+            names[edge.before] = names.get(edge.after, edge.after)
+            found[dot.nodes[edge.before].get("fillcolor", "")] = names[edge.before]
+    table = dot.nodes.get("funcs_table", {}).get("label", "")
+    return found | {color: name.strip() for color, name in _LEGEND.findall(table) if name.strip()}

@@ -1,0 +1,61 @@
+"""Writer of DOT files: every task with its columns as attributes, which the reader reads back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.files import replacing
+from simsched.graph.saving import Subject
+from simsched.text import printable
+from simsched.traces.attributes import LANE_NAMES, lane_names, rows
+from simsched.traces.dot.reader import in_dot
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+
+class DotWriter:
+    """Writer of graphs as DOT."""
+
+    title = "DOT, the text form of Graphviz"
+    suffixes = (".dot", ".gv")
+    writes: Subject = "graph"
+
+    def write(self, graph: TaskGraph, path: Path) -> None:
+        """Write a graph; ids are the tasks' indices, in order.
+
+        Raises
+        ------
+        SimschedError
+            If the file cannot be written.
+        """
+        with replacing(path) as file:
+            file.writelines(f"{line}\n".encode() for line in _lines(graph))
+
+
+DOT_WRITER = DotWriter()
+
+
+def _lines(graph: TaskGraph) -> Iterator[str]:
+    yield f"digraph {quoted(_escaped(printable(graph.name)))} {{"
+    if lanes := lane_names(graph):
+        yield f"  {LANE_NAMES}={quoted(_escaped(lanes))};"
+    for task, row in enumerate(rows(graph)):
+        values = ", ".join(
+            f"{in_dot(column)}={quoted(_escaped(str(value)))}" for column, value in row.items()
+        )
+        yield f"  {quoted(str(task))} [{values}];"
+    edges = zip(graph.successors.sources().tolist(), graph.successors.indices.tolist(), strict=True)
+    yield from (f"  {quoted(str(before))} -> {quoted(str(after))};" for before, after in edges)
+    yield "}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\")
+
+
+def quoted(text: str) -> str:
+    """Return text as a quoted id of DOT."""
+    return '"' + text.replace('"', '\\"') + '"'

@@ -1,0 +1,1 @@
+"""GraphML, read and written through networkx."""

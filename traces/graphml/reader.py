@@ -1,0 +1,92 @@
+"""GraphML files: nodes with their data, every edge a dependence."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simsched.errors import FormatError
+from simsched.graph.loading import open_plain
+from simsched.traces.attributes import LANE_NAMES, OPTIONS, Durations, Nodes
+from simsched.traces.graphml.guard import Guard
+from simsched.traces.json_stream import shown
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from simsched.graph.taskgraph import TaskGraph
+
+_BEGINNING = re.compile(rb"<(?:[A-Za-z_][\w.-]{0,40}:)?graphml[\s>]")
+MOST_UNREAD = 20
+
+
+class GraphmlFile:
+    """Reader of GraphML files."""
+
+    title = "GraphML (.graphml)"
+    dependences = "in the file"
+    times = "data duration_s, or that which duration= names"
+    options: dict[str, str] = OPTIONS
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell by XML whose first element is graphml."""
+        first = re.search(rb"<[A-Za-z_]", head)
+        return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and bool(
+            first and _BEGINNING.match(head, first.start())
+        )
+
+    def read(self, path: Path, *, duration: str = "duration_s", unit: str = "s") -> TaskGraph:
+        """Return the graph of a file, plain or gzipped.
+
+        Raises
+        ------
+        FormatError
+            If the file is not GraphML, holds anything but one plain directed graph, or a datum is not what it should
+            be.
+        GraphError
+            If its edges form a cycle.
+        """
+        durations = Durations.of(path, duration, unit)
+        with open_plain(path) as stream:
+            data = stream.read()
+        Guard(path).check(data)
+        graph = _parsed(path, data)
+        defaults = graph.graph.get("node_default", {})
+        rows: dict[str, Mapping[str, Any]] = {
+            str(node): {**defaults, **attributes} for node, attributes in graph.nodes(data=True)
+        }
+        edges = [(str(a), str(b)) for a, b, *_ in graph.edges]
+        name, lanes = (str(graph.graph.get(key, "")) for key in ("name", LANE_NAMES))
+        return Nodes(path, "graphml", rows, edges, name, lanes, _unread(rows, duration)).graph(durations)
+
+
+GRAPHML = GraphmlFile()
+
+
+def _parsed(path: Path, data: bytes) -> nx.MultiDiGraph[str]:
+    import networkx as nx
+
+    try:
+        with warnings.catch_warnings():
+            # It says so where a key has no type; its data are text then.
+            warnings.simplefilter("ignore", UserWarning)
+            # A multigraph, because networkx otherwise tries ids of edges as numbers.
+            graph = nx.parse_graphml(data.decode(), force_multigraph=True, edge_key_type=str)
+    except (
+        nx.NetworkXException,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise FormatError(f"{path}: networkx cannot read this GraphML: {shown(str(error), 200)}") from None
+    return graph  # type: ignore[return-value] # the stubs do not tell of multigraphs
+
+
+def _unread(rows: Mapping[str, Mapping[str, Any]], duration: str) -> list[str]:
+    names = dict.fromkeys(str(name) for row in rows.values() for name in row)
+    return [name for name in names if name != duration][:MOST_UNREAD]

@@ -1,0 +1,53 @@
+"""Writer of GraphML files, through networkx: every task with its columns as data, which the reader reads back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.files import replacing
+from simsched.graph.saving import Subject
+from simsched.text import printable
+from simsched.traces.attributes import LANE_NAMES, lane_names, rows
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from simsched.graph.taskgraph import TaskGraph
+
+
+class GraphmlWriter:
+    """Writer of graphs as GraphML."""
+
+    title = "GraphML"
+    suffixes = (".graphml",)
+    writes: Subject = "graph"
+
+    def write(self, graph: TaskGraph, path: Path) -> None:
+        """Write a graph; ids are the tasks' indices, in order.
+
+        Raises
+        ------
+        SimschedError
+            If the file cannot be written.
+        """
+        import networkx as nx
+
+        with replacing(path) as file:
+            nx.write_graphml_xml(_as_networkx(graph), file)
+
+
+GRAPHML_WRITER = GraphmlWriter()
+
+
+def _as_networkx(graph: TaskGraph) -> nx.DiGraph[int]:
+    import networkx as nx
+
+    told = {"name": printable(graph.name), LANE_NAMES: lane_names(graph)}
+    result: nx.DiGraph[int] = nx.DiGraph()
+    result.graph.update({key: text for key, text in told.items() if text})
+    result.add_nodes_from(enumerate(rows(graph)))
+    result.add_edges_from(
+        zip(graph.successors.sources().tolist(), graph.successors.indices.tolist(), strict=True)
+    )
+    return result

@@ -1,0 +1,1 @@
+"""Paraver traces of OmpSs programs, as Extrae writes them for Nanos++ and Nanos6."""

@@ -1,0 +1,205 @@
+"""The graph of a trace: its tasks in the order of their numbers, taskwaits behind them, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.errors import GraphError
+from simsched.graph.recording import Recording
+from simsched.graph.report import ImportReport
+from simsched.text import printable
+from simsched.traces.paraver.dependences import dependences, taskwaits
+from simsched.traces.paraver.header import Header, Thread
+from simsched.traces.paraver.records import Records
+from simsched.traces.paraver.tasks import Interval, Key, Told, tasks_of
+from simsched.traces.paraver.vocabulary import Event, Vocabulary
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+TASKWAIT = "taskwait"
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A task of the graph: from its first start to its last finish, and for how long it ran in between."""
+
+    kind: str
+    name: str
+    scope: str
+    start_ns: int
+    finish_ns: int
+    ran_ns: int
+    thread: int
+
+
+def assemble(
+    path: Path,
+    records: Records,
+    told: Told,
+    vocabulary: Vocabulary,
+    names: Sequence[str],
+    report: ImportReport,
+) -> TaskGraph:
+    """Return the graph.
+
+    Parameters
+    ----------
+    path : Path
+        The trace.
+    records : Records
+        Its records, for threads and length.
+    told : Told
+        What they tell.
+    vocabulary : Vocabulary
+        What the numbers mean.
+    names : sequence of str
+        Of the threads, in the header's order.
+    report : ImportReport
+        Continued.
+
+    Raises
+    ------
+    FormatError
+        If there are too many dependences.
+    GraphError
+        If no task ran, or dependences form a cycle.
+    """
+    from simsched.graph.taskgraph import TaskGraph
+
+    every = list(tasks_of(told, vocabulary))
+    ran = {key for key, task in told.tasks.items() if task.visits or task.bodies}
+    keys = [key for key in every if key in ran and key not in told.unfinished]
+    if not keys:
+        raise GraphError(f"{path}: no task in it ran to its end; is the trace cut off?")
+    rows = [_row(key, told, vocabulary) for key in keys]
+    edges = dependences(path, told, {key: i for i, key in enumerate(keys)})
+    _tell(report, records, told, keys, rows, edges, len(every))
+    waits = taskwaits(told, keys)
+    for before, after in waits:
+        edges |= {(task, len(rows)): None for task in before} | {(len(rows), task): None for task in after}
+        rows.append(_wait([rows[task] for task in before]))
+    if waits:
+        report.facts["taskwaits"] = len(waits)
+    try:
+        return TaskGraph.from_edges(
+            [row.ran_ns / 1e9 for row in rows],
+            np.array(list(edges), np.int64).reshape(-1, 2),
+            kinds=[row.kind for row in rows],
+            names=[row.name for row in rows],
+            scopes=[row.scope for row in rows],
+            name=path.name.removesuffix(".gz").removesuffix(".prv"),
+            report=report,
+            recording=_recording(rows, records.threads, _thread_names(records.header, names)),
+        )
+    except GraphError as error:
+        raise GraphError(f"{path}: {error}") from None
+
+
+def _row(key: Key, told: Told, vocabulary: Vocabulary) -> _Row:
+    task = told.tasks[key]
+    stretches = task.bodies or task.visits
+    kind = (
+        vocabulary.value(Event.FUNCTION, task.function)
+        or vocabulary.value(Event.LOCATION, task.location)
+        or "task"
+    )
+    longest = max(stretches, key=_length)
+    return _Row(
+        kind,
+        f"{kind} {key.number}",
+        f"{key.application}.{key.process}" if (key.application, key.process) != (1, 1) else "",
+        min(part.start_ns for part in stretches),
+        max(part.finish_ns for part in stretches),
+        sum(map(_length, stretches)),
+        longest.thread,
+    )
+
+
+def _length(stretch: Interval) -> int:
+    return stretch.finish_ns - stretch.start_ns
+
+
+def _wait(before: Sequence[_Row]) -> _Row:
+    last = max(before, key=lambda row: row.finish_ns)
+    return _Row(TASKWAIT, TASKWAIT, last.scope, last.finish_ns, last.finish_ns, 0, last.thread)
+
+
+def _thread_names(header: Header, names: Sequence[str]) -> dict[Thread, str]:
+    return {thread: printable(name) for thread, name in zip(header.threads, names, strict=False) if name}
+
+
+def _recording(rows: Sequence[_Row], threads: Sequence[Thread], names: Mapping[Thread, str]) -> Recording:
+    used = sorted({row.thread for row in rows}, key=lambda thread: threads[thread])
+    lane = {thread: i for i, thread in enumerate(used)}
+    first = min(row.start_ns for row in rows)
+    return Recording(
+        np.array([(row.start_ns - first) / 1e9 for row in rows]),
+        np.array([(row.finish_ns - first) / 1e9 for row in rows]),
+        np.array([lane[row.thread] for row in rows], np.int32),
+        tuple(names.get(threads[t], "THREAD " + ".".join(map(str, threads[t]))) for t in used),
+    )
+
+
+def _tell(
+    report: ImportReport, records: Records, told: Told, keys: Sequence[Key], rows: Sequence[_Row],
+    edges: Mapping[tuple[int, int], None], every: int,
+) -> None:  # fmt: skip
+    facts = report.facts
+    facts["trace_s"] = records.header.duration_ns / 1e9
+    facts["threads"] = len(records.header.threads) or len(records.threads)
+    facts["dependence_events"] = len(told.by_events) + len(told.meetings)
+    facts["dependence_communications"] = len(told.by_communications)
+    facts["tasks_unfinished"] = every - len(keys)
+    facts["zero_length_tasks"] = sum(row.ran_ns == 0 for row in rows)
+    _tell_outside(report, told, keys, rows, edges)
+    if facts["tasks_unfinished"]:
+        report.note(
+            f"{facts['tasks_unfinished']} tasks never ran to an end and were left out, with their dependences"
+        )
+    if not edges:
+        report.note(
+            "no dependences in the trace: record with --instrument-default=all, or they are none of this program's"
+        )
+    differing = told.by_events.keys() ^ told.by_communications.keys()
+    if told.by_events and told.by_communications and differing:
+        report.note(f"{len(differing)} dependences are told by events or communications alone; all were kept")
+    parents = set(keys)
+    nested = sum(told.created[key][1] in parents for key in keys if key in told.created)
+    if nested:
+        facts["tasks_inside_tasks"] = nested
+        report.note(f"{nested} tasks were created inside other tasks; no edge keeps them behind these")
+
+
+def _tell_outside(
+    report: ImportReport,
+    told: Told,
+    keys: Sequence[Key],
+    rows: Sequence[_Row],
+    edges: Mapping[tuple[int, int], None],
+) -> None:
+    """Tell what whole tasks cannot say: times in the runtime, switches, dependents that ran inside predecessors."""
+    facts, tasks = report.facts, [told.tasks[key] for key in keys]
+    visited_ns = sum(_length(visit) for task in tasks if task.bodies for visit in task.visits)
+    facts["in_runtime_s"] = (
+        max(visited_ns - sum(r.ran_ns for r, t in zip(rows, tasks, strict=True) if t.bodies), 0) / 1e9
+    )
+    facts["tasks_switched_out"] = sum(len(task.bodies or task.visits) > 1 for task in tasks)
+    facts["switched_out_s"] = sum(row.finish_ns - row.start_ns - row.ran_ns for row in rows) / 1e9
+    left_ns = [max((visit.finish_ns for visit in task.visits), default=0) for task in tasks]
+    facts["inline_dependents"] = sum(rows[b].start_ns < left_ns[a] for a, b in edges)
+    if facts["inline_dependents"]:
+        report.note(
+            f"{facts['inline_dependents']} dependents began while a thread was still in their predecessor, whose body "
+            "had run: the runtime runs them from there"
+        )
+    if facts["tasks_switched_out"]:
+        report.note(
+            f"{facts['tasks_switched_out']} tasks were switched out; their durations are what they ran, their "
+            "recorded times first start and last finish"
+        )

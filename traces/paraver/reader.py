@@ -1,0 +1,86 @@
+"""Reader of Paraver traces: the tasks of an OmpSs program, their dependences, when and where they ran."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.errors import FormatError
+from simsched.graph.report import ImportReport
+from simsched.traces.options import TOLERANT, flag
+from simsched.traces.paraver.assembly import assemble
+from simsched.traces.paraver.labels import companion, read_labels, read_rows
+from simsched.traces.paraver.records import Records, read_records
+from simsched.traces.paraver.tasks import follow
+from simsched.traces.paraver.vocabulary import Event, Vocabulary
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+_BEGINNING = re.compile(rb"#Paraver ?\(")
+ADVICE = (
+    "record an OmpSs program with Nanos++ and Extrae: NX_ARGS='--instrumentation=extrae --instrument-default=all', or "
+    "one of OmpSs-2 with NANOS6=extrae"
+)
+
+
+class ParaverFile:
+    """Reader of Paraver traces of OmpSs programs."""
+
+    title = "Paraver trace of OmpSs (.prv, with .pcf and .row)"
+    dependences = "events and communications of the runtime, and its taskwaits"
+    times = "trace, ns or us"
+    options: dict[str, str] = {  # noqa: RUF012 - the protocol's type; nothing changes it
+        "pcf": "the .pcf file, which says what the numbers mean; the one beside the trace when not given",
+        "row": "the .row file, which names the threads; the one beside the trace when not given",
+        "tolerant": TOLERANT,
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell by the header."""
+        return _BEGINNING.match(head) is not None
+
+    def read(
+        self,
+        path: Path,
+        *,
+        pcf: str | Path | None = None,
+        row: str | Path | None = None,
+        tolerant: bool | str = False,
+    ) -> TaskGraph:
+        """Return the graph of a trace, plain or gzipped.
+
+        Raises
+        ------
+        FormatError
+            If the file is no Paraver trace, holds no tasks, or a companion cannot be read.
+        GraphError
+            If its dependences form a cycle.
+        """
+        report = ImportReport(path.name, "paraver")
+        mend = report.note if flag(path, "tolerant", tolerant) else None
+        labels_file, names_file = companion(path, pcf, "pcf"), companion(path, row, "row")
+        vocabulary = Vocabulary(None if labels_file is None else read_labels(labels_file))
+        if labels_file is None:
+            report.note(
+                "no .pcf file: numbers of events were taken as Nanos++ has them, kinds of tasks are unknown"
+            )
+        records = read_records(path, vocabulary, mend)
+        if not (records.event == Event.TASK).any():
+            raise FormatError(f"{path}: {_without_tasks(records)}; {ADVICE}")
+        report.facts["unit"] = "ns" if records.header.unit_ns == 1 else f"{records.header.unit_ns} ns"
+        names = read_rows(names_file) if names_file is not None else []
+        return assemble(path, records, follow(records, vocabulary), vocabulary, names, report)
+
+
+PARAVER = ParaverFile()
+
+
+def _without_tasks(records: Records) -> str:
+    kinds = records.kinds
+    what = "a trace of MPI" if kinds["of_mpi"] else "a trace"
+    return (
+        f"{what} without tasks: {kinds['states']} states, {kinds['events']} events, {kinds['communications']} "
+        "communications, none of them about a task of OmpSs (with a .pcf file: 'Work Descriptor id' or 'Task instance')"
+    )

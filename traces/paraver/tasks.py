@@ -1,0 +1,223 @@
+"""From events to tasks: when each ran and where, what it is called, who created it, which dependences are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from simsched.traces.paraver.header import Thread
+from simsched.traces.paraver.records import Records
+from simsched.traces.paraver.vocabulary import Event, Vocabulary
+
+
+class Key(NamedTuple):
+    """A task: application and process, which count their tasks apart, and its number there."""
+
+    application: int
+    process: int
+    number: int
+
+
+class Interval(NamedTuple):
+    """A stretch in which a thread was in a task: in nanoseconds, and in how many of them its body ran."""
+
+    start_ns: int
+    finish_ns: int
+    thread: int
+
+
+@dataclass
+class Task:
+    """What the events tell of one task.
+
+    Parameters
+    ----------
+    visits : list of Interval
+        When threads were in it, with the runtime's own work before and after its body.
+    bodies : list of Interval
+        When its body ran.
+    function, location : int
+        Values of the events that tell what runs; 0 where none did.
+    """
+
+    visits: list[Interval] = field(default_factory=list)
+    bodies: list[Interval] = field(default_factory=list)
+    function: int = 0
+    location: int = 0
+
+
+@dataclass
+class Told:
+    """What a trace tells.
+
+    Parameters
+    ----------
+    tasks : dict of Key to Task
+        All that threads were in, those of the runtime's own included.
+    created : dict of Key to (int, Key or None, bool)
+        When a task was first handed over, by which task, and whether that was after an event that tells of a creation.
+    by_events, by_communications : dict of (Key, Key) to None
+        Dependences, first to second.
+    meetings : dict of (Key, Key) to int
+        The same through a point where concurrent or commutative tasks meet: 1 into such a point, 2 out of it.
+    taskwaits : list of (int, Key)
+        When, and which task waited for those that it had created.
+    first : set of Key
+        What each thread was in first: no task, but the thread itself.
+    unfinished : set of Key
+        Those whose bodies still run where the trace ends.
+    """
+
+    tasks: dict[Key, Task] = field(default_factory=dict)
+    created: dict[Key, tuple[int, Key | None, bool]] = field(default_factory=dict)
+    by_events: dict[tuple[Key, Key], None] = field(default_factory=dict)
+    by_communications: dict[tuple[Key, Key], None] = field(default_factory=dict)
+    meetings: dict[tuple[Key, Key], int] = field(default_factory=dict)
+    taskwaits: list[tuple[int, Key]] = field(default_factory=list)
+    first: set[Key] = field(default_factory=set)
+    unfinished: set[Key] = field(default_factory=set)
+
+
+#: Directions of dependences from a task to where concurrent, commutative or other tasks meet, and from there.
+INTO, OUT_OF = (4, 6, 8), (5, 7, 9)
+LOW = 2**32 - 1
+
+
+def follow(records: Records, vocabulary: Vocabulary) -> Told:
+    """Return what the events of all threads tell, each followed from its first to its last."""
+    told = Told()
+    rows = zip(
+        records.thread.tolist(),
+        records.time_ns.tolist(),
+        records.event.tolist(),
+        records.value.tolist(),
+        strict=True,
+    )
+    walks = [_Walk(told, thread, place, vocabulary) for thread, place in enumerate(records.threads)]
+    for on, time_ns, event, value in rows:
+        walks[on].step(time_ns, Event(event), value)
+    for walk in walks:
+        walk.end()
+    return told
+
+
+class _Walk:
+    """A thread, followed through its events: the task that it is in, and whether the body of that runs."""
+
+    def __init__(self, told: Told, thread: int, place: Thread, vocabulary: Vocabulary) -> None:
+        self._told, self._thread, self._vocabulary = told, thread, vocabulary
+        self._process = place[:2]
+        self._task: Key | None = None
+        self._entered_ns = self._body_ns = -1
+        # States are pushed, and popped by zeros; leaving a task pops them, coming back pushes them again.
+        self._states: list[int] = []
+        self._running = 0
+        self._creating = False
+        self._pair: tuple[Key, Key] | None = None
+
+    def step(self, time_ns: int, event: Event, value: int) -> None:
+        """Take the next event."""
+        if event is Event.TASK:
+            self._leave(time_ns)
+            if value:
+                self._enter(time_ns, self._key(value))
+        elif event is Event.STATE:
+            self._state(time_ns, value)
+        elif event in (Event.FUNCTION, Event.LOCATION):
+            self._call(event, value)
+        elif event is Event.DEPENDENCE:
+            self._pair = (self._key(value >> 32 & LOW), self._key(value & LOW))
+            self._told.by_events[self._pair] = None
+        elif event is Event.DIRECTION:
+            self._direction(value)
+        elif event in (Event.CREATE_POINTER, Event.CREATE_ID):
+            self._creating = True
+        elif event is Event.TASKWAIT:
+            if value and self._task is not None:
+                self._told.taskwaits.append((time_ns, self._task))
+        elif event is Event.HANDED:
+            self._hand(time_ns, self._key(value))
+        else:
+            self._release(value)
+
+    def end(self) -> None:
+        """Tell of a task whose body still runs."""
+        if self._task is not None and self._body_ns >= 0:
+            self._told.unfinished.add(self._task)
+
+    def _key(self, number: int) -> Key:
+        return Key(*self._process, number)
+
+    def _enter(self, time_ns: int, task: Key) -> None:
+        if self._entered_ns < 0:
+            self._told.first.add(task)
+        self._task, self._entered_ns, self._body_ns = task, time_ns, -1
+
+    def _leave(self, time_ns: int) -> None:
+        if self._task is not None:
+            self._stop(time_ns)
+            task = self._told.tasks.setdefault(self._task, Task())
+            task.visits.append(Interval(self._entered_ns, time_ns, self._thread))
+        self._task = None
+        self._states.clear()
+        self._running = 0
+
+    def _stop(self, time_ns: int) -> None:
+        if self._task is not None and self._body_ns >= 0:
+            task = self._told.tasks.setdefault(self._task, Task())
+            task.bodies.append(Interval(self._body_ns, time_ns, self._thread))
+        self._body_ns = -1
+
+    def _state(self, time_ns: int, state: int) -> None:
+        running = self._vocabulary.running
+        if state:
+            self._states.append(state)
+            self._running += state == running
+            if state == running and self._running == 1:
+                self._body_ns = time_ns
+        elif self._states and self._states.pop() == running:
+            self._running -= 1
+            if not self._running:
+                self._stop(time_ns)
+
+    def _call(self, event: Event, value: int) -> None:
+        if self._task is None or value <= 0:
+            return
+        task = self._told.tasks.setdefault(self._task, Task())
+        if event is Event.FUNCTION:
+            task.function = task.function or value
+        else:
+            task.location = task.location or value
+
+    def _direction(self, value: int) -> None:
+        if self._pair is not None and value in (*INTO, *OUT_OF):
+            self._told.by_events.pop(self._pair, None)
+            self._told.meetings[self._pair] = 1 if value in INTO else 2
+        self._pair = None
+
+    def _hand(self, time_ns: int, task: Key) -> None:
+        known = self._told.created.get(task)
+        if known is None or time_ns < known[0]:
+            self._told.created[task] = (time_ns, self._task, self._creating)
+        self._creating = False
+
+    def _release(self, size: int) -> None:
+        if self._vocabulary.nanos6:
+            self._told.by_communications[self._key(size >> 32 & LOW), self._key(size & LOW)] = None
+        elif self._task is not None:
+            self._told.by_communications[self._task, self._key(size)] = None
+
+
+def tasks_of(told: Told, vocabulary: Vocabulary) -> Iterator[Key]:
+    """Yield those that are tasks, by process and number, and not threads or idle loops of the runtime.
+
+    These are the ones of which an event told the creation, or that a dependence names; where no event tells of
+    creations, all but what each thread was in first.
+    """
+    named = {end for pair in (*told.by_events, *told.by_communications) for end in pair}
+    named |= {pair[why - 1] for pair, why in told.meetings.items()}
+    announced = {key for key, (_, _, creating) in told.created.items() if creating}
+    for key in sorted(told.tasks.keys() | announced | named):
+        if vocabulary.nanos6 or key in announced or key in named or (not announced and key not in told.first):
+            yield key
