@@ -1,0 +1,63 @@
+"""Moments of recorded runs: exact whole nanoseconds from text, and the recording they make together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+import numpy as np
+
+from simsched.graph import Recording
+
+#: 104 days: beyond it nanoseconds no longer survive as float64 seconds.
+MAX_NS = 2**53
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,25}(?:\.[0-9]{0,25})?|\.[0-9]{1,25})(?:[eE][+-]?[0-9]{1,2})?")
+
+
+def whole_ns(text: str, unit_ns: int) -> int | None:
+    """Return the nanoseconds of a decimal number, exactly rounded; None where it is no number or beyond `MAX_NS`.
+
+    Parameters
+    ----------
+    text : str
+        The number; an exponent is allowed.
+    unit_ns : int
+        Nanoseconds of the file's unit: 1_000_000 where it counts milliseconds.
+
+    Examples
+    --------
+    >>> whole_ns("126.672503", 1_000_000), whole_ns("1e-3", 1_000_000_000), whole_ns("nan", 1)
+    (126672503, 1000000, None)
+    """
+    if not _NUMBER.fullmatch(text):
+        return None
+    value = Decimal(text) * unit_ns
+    return round(value) if abs(value) <= MAX_NS else None
+
+
+def recording(starts_ns: Sequence[int], finishes_ns: Sequence[int], lanes: Sequence[str]) -> Recording:
+    """Return when and where tasks ran, from the first start on; lanes are numbered in their sorted order.
+
+    Parameters
+    ----------
+    starts_ns, finishes_ns : sequences of int, one a task
+        On the recording's clock.
+    lanes : sequence of str, one a task
+        Names of what ran them.
+    """
+    first_ns = min(starts_ns, default=0)
+    names = sorted(set(lanes), key=_natural)
+    index = {name: i for i, name in enumerate(names)}
+    return Recording(
+        start_s=np.array([t - first_ns for t in starts_ns], np.int64) / 1e9,
+        finish_s=np.array([t - first_ns for t in finishes_ns], np.int64) / 1e9,
+        lanes=np.array([index[lane] for lane in lanes], np.int32),
+        lane_names=tuple(names),
+    )
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sort worker 10 behind worker 9."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", name)
+    return [(len(part.lstrip("0")), part.lstrip("0")) if part.isdigit() else (0, part) for part in parts]
