@@ -52,7 +52,8 @@ class Region:
 class Task:
     """A task on its way through the run.
 
-    `explicit` is None for implicit tasks. `after` is what the next piece, or what an implicit task creates next, waits for.
+    `explicit` is None for implicit tasks. `after` is what the next piece waits for, or, of an implicit task, what it
+    creates next.
     """
 
     index: int

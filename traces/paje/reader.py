@@ -36,7 +36,6 @@ WAITING = frozenset(
         "unpartitioning", "hypervisor", "nothing", "free", "stopped", "inactive", "not_running",
     )
 )  # fmt: skip
-)
 
 
 class PajeReader:
