@@ -266,6 +266,8 @@ static void finalize(ompt_data_t *data)
         flush_locked(b);
     line("{\"ev\":\"end\",\"lost_B\":%" PRIuFAST64 ",\"ns\":%" PRIu64 "}\n", atomic_load(&lost), now_ns());
     flush_locked(mine);
+    if (atomic_load(&lost) > 0)
+        fprintf(stderr, "SIMSCHED_OMPT: %" PRIuFAST64 " bytes could not be written\n", atomic_load(&lost));
     pthread_mutex_lock(&lock);
     close(file);
     file = -1;
