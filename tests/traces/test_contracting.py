@@ -11,7 +11,9 @@ from simsched.errors import GraphError
 from simsched.traces import contracting
 from simsched.traces.contracting import contracted
 
-EDGES = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)).map(sorted).filter(lambda e: e[0] < e[1]), max_size=15)
+EDGES = st.lists(
+    st.tuples(st.integers(0, 7), st.integers(0, 7)).map(sorted).filter(lambda e: e[0] < e[1]), max_size=15
+)
 
 
 @given(EDGES, st.lists(st.booleans(), min_size=8, max_size=8))

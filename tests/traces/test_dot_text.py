@@ -63,8 +63,8 @@ def test_an_undirected_one(tmp_path: Path) -> None:
         ('digraph { "a }', "not DOT at line 1"),
         ("digraph {" + "{" * 60 + "}" * 61, f"nested more than {MAX_DEPTH} deep"),
         ("digraph " + "{" * 9999, "braces nested more than"),
-        ("digraph {{" + " ".join(f"a{i}" for i in range(2100)) + "} -> {" + " ".join(f"b{i}" for i in range(2100)) + "}}",
-         "more than 4000000 edges"),
+        ("digraph {{" + " ".join(f"a{i}" for i in range(2100)) + "} -> {" +
+         " ".join(f"b{i}" for i in range(2100)) + "}}", "more than 4000000 edges"),
     ],
 )  # fmt: skip
 def test_wrong_files(tmp_path: Path, text: str, message: str) -> None:
@@ -73,7 +73,9 @@ def test_wrong_files(tmp_path: Path, text: str, message: str) -> None:
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.lists(st.sampled_from([*'{}[]"<>-=;:,+#/*\n ', "->", "a", "digraph", "node", "\\", "é"]), max_size=30))
+@given(
+    st.lists(st.sampled_from([*'{}[]"<>-=;:,+#/*\n ', "->", "a", "digraph", "node", "\\", "é"]), max_size=30)
+)
 @example(["digraph", "{", "a", "->", "{", "}", "}"])
 def test_any_words(tmp_path: Path, words: list[str]) -> None:
     try:

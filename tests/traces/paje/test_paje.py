@@ -97,8 +97,8 @@ NAMES = """\
 3 0 t1 T n "thread 1"
 3 0 t2 T n "thread 2"
 """
-#: Thread 1: a from 0 to 4 s, interrupted by b from 1 to 2.5 s; idle; c from 5 to 6 s. Thread 2: d from 4.5 to 7 s, which the
-#: end of thread 1's a reaches by a link, then its container is destroyed.
+#: Thread 1: a from 0 to 4 s, interrupted by b from 1 to 2.5 s; idle; c from 5 to 6 s. Thread 2: d from 4.5 to 7 s,
+#: which the end of thread 1's a reaches by a link, then its container is destroyed.
 BODY = """\
 10 0 S t1 a
 11 1.0 S t1 b
@@ -137,7 +137,10 @@ def test_by_hand(tmp_path: Path) -> None:
     run = graph.recording
     assert run is not None
     assert run.start_s.tolist() == [0, 1, 2.5, 4.5, 5]
-    assert [run.lane_names[lane] for lane in run.lanes] == ["node/thread 1"] * 3 + ["node/thread 2", "node/thread 1"]
+    assert [run.lane_names[lane] for lane in run.lanes] == ["node/thread 1"] * 3 + [
+        "node/thread 2",
+        "node/thread 1",
+    ]
     facts = graph.report.facts
     assert [facts[key] for key in ("unit", "states", "states_left_out", "links_used")] == ["s", 7, 2, 1]
     assert any(note.startswith("a chain per lane") for note in graph.report.notes)
@@ -169,7 +172,11 @@ def test_several_types_of_states_are_several_lanes(tmp_path: Path) -> None:
     graph = read(tmp_path, HEADER + NAMES + body)
     assert graph.recording is not None
     names = graph.recording.lane_names
-    assert names == ("node/thread 1 Power", "node/thread 1 State of a thread", "node/thread 2 State of a thread")
+    assert names == (
+        "node/thread 1 Power",
+        "node/thread 1 State of a thread",
+        "node/thread 2 State of a thread",
+    )
 
 
 def test_oddities_are_told(tmp_path: Path) -> None:
@@ -227,7 +234,7 @@ def test_wrong_files(tmp_path: Path, old: str, new: str, message: str) -> None:
 
 
 def test_a_file_cut_off(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="line 86 is '77 6'.*tolerant=true"):
+    with pytest.raises(FormatError, match=r"line 86 is '77 6'.*tolerant=true"):
         read(tmp_path, BY_HAND + "77 6")
     graph = read(tmp_path, BY_HAND + "77 6", tolerant="true")
     assert graph.n_tasks == 5
@@ -245,7 +252,9 @@ def test_damage(data: st.DataObject, tmp_path: Path) -> None:
     damaged = bytearray("".join(lines).encode())
     for _ in range(data.draw(st.integers(0, 3))):
         place = data.draw(st.integers(0, len(damaged)))
-        damaged[place : place + 1] = data.draw(st.sampled_from([b"", b"\xff", b"9", b"-", b"\n", b"%", b'"', b"e"]))
+        damaged[place : place + 1] = data.draw(
+            st.sampled_from([b"", b"\xff", b"9", b"-", b"\n", b"%", b'"', b"e"])
+        )
     path = tmp_path / "damaged.trace"
     path.write_bytes(damaged)
     try:

@@ -128,7 +128,8 @@ def test_load_finds_the_format(tmp_path: Path) -> None:
 def test_the_end_of_a_job_waits_for_its_end_dependences(tmp_path: Path) -> None:
     """StarPU writes them last, without a blank line behind; who waits for job 1 waits for job 4, too."""
     records = [
-        f"Name: {name}\nJobId: {job}\nSubmitOrder: {job}\nStartTime: {job}.0\nEndTime: {job}.5\n{more}MPIRank: -1\n{end}"
+        f"Name: {name}\nJobId: {job}\nSubmitOrder: {job}\nStartTime: {job}.0\nEndTime: {job}.5\n{more}"
+        f"MPIRank: -1\n{end}"
         for job, name, more, end in [
             (1, "a", "", "EndDependencies: 4, 2 \n"),
             (2, "b", "", "\n"),
@@ -205,7 +206,11 @@ def test_nothing_ran(tmp_path: Path) -> None:
     [
         ("DependsOn: 1 2", "DependsOn: 1 5", "the graph has a cycle"),
         ("DependsOn: 1 2", "DependsOn: 1 4", "self-loop"),
-        ("Control: WontUse", "Control: WontUse\nDependsOn: 3", "nodes that did not run depend on each other in a cycle"),
+        (
+            "Control: WontUse",
+            "Control: WontUse\nDependsOn: 3",
+            "nodes that did not run depend on each other in a cycle",
+        ),
     ],
 )
 def test_a_cycle(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -241,7 +246,9 @@ def test_damage(data: st.DataObject, tmp_path: Path) -> None:
     damaged = bytearray("".join(lines).encode())
     for _ in range(data.draw(st.integers(0, 3))):
         place = data.draw(st.integers(0, len(damaged)))
-        damaged[place : place + 1] = data.draw(st.sampled_from([b"", b"\xff", b"9", b"-", b"\n", b":", b"\0"]))
+        damaged[place : place + 1] = data.draw(
+            st.sampled_from([b"", b"\xff", b"9", b"-", b"\n", b":", b"\0"])
+        )
     path = tmp_path / "damaged.rec"
     path.write_bytes(damaged[: data.draw(st.integers(0, len(damaged)))])
     try:
@@ -255,17 +262,23 @@ def test_damage(data: st.DataObject, tmp_path: Path) -> None:
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the shared samples are not here")
 @pytest.mark.parametrize("file", CAPTURES, ids=lambda file: file.name)
 def test_captures(file: Path) -> None:
-    """A Cholesky factorisation of 10 x 10 tiles: n + n(n-1) + n(n-1)(n-2)/6 tasks, every one with what its drawing says."""
+    """A Cholesky factorisation of 10 x 10 tiles: n + n(n-1) + n(n-1)(n-2)/6 tasks, drawn with the same edges."""
     graph = ss.load(file)
     facts = graph.report.facts
-    told = [facts[key] for key in ("records", "control_records", "records_not_run", "dependences", "early_starts")]
+    told = [
+        facts[key] for key in ("records", "control_records", "records_not_run", "dependences", "early_starts")
+    ]
     assert told == [407, 55, 187, 616, 0]
     assert (graph.n_tasks, graph.n_edges) == (220, 495)
     assert facts["lanes"] == int(file.name.split(".")[2][0])
     assert np.isfinite(graph.flops).all()
     assert set(graph.shapes.to_list()) == {"256x256", "256x256;256x256", "256x256;256x256;256x256"}
     drawn = ss.load(file, dag=str(file).replace("tasks.rec", "dag.dot"))
-    assert (drawn.report.facts["dag_edges"], drawn.report.facts["added_by_dag"], drawn.n_edges) == (616, 0, 495)
+    assert (drawn.report.facts["dag_edges"], drawn.report.facts["added_by_dag"], drawn.n_edges) == (
+        616,
+        0,
+        495,
+    )
     if ".eager." in file.name:
         replayed = ss.replay_recorded(graph, "fifo", f"{facts['lanes']}x1")
         assert abs(replayed.calibrated_error) < 0.03
