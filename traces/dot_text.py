@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from pathlib import Path
@@ -13,7 +13,7 @@ from simsched.errors import FormatError, MissingExtraError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import open_plain, read_bounded
 
-#: Real drawings of a million edges are some tens of MB; parsing takes about 20 bytes of memory for each of the file.
+#: Drawings of a million edges have some tens of MB.
 MAX_B = 64 * 1024 * 1024
 MAX_DEPTH = 50
 #: `{a b c} -> {d e f}` draws an edge from each to each.
@@ -27,11 +27,12 @@ setting: name "=" name
 defaults: (GRAPH | NODE | EDGE) attributes+
 node: end attributes*
 edges: (end | subgraph) (_OPERATOR (end | subgraph))+ attributes*
-end: name (":" name (":" name)?)?
+?end: name | name ":" name -> port | name ":" name ":" name -> port
 subgraph: (SUBGRAPH name?)? body
 attributes: "[" (attribute (";" | ",")?)* "]"
 attribute: name ("=" name)?
-name: WORD | NUMBER | HTML | QUOTED ("+" QUOTED)*
+?name: WORD | NUMBER | HTML | quoted
+quoted: QUOTED ("+" QUOTED)*
 STRICT.2: /strict\b/i
 DIGRAPH.2: /digraph\b/i
 GRAPH.2: /graph\b/i
@@ -50,7 +51,7 @@ HTML: /<(?:[^<>]|<[^<>]*>)*>/
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class DotEdge:
     """One edge of a drawing, with its attributes."""
 
@@ -99,12 +100,14 @@ def read_dot(path: Path) -> Dot:
     _refuse_deep(path, raw)
     text = plain_text(raw)
     try:
-        tree = lark.Lark(GRAMMAR, parser="lalr").parse(text)
+        directed, statements = lark.Lark(
+            GRAMMAR, parser="lalr", transformer=_Compact(), maybe_placeholders=False
+        ).parse(text)
     except lark.exceptions.UnexpectedInput as error:
         near = text[error.pos_in_stream or 0 :][:40]
         raise FormatError(f"{path}: not DOT at line {error.line}: {near!r}") from None
-    dot = Dot(any(child.type == "DIGRAPH" for child in tree.children if isinstance(child, lark.Token)))
-    _Walk(path, dot).body(tree.children[-1], {}, {}, 0)
+    dot = Dot(directed)
+    _Walk(path, dot).body(statements, {}, {}, 0)
     return dot
 
 
@@ -116,67 +119,115 @@ def _refuse_deep(path: Path, raw: bytes) -> None:
             raise FormatError(f"{path}: braces nested more than {4 * MAX_DEPTH} deep; refused")
 
 
+Attributes = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Defaults:
+    what: str
+    attributes: Attributes
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    name: str
+    attributes: Attributes
+
+
+@dataclass(frozen=True, slots=True)
+class _Edges:
+    #: Names of nodes, and subgraphs.
+    ends: list[Any]
+    attributes: Attributes
+
+
+@dataclass(frozen=True, slots=True)
+class _Subgraph:
+    statements: list[Any]
+
+
+class _Compact:
+    """Makes small objects of what the parser finds, in place of its trees: a method a rule of the grammar."""
+
+    def start(self, found: list[Any]) -> tuple[bool, list[Any]]:
+        return any(getattr(one, "type", "") == "DIGRAPH" for one in found), found[-1]
+
+    def body(self, found: list[Any]) -> list[Any]:
+        return [one for one in found if one is not None]
+
+    def setting(self, found: list[Any]) -> None:
+        return None
+
+    def defaults(self, found: list[Any]) -> _Defaults:
+        return _Defaults(found[0].type, _merged(found[1:]))
+
+    def node(self, found: list[Any]) -> _Node:
+        return _Node(str(found[0]), _merged(found[1:]))
+
+    def edges(self, found: list[Any]) -> _Edges:
+        ends = [one if isinstance(one, _Subgraph) else str(one) for one in found if not isinstance(one, dict)]
+        return _Edges(ends, _merged([one for one in found if isinstance(one, dict)]))
+
+    def port(self, found: list[Any]) -> str:
+        return str(found[0])
+
+    def subgraph(self, found: list[Any]) -> _Subgraph:
+        return _Subgraph(found[-1])
+
+    def attributes(self, found: list[Any]) -> Attributes:
+        return dict(found)
+
+    def attribute(self, found: list[Any]) -> tuple[str, str]:
+        return str(found[0]), str(found[1]) if len(found) > 1 else "true"
+
+    def quoted(self, found: list[Any]) -> str:
+        text = "".join(str(part)[1:-1] for part in found)
+        return text.replace("\\\n", "").replace('\\"', '"')
+
+
+def _merged(lists: list[Attributes]) -> Attributes:
+    return {key: value for one in lists for key, value in one.items()}
+
+
 class _Walk:
     """Goes through a parsed drawing, statement by statement, with the defaults that hold there."""
 
     def __init__(self, path: Path, dot: Dot) -> None:
         self._path, self._dot = path, dot
 
-    def body(self, tree: Any, nodes: dict[str, str], edges: dict[str, str], depth: int) -> dict[str, None]:
+    def body(
+        self, statements: list[Any], nodes: Attributes, edges: Attributes, depth: int
+    ) -> dict[str, None]:
         """Add what stands between braces, and return its nodes."""
         if depth > MAX_DEPTH:
             raise FormatError(f"{self._path}: subgraphs nested more than {MAX_DEPTH} deep; refused")
         nodes, edges = dict(nodes), dict(edges)
         found: dict[str, None] = {}
-        for one in tree.children:
-            if one.data == "defaults":
-                target = {"NODE": nodes, "EDGE": edges}.get(one.children[0].type, {})
-                target.update(_attributes(one.children[1:]))
-            elif one.data == "subgraph":
-                found.update(self.body(one.children[-1], nodes, edges, depth + 1))
-            elif one.data == "node":
-                name = _name(one.children[0].children[0])
-                self._node(name, nodes).update(_attributes(one.children[1:]))
-                found[name] = None
-            elif one.data == "edges":
-                found.update(self._edges(one, nodes, edges, depth))
+        for one in statements:
+            if isinstance(one, _Defaults):
+                {"NODE": nodes, "EDGE": edges}.get(one.what, {}).update(one.attributes)
+            elif isinstance(one, _Node):
+                self._node(one.name, nodes).update(one.attributes)
+                found[one.name] = None
+            else:
+                ends = one.ends if isinstance(one, _Edges) else [one]
+                reached = [self._end(end, nodes, edges, depth) for end in ends]
+                found.update((name, None) for end in reached for name in end)
+                if isinstance(one, _Edges):
+                    self._join(reached, edges | one.attributes)
         return found
 
-    def _node(self, name: str, defaults: dict[str, str]) -> dict[str, str]:
+    def _node(self, name: str, defaults: Attributes) -> Attributes:
         return self._dot.nodes.setdefault(name, dict(defaults))
 
-    def _edges(self, tree: Any, nodes: dict[str, str], edges: dict[str, str], depth: int) -> dict[str, None]:
-        attributes = edges | _attributes(one for one in tree.children if one.data == "attributes")
-        ends: list[dict[str, None]] = []
-        for one in tree.children:
-            if one.data == "end":
-                name = _name(one.children[0])
-                self._node(name, nodes)
-                ends.append({name: None})
-            elif one.data == "subgraph":
-                ends.append(self.body(one.children[-1], nodes, edges, depth + 1))
+    def _end(self, end: str | _Subgraph, nodes: Attributes, edges: Attributes, depth: int) -> dict[str, None]:
+        if isinstance(end, _Subgraph):
+            return self.body(end.statements, nodes, edges, depth + 1)
+        self._node(end, nodes)
+        return {end: None}
+
+    def _join(self, ends: list[dict[str, None]], attributes: Attributes) -> None:
         for before, after in pairwise(ends):
             if len(self._dot.edges) + len(before) * len(after) > MAX_EDGES:
                 raise FormatError(f"{self._path}: more than {MAX_EDGES} edges; refused")
             self._dot.edges.extend(DotEdge(a, b, attributes) for a, b in product(before, after))
-        return {name: None for end in ends for name in end}
-
-
-def _attributes(lists: Any) -> dict[str, str]:
-    return dict(_pairs(lists))
-
-
-def _pairs(lists: Any) -> Iterator[tuple[str, str]]:
-    for one in lists:
-        for attribute in one.children:
-            key, *value = map(_name, attribute.children)
-            yield key, value[0] if value else "true"
-
-
-def _name(tree: Any) -> str:
-    """Return an identifier's text: without quotes, joined where it is a sum."""
-    first = tree.children[0]
-    if first.type != "QUOTED":
-        return str(first)
-    text = "".join(str(part)[1:-1] for part in tree.children)
-    return text.replace("\\\n", "").replace('\\"', '"')

@@ -9,6 +9,7 @@ event a line: its id, and its fields in their order, those with spaces in double
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,8 +113,11 @@ def _words(line: str, definition: Definition) -> list[str]:
     # StarPU separates by tabs and does not quote names with spaces.
     by_tabs = line.strip().split("\t")[1:]
     if len(by_tabs) == len(definition.fields) and all(by_tabs):
-        return [word.strip().strip('"') for word in by_tabs]
-    return [found[2] or found[1] or "" for found in _WORD.finditer(line)][1:]
+        words = [word.strip().strip('"') for word in by_tabs]
+    else:
+        words = [found[2] or found[1] or "" for found in _WORD.finditer(line)][1:]
+    # Containers, types and states stand in line after line.
+    return [sys.intern(word) for word in words]
 
 
 class _Header:

@@ -167,7 +167,6 @@ def _graph(
     tracks = {interval.track for interval in tasks}
     several = len({container for container, _ in tracks}) < len(tracks)
     lanes = {track: _lane(path, trace, track, several) for track in tracks}
-    records = [_record(interval) for interval in tasks]
     kinds = [trace.value_name(interval) for interval in tasks]
     return TaskGraph.from_edges(
         [(interval.finish_ns - interval.start_ns) / 1e9 for interval in tasks],
@@ -177,8 +176,8 @@ def _graph(
             f"{kind} {i.event.values.get('JobId', k)}"
             for k, (kind, i) in enumerate(zip(kinds, tasks, strict=True))
         ],
-        shapes=[format_shape(record.shape()) for record in records],
-        flops=[record.flops() for record in records],
+        shapes=[format_shape(_record(interval).shape()) for interval in tasks],
+        flops=[_record(interval).flops() for interval in tasks],
         name=path.name.removesuffix(".gz").removesuffix(".trace").removesuffix(".paje"),
         report=report,
         recording=recording(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,7 +175,8 @@ def records(path: Path, mend: Mend | None = None) -> Iterator[Record]:
 
 def _add(path: Path, number: int, line: str, values: dict[str, str], mend: Mend | None) -> str:
     key, colon, value = line.partition(":")
-    key = key.strip()
+    # The same some twenty of all records.
+    key = sys.intern(key.strip())
     if not colon or not _KEY.fullmatch(key):
         if mend is None:
             raise FormatError(
