@@ -99,15 +99,14 @@ def read_dot(path: Path) -> Dot:
         raise FormatError(f"{path}: more than {MAX_B} bytes of DOT; refused")
     _refuse_deep(path, raw)
     text = plain_text(raw)
+    parser = lark.Lark(GRAMMAR, parser="lalr", transformer=_Compact(), maybe_placeholders=False)
     try:
-        directed, statements = lark.Lark(
-            GRAMMAR, parser="lalr", transformer=_Compact(), maybe_placeholders=False
-        ).parse(text)
+        parsed: Any = parser.parse(text)
     except lark.exceptions.UnexpectedInput as error:
         near = text[error.pos_in_stream or 0 :][:40]
         raise FormatError(f"{path}: not DOT at line {error.line}: {near!r}") from None
-    dot = Dot(directed)
-    _Walk(path, dot).body(statements, {}, {}, 0)
+    dot = Dot(parsed[0])
+    _Walk(path, dot).body(parsed[1], {}, {}, 0)
     return dot
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from simsched.errors import FormatError
-from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend, open_plain
 
 #: The longest real lines list some thousand dependences.
@@ -39,4 +38,4 @@ def lines(path: Path, mend: Mend | None = None) -> Iterator[tuple[int, str]]:
             number += 1
             if len(raw) > MAX_LINE_B:
                 raise FormatError(f"{path}: line {number} is longer than {MAX_LINE_B} bytes; refused")
-            yield number, plain_text(raw).rstrip("\r\n")
+            yield number, raw.decode("utf-8", "backslashreplace").rstrip("\r\n")

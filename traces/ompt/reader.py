@@ -16,6 +16,7 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import find_file
 from simsched.traces.contracting import contracted
 from simsched.traces.json_stream import shown
+from simsched.traces.mends import Mends
 from simsched.traces.moments import recording
 from simsched.traces.ompt.events import Log, read_log
 from simsched.traces.ompt.run import Node, Run
@@ -60,7 +61,7 @@ class OmptReader:
             If the order is impossible.
         """
         report = ImportReport(path.name, "ompt")
-        mend = report.note if flag(path, "tolerant", tolerant) else None
+        mend = Mends(report) if flag(path, "tolerant", tolerant) else None
         log = read_log(path, lines(path, mend), mend)
         labels = log.places | _names(path, names)
         try:

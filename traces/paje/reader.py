@@ -13,11 +13,12 @@ from pathlib import Path
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.loading import find_file
+from simsched.graph.loading import Mend, find_file
 from simsched.graph.shapes import format_shape
 from simsched.traces.contracting import Edge
 from simsched.traces.json_stream import shown
 from simsched.traces.lanes import chain
+from simsched.traces.mends import Mends
 from simsched.traces.moments import recording
 from simsched.traces.options import TOLERANT, flag
 from simsched.traces.paje.events import events
@@ -87,8 +88,8 @@ class PajeReader:
             If dependences form a cycle.
         """
         report = ImportReport(path.name, "paje")
-        mend = report.note if flag(path, "tolerant", tolerant) else None
-        trace = Trace(UNITS[_unit(path, unit, report)])
+        mend = Mends(report) if flag(path, "tolerant", tolerant) else None
+        trace = Trace(UNITS[_unit(path, unit, report, mend)])
         trace.add(events(path, lines(path, mend), WANTED, mend))
         tasks = _tasks(path, trace, states, report)
         try:
@@ -100,11 +101,12 @@ class PajeReader:
 PAJE = PajeReader()
 
 
-def _unit(path: Path, unit: object, report: ImportReport) -> str:
+def _unit(path: Path, unit: object, report: ImportReport, mend: Mend | None) -> str:
     """Return the unit given, or what the producer uses."""
     if unit is None:
         unit = "s"
-        for number, line in lines(path):
+        # What is mended is told when the whole file is read.
+        for number, line in lines(path, None if mend is None else Mends(ImportReport(path.name))):
             if '"Worker State"' in line:
                 unit = "ms"
             if number > 1000 or unit == "ms":

@@ -20,6 +20,7 @@ from simsched.graph.loading import find_file
 from simsched.graph.shapes import format_shape
 from simsched.traces.contracting import Edge, contracted
 from simsched.traces.json_stream import shown
+from simsched.traces.mends import Mends
 from simsched.traces.moments import recording
 from simsched.traces.options import TOLERANT, flag
 from simsched.traces.starpu.dag import dag_edges
@@ -65,7 +66,7 @@ class StarPUReader:
             If dependences form a cycle.
         """
         report = ImportReport(path.name, "starpu")
-        mend = report.note if flag(path, "tolerant", tolerant) else None
+        mend = Mends(report) if flag(path, "tolerant", tolerant) else None
         jobs = _jobs(path, list(records(path, mend)))
         edges = _dependences(path, jobs, report)
         if dag is not None:

@@ -165,9 +165,11 @@ def records(path: Path, mend: Mend | None = None) -> Iterator[Record]:
             yield Record(path, first, values)
             values = {}
     if values and last_keys and next(reversed(values)) not in last_keys:
-        place = f"{path}: the record at line {first} is cut off"
+        place = f"the record at line {first} is cut off"
         if mend is None:
-            raise FormatError(f"{place}; was the copy or the run interrupted? tolerant=true leaves it out")
+            raise FormatError(
+                f"{path}: {place}; was the copy or the run interrupted? tolerant=true leaves it out"
+            )
         mend(f"{place}; it was left out")
     elif values:
         yield Record(path, first, values)

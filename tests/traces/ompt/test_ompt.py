@@ -208,6 +208,10 @@ def test_a_file_cut_off(log: Any) -> None:
     with pytest.raises(FormatError, match="tolerant=true"):
         ss.load(log.path)
     assert ss.load(log.path, tolerant="true").n_tasks == 1
+    log.path.write_text(log.text() + "x\n" * 100)
+    report = ss.load(log.path, tolerant=True).report
+    assert report.facts["mended"] == 100
+    assert len(report.notes) < 20
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)

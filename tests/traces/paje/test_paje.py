@@ -239,6 +239,11 @@ def test_a_file_cut_off(tmp_path: Path) -> None:
     graph = read(tmp_path, BY_HAND + "77 6", tolerant="true")
     assert graph.n_tasks == 5
     assert any("77 6" in note for note in graph.report.notes)
+    path = tmp_path / "cut.gz"
+    path.write_bytes(gzip.compress(BY_HAND.encode())[:-40])
+    with pytest.raises(FormatError, match="cut off"):
+        PAJE.read(path)
+    assert PAJE.read(path, tolerant=True, states="b").n_tasks == 1
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
