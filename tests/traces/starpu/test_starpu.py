@@ -160,7 +160,7 @@ def test_ranks_have_jobs_of_their_own(tmp_path: Path) -> None:
 
 
 def test_the_drawing_adds_edges(tmp_path: Path) -> None:
-    """Tag 2 is of task 4 and waits for tag 1, which is of task 1; task 9 is of another run."""
+    """Tag 2 is of task 4 and waits for tag 1, which is of task 1; task 9 is not recorded."""
     pytest.importorskip("lark")
     dag = tmp_path / "dag.dot"
     dag.write_text(
@@ -170,7 +170,12 @@ def test_the_drawing_adds_edges(tmp_path: Path) -> None:
     graph = read(tmp_path, re.sub("DependsOn:.*\n", "", BY_HAND), dag=dag)
     assert edges(graph) == [(0, 1), (1, 2)]
     assert graph.report.facts["added_by_dag"] == 2
-    assert any("1 tasks of dag.dot are not among" in note for note in graph.report.notes)
+    assert not any("dag.dot" in note for note in graph.report.notes)
+    dag.write_text('digraph G { "task_5" -> "task_77" }')
+    assert (
+        "dag.dot draws 1 of 5 jobs alone; is it of the same run?"
+        in read(tmp_path, BY_HAND, dag=dag).report.notes
+    )
 
 
 @pytest.mark.parametrize(
