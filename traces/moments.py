@@ -57,6 +57,29 @@ def recording(starts_ns: Sequence[int], finishes_ns: Sequence[int], lanes: Seque
     )
 
 
+def overlaps(starts_ns: Sequence[int], finishes_ns: Sequence[int], lanes: Sequence[str]) -> int:
+    """Return how many tasks start while another one runs on their lane.
+
+    Parameters
+    ----------
+    starts_ns, finishes_ns : sequences of int, one a task
+        On the recording's clock.
+    lanes : sequence of str, one a task
+        What ran them.
+
+    Examples
+    --------
+    >>> overlaps([0, 2, 2, 6], [4, 3, 5, 7], ["a", "b", "a", "a"])
+    1
+    """
+    busy_until: dict[str, int] = {}
+    found = 0
+    for start, finish, lane in sorted(zip(starts_ns, finishes_ns, lanes, strict=True)):
+        found += start < busy_until.get(lane, start)
+        busy_until[lane] = max(finish, busy_until.get(lane, finish))
+    return found
+
+
 def _natural(name: str) -> list[tuple[int, str]]:
     """Sort worker 10 behind worker 9."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)

@@ -172,6 +172,7 @@ def _scope(node: Node) -> str:
 def _describe(report: ImportReport, log: Log, run: Run) -> None:
     explicit = [task for task in run.tasks if task.explicit]
     unfinished = sum(not task.done for task in explicit)
+    report.facts["unit"] = "ns"
     report.facts["explicit_tasks"] = len(explicit)
     report.facts["threads"] = len({event.tid for event in log.events})
     report.note(

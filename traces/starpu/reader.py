@@ -21,7 +21,7 @@ from simsched.graph.shapes import format_shape
 from simsched.traces.contracting import Edge, contracted
 from simsched.traces.json_stream import shown
 from simsched.traces.mends import Mends
-from simsched.traces.moments import recording
+from simsched.traces.moments import overlaps, recording
 from simsched.traces.options import TOLERANT, flag
 from simsched.traces.starpu.dag import dag_edges
 from simsched.traces.starpu.records import Record, records
@@ -135,7 +135,9 @@ def _graph(path: Path, jobs: Sequence[Record], edges: list[Edge], report: Import
     pairs = [(index[a], index[b]) for a, b in contracted(edges, kept)]
     rows = [record for record, _ in ran]
     starts, finishes = ([time[end] for _, time in ran] for end in (0, 1))
+    lanes = [_lane(record) for record in rows]
     _describe(report, jobs, rows)
+    report.facts.update(unit="ms", overlaps=overlaps(starts, finishes, lanes))
     return TaskGraph.from_edges(
         [(finish - start) / 1e9 for start, finish in zip(starts, finishes, strict=True)],
         pairs,
@@ -147,7 +149,7 @@ def _graph(path: Path, jobs: Sequence[Record], edges: list[Edge], report: Import
         bytes_B=[record.size_B() for record in rows],
         name=path.name.removesuffix(".gz").removesuffix(".rec").removesuffix(".tasks"),
         report=report,
-        recording=recording(starts, finishes, [_lane(record) for record in rows]),
+        recording=recording(starts, finishes, lanes),
     )
 
 

@@ -114,6 +114,13 @@ def test_by_hand(tmp_path: Path) -> None:
     assert graph.report.facts["priorities"] == "0 to 2"
     told = ("records", "control_records", "records_not_run", "dependences", "zero_length_tasks")
     assert [graph.report.facts[key] for key in told] == [5, 1, 2, 5, 1]
+    assert (graph.report.facts["unit"], graph.report.facts["overlaps"]) == ("ms", 0)
+    assert (
+        read(
+            tmp_path, BY_HAND.replace("WorkerId: 9", "WorkerId: 0").replace(": 104.0", ": 103.0")
+        ).report.facts["overlaps"]
+        == 1
+    )
 
 
 def test_load_finds_the_format(tmp_path: Path) -> None:
