@@ -17,11 +17,11 @@ from simsched.graph.loading import find_file
 from simsched.traces.contracting import contracted
 from simsched.traces.json_stream import shown
 from simsched.traces.mends import Mends
-from simsched.traces.moments import recording
 from simsched.traces.ompt.events import Log, read_log
 from simsched.traces.ompt.run import Node, Run
 from simsched.traces.options import TOLERANT, flag
 from simsched.traces.text_lines import lines
+from simsched.traces.timeline import recording
 
 _FIRST = re.compile(rb'\s*\{\s*"ev"\s*:\s*"(?:tool|thread|create|sched|depend|parallel|implicit|sync)"')
 

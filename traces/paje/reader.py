@@ -19,13 +19,13 @@ from simsched.traces.contracting import Edge
 from simsched.traces.json_stream import shown
 from simsched.traces.lanes import chain
 from simsched.traces.mends import Mends
-from simsched.traces.moments import recording
 from simsched.traces.options import TOLERANT, flag
 from simsched.traces.paje.events import events
 from simsched.traces.paje.states import WANTED, Interval, Trace
 from simsched.traces.starpu.dag import dag_edges
 from simsched.traces.starpu.records import Record
 from simsched.traces.text_lines import lines
+from simsched.traces.timeline import recording
 
 _FIRST = re.compile(rb"(?:\s|#[^\n]*\n)*%\s*EventDef\s+Paje")
 UNITS = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}

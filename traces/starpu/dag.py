@@ -8,7 +8,7 @@ from pathlib import Path
 from simsched.errors import GraphError
 from simsched.graph import ImportReport
 from simsched.traces.contracting import Edge, contracted
-from simsched.traces.dot_text import Dot, read_dot
+from simsched.traces.dot.grammar import Dot, read_dot
 
 
 def dag_edges(path: Path, jobs: Iterable[str], known: list[Edge], report: ImportReport) -> list[Edge]:
@@ -32,7 +32,7 @@ def dag_edges(path: Path, jobs: Iterable[str], known: list[Edge], report: Import
     GraphError
         If what is no task forms a cycle, or there are more edges than `contracting.MAX_EDGES`.
     """
-    dot = read_dot(path)
+    dot = read_dot(path, nodes=(), edges={"style"})
     index = {f"task_{job}": i for i, job in enumerate(jobs)}
     n = len(index)
     for name in dot.nodes:

@@ -21,10 +21,10 @@ from simsched.graph.shapes import format_shape
 from simsched.traces.contracting import Edge, contracted
 from simsched.traces.json_stream import shown
 from simsched.traces.mends import Mends
-from simsched.traces.moments import overlaps, recording
 from simsched.traces.options import TOLERANT, flag
 from simsched.traces.starpu.dag import dag_edges
 from simsched.traces.starpu.records import Record, records
+from simsched.traces.timeline import overlaps, recording
 
 _FIRST = re.compile(rb"\s*(?:Control|Name|Model|File|JobId):[^\n]*\n")
 _JOB = re.compile(rb"^JobId: ?\S", re.MULTILINE)

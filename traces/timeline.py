@@ -1,4 +1,4 @@
-"""Moments of recorded runs: exact whole nanoseconds from text, and the recording they make together."""
+"""Times of recorded runs: exact whole nanoseconds from text, the recording that they make, overlaps on its lanes."""
 
 from __future__ import annotations
 

@@ -1,0 +1,151 @@
+"""What DOT's statements do, each when it is complete: nodes with the defaults of their scope, chains, subgraphs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from simsched.errors import FormatError
+from simsched.traces.dot.grammar import MAX_DEPTH, MAX_EDGES, Dot, Edge
+
+_ESCAPE = re.compile(r"\\([\\nlrN])")
+#: So many names of attributes that were not asked for are worth telling.
+MAX_UNREAD = 20
+
+
+@dataclass
+class _Scope:
+    """A graph or subgraph that is open: the defaults in it, and its nodes in order."""
+
+    name: str
+    nodes: dict[str, str]
+    edges: dict[str, str]
+    members: dict[str, None] = field(default_factory=dict)
+
+
+class Statements:
+    """What the parser calls, by the names of the grammar's rules; `dot` is the result."""
+
+    def __init__(self, path: Path, nodes: Set[str], edges: Set[str], graph: Set[str]) -> None:
+        self.dot = Dot()
+        self._path, self._wanted = path, {"NODE": nodes, "EDGE": edges, "GRAPH": graph}
+        self._scopes = [_Scope("", {}, {})]
+
+    def graph_opening(self, children: list[Any]) -> None:
+        """Refuse an undirected graph; `strict` needs nothing, as a task graph has every edge once anyway."""
+        kinds = {token.type for token in children if hasattr(token, "type")}
+        if "DIGRAPH" not in kinds:
+            raise FormatError(
+                f"{self._path}: an undirected graph, whose edges do not say what comes first; "
+                "write a digraph with ->"
+            )
+        self.dot.name = children[-1] if isinstance(children[-1], _Id) else ""
+
+    def id(self, tokens: list[Any]) -> _Id:
+        r"""Return an id as text: quotes taken off and `\"` undone, parts joined, line ends after a backslash gone."""
+        parts = (_unquoted(token) if token.type == "QUOTED" else str(token) for token in tokens)
+        return _Id("".join(parts))
+
+    def port(self, children: list[Any]) -> None:
+        """Forget a port: it says where on the node an edge is drawn."""
+
+    def point(self, children: list[Any]) -> tuple[str, ...]:
+        """Create a node where it is met first, with the defaults as they then are."""
+        name = str(children[0])
+        scope = self._scopes[-1]
+        if name not in self.dot.nodes:
+            self.dot.nodes[name] = dict(scope.nodes)
+        scope.members[name] = None
+        return (name,)
+
+    def node(self, children: list[Any]) -> None:
+        """Give a node its attributes."""
+        if len(children) > 1:
+            self.dot.nodes[children[0][0]] |= self._kept("NODE", children[1])
+
+    def edge(self, children: list[Any]) -> None:
+        """Add the edges of a chain, from each node of an end to each of the next."""
+        attributes = dict(self._scopes[-1].edges)
+        if isinstance(children[-1], dict):
+            attributes |= self._kept("EDGE", children.pop())
+        for arrow in children[1::2]:
+            if arrow != "->":
+                raise FormatError(
+                    f"{self._path}: line {arrow.line}: an edge -- in a directed graph does not say what comes first; "
+                    "write ->"
+                )
+        for firsts, seconds in pairwise(children[::2]):
+            if len(self.dot.edges) + len(firsts) * len(seconds) > MAX_EDGES:
+                raise FormatError(f"{self._path}: more than {MAX_EDGES} edges; refused")
+            self.dot.edges += [Edge(a, b, attributes) for a in firsts for b in seconds]
+
+    def attributes(self, children: list[Any]) -> dict[str, str]:
+        """Return attributes by name; one without a value is true."""
+        return {
+            str(a): "true" if b is None else str(b)
+            for a, b in zip(children[::2], children[1::2], strict=True)
+        }
+
+    def defaults(self, children: list[Any]) -> None:
+        """Change the defaults of the open scope."""
+        kind, attributes = children[0].type, self._kept(children[0].type, children[1])
+        if kind == "GRAPH":
+            self._of_graph(attributes)
+        else:
+            scope = self._scopes[-1]
+            (scope.nodes if kind == "NODE" else scope.edges).update(attributes)
+
+    def assignment(self, children: list[Any]) -> None:
+        """Set one attribute of the open scope."""
+        self._of_graph(self._kept("GRAPH", {str(children[0]): str(children[1])}))
+
+    def scope(self, children: list[Any]) -> None:
+        """Open a subgraph."""
+        if len(self._scopes) > MAX_DEPTH:
+            raise FormatError(f"{self._path}: subgraphs nested more than {MAX_DEPTH} deep; refused")
+        outer = self._scopes[-1]
+        name = str(children[-1]) if children and isinstance(children[-1], _Id) else ""
+        self._scopes.append(_Scope(name, dict(outer.nodes), dict(outer.edges)))
+
+    def subgraph(self, children: list[Any]) -> tuple[str, ...]:
+        """Close a subgraph and return its nodes."""
+        scope = self._scopes.pop()
+        self._scopes[-1].members |= scope.members
+        members = tuple(scope.members)
+        if scope.name:
+            self.dot.clusters.setdefault(scope.name, []).extend(members)
+        return members
+
+    def _of_graph(self, attributes: dict[str, str]) -> None:
+        if len(self._scopes) == 1:
+            self.dot.attributes |= attributes
+
+    def _kept(self, kind: str, attributes: dict[str, str]) -> dict[str, str]:
+        wanted = self._wanted[kind]
+        if kind == "NODE" and len(self.dot.unread) < MAX_UNREAD:
+            self.dot.unread |= attributes.keys() - wanted
+        return {name: value for name, value in attributes.items() if name in wanted}
+
+
+class _Id(str):
+    """An id, which is no token of the parser's."""
+
+
+def _unquoted(token: str) -> str:
+    return token[1:-1].replace("\\\r\n", "").replace("\\\n", "").replace('\\"', '"')
+
+
+def unescaped(text: str, node: str = "\\N") -> str:
+    r"""Return text with the escapes of Graphviz' `escString` undone: `\\`, ends of lines, `\N` for the node's id.
+
+    Examples
+    --------
+    >>> unescaped(r"C:\\temp\nof \N", "a")
+    'C:\\temp\nof a'
+    """
+    meant = {"n": "\n", "l": "\n", "r": "\n", "N": node}
+    return _ESCAPE.sub(lambda found: meant.get(found[1], found[1]), text)
