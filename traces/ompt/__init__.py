@@ -1,0 +1,1 @@
+"""OpenMP tasks, as a tool on the OMPT interface writes them down."""

@@ -1,0 +1,201 @@
+"""Events of a file of OMPT callbacks: one JSON object a line, checked field by field."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from simsched.errors import FormatError
+from simsched.graph.columns import plain_text
+from simsched.graph.loading import Mend
+from simsched.traces.json_stream import shown
+from simsched.traces.timeline import MAX_NS
+
+#: The format's version that this reader knows; files without one are as of before versions.
+VERSION = 1
+Dependence = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened on a thread.
+
+    Parameters
+    ----------
+    ns, tid : int
+        When, and on which thread.
+    ev : str
+        `create`, `sched`, `parallel`, `implicit`, `sync` or `wait`.
+    begin : bool
+        Whether something begins here; False where it ends, or has no length.
+    task : int
+        The task: created, implicit, waiting, encountering; of `sched` the one that stops.
+    other : int
+        The parent of a task that is created; of `sched` the one that goes on.
+    code : int
+        Flags of a task that is created; of `sched` the state of the one that stops; of `sync` and `wait` the kind.
+    region : int
+        The parallel region.
+    at : str
+        The address of a created task's code.
+    """
+
+    ns: int
+    tid: int
+    ev: str
+    begin: bool
+    task: int
+    other: int = 0
+    code: int = 0
+    region: int = 0
+    at: str = ""
+
+
+@dataclass
+class Log:
+    """All that a file tells.
+
+    Parameters
+    ----------
+    events : list of Event
+        In order of time.
+    dependences : dict of int to list of (str, int)
+        Of each task the addresses it names and how (`ompt_dependence_type_t`).
+    places : dict of str to str
+        Of an address of code its object file and place in it.
+    tool : dict
+        What the recorder tells of itself.
+    complete : bool
+        Whether the recorder reached its end.
+    lost_B : int
+        Bytes that it could not write.
+    """
+
+    events: list[Event] = field(default_factory=list)
+    dependences: dict[int, list[Dependence]] = field(default_factory=lambda: defaultdict(list))
+    places: dict[str, str] = field(default_factory=dict)
+    tool: dict[str, Any] = field(default_factory=dict)
+    complete: bool = False
+    lost_B: int = 0
+
+
+class _Line:
+    """One line's object, and where it stands."""
+
+    def __init__(self, path: Path, number: int, values: dict[str, Any]) -> None:
+        self.path, self.number, self.values = path, number, values
+
+    def wrong(self, key: str, expected: str) -> FormatError:
+        """Return the error of a field that is not what it should be."""
+        found = shown(self.values[key]) if key in self.values else "missing"
+        return FormatError(f"{self.path}: line {self.number}: {key} is {found}; expected {expected}")
+
+    def whole(self, key: str, most: int = 2**64, missing: int | None = None) -> int:
+        """Return a whole number of 0 or more."""
+        value = self.values.get(key, missing)
+        if type(value) is not int or not 0 <= value <= most:
+            raise self.wrong(key, f"a whole number of 0 to {most}")
+        return value
+
+    def text(self, key: str) -> str:
+        """Return a string of some length."""
+        value = self.values.get(key, "")
+        if not isinstance(value, str) or len(value) > 1000:
+            raise self.wrong(key, "a string of at most 1000 characters")
+        return plain_text(value)
+
+    def dependences(self) -> list[Dependence]:
+        """Return pairs of address and kind."""
+        found = self.values.get("deps")
+        if not isinstance(found, list) or not all(
+            isinstance(one, list) and len(one) == 2 and isinstance(one[0], str) and type(one[1]) is int
+            for one in found
+        ):
+            raise self.wrong("deps", 'a list like [["0x10", 1]]')
+        return [(plain_text(address), kind) for address, kind in found]
+
+    def event(self) -> Event:
+        """Return what happened."""
+        names = {
+            "create": ("task", "parent", "flags"), "sched": ("prior", "next", "status"), "parallel": ("task", "", ""),
+            "implicit": ("task", "", ""), "sync": ("task", "", "kind"), "wait": ("task", "", "kind"),
+        }  # fmt: skip
+        task, other, code = names[self.values["ev"]]
+        scope = self.values.get("scope", "end")
+        if scope not in ("begin", "end", "beginend"):
+            raise self.wrong("scope", "begin or end")
+        return Event(
+            ns=self.whole("ns", MAX_NS),
+            tid=self.whole("tid", 2**31),
+            ev=self.values["ev"],
+            begin=scope == "begin",
+            task=self.whole(task),
+            other=self.whole(other) if other else 0,
+            code=self.whole(code) if code else 0,
+            region=self.whole("parallel", missing=0),
+            at=self.text("codeptr"),
+        )
+
+
+def read_log(path: Path, numbered: Iterable[tuple[int, str]], mend: Mend | None) -> Log:
+    """Return what the lines of a file tell.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    numbered : iterable of (int, str)
+        Its lines with their numbers.
+    mend : callable, optional
+        If given, lines that are no JSON are passed over, and `mend` is told so in a sentence.
+
+    Raises
+    ------
+    FormatError
+        If a line is no event, or a newer version wrote the file.
+    """
+    log = Log()
+    for number, text in numbered:
+        if text.strip():
+            values = _parsed(path, number, text, mend)
+            if values is not None:
+                _add(log, _Line(path, number, values))
+    # Each thread writes for itself; sorting is stable, so that what it did within a nanosecond stays in order.
+    log.events.sort(key=lambda event: event.ns)
+    return log
+
+
+def _parsed(path: Path, number: int, text: str, mend: Mend | None) -> dict[str, Any] | None:
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        values = None
+    if isinstance(values, dict):
+        return values
+    place = f"line {number} is {shown(text)}, no JSON object"
+    if mend is None:
+        raise FormatError(f"{path}: {place}; is the file cut off? tolerant=true passes it over")
+    mend(f"{place}; it was passed over")
+    return None
+
+
+def _add(log: Log, line: _Line) -> None:
+    ev = line.values.get("ev")
+    if ev in ("create", "sched", "parallel", "implicit", "sync", "wait"):
+        log.events.append(line.event())
+    elif ev == "depend":
+        log.dependences[line.whole("task")] += line.dependences()
+    elif ev == "code":
+        log.places[line.text("codeptr")] = line.text("at")
+    elif ev == "tool":
+        log.tool = line.values
+        if line.whole("version", missing=VERSION) > VERSION:
+            raise line.wrong("version", f"at most {VERSION}; a newer simsched reads it")
+    elif ev == "end":
+        log.complete, log.lost_B = True, line.whole("lost_B", missing=0)
+    elif not isinstance(ev, str):
+        raise line.wrong("ev", "the name of an event")

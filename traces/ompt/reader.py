@@ -1,0 +1,206 @@
+"""OpenMP: a run's tasks, as a tool on the OMPT interface wrote them down.
+
+The tool comes with the project, in `traces/recorders/ompt`: build it there with `make`, then::
+
+    OMP_TOOL_LIBRARIES=./libompt_jsonl.so SIMSCHED_OMPT=run.jsonl ./program
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from simsched.errors import FormatError, GraphError
+from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.loading import find_file
+from simsched.traces.contracting import contracted
+from simsched.traces.json_stream import shown
+from simsched.traces.mends import Mends
+from simsched.traces.ompt.events import Log, read_log
+from simsched.traces.ompt.run import Node, Run
+from simsched.traces.options import TOLERANT, flag
+from simsched.traces.text_lines import lines
+from simsched.traces.timeline import recording
+
+_FIRST = re.compile(rb'\s*\{\s*"ev"\s*:\s*"(?:tool|thread|create|sched|depend|parallel|implicit|sync)"')
+
+
+class OmptReader:
+    """Reads JSON lines of OMPT callbacks."""
+
+    title = "OpenMP tasks recorded through OMPT (.jsonl)"
+    dependences = "from depend clauses, taskwait, taskgroup, barriers"
+    times = "in the file, ns"
+    options = {  # noqa: RUF012 - the protocol's attribute
+        "names": "a text file of lines ADDRESS NAME: what the tasks of each address of code are called",
+        "tolerant": TOLERANT,
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell by the first event."""
+        return _FIRST.match(head) is not None
+
+    def read(self, path: Path, *, names: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
+        """Return the graph of the explicit tasks that ran.
+
+        Parameters
+        ----------
+        path : Path
+            The file, plain or gzipped.
+        names : str or Path, optional
+            A text file of lines `ADDRESS NAME`; an address is a `codeptr` of the file, or its `at`.
+        tolerant : bool or str
+            Whether lines that are cut off are passed over.
+
+        Raises
+        ------
+        FormatError
+            If a file is malformed, or no explicit task ran.
+        GraphError
+            If the order is impossible.
+        """
+        report = ImportReport(path.name, "ompt")
+        mend = Mends(report) if flag(path, "tolerant", tolerant) else None
+        log = read_log(path, lines(path, mend), mend)
+        labels = log.places | _names(path, names)
+        try:
+            run = Run(log)
+            _describe(report, log, run)
+            return _graph(path, run, labels, report)
+        except GraphError as error:
+            raise GraphError(f"{path}: {error}") from None
+
+
+OMPT = OmptReader()
+
+
+def _names(path: Path, names: object) -> dict[str, str]:
+    if names is None:
+        return {}
+    if not isinstance(names, str | Path):
+        raise FormatError(f"{path}: names is {shown(names)}; expected the path of a text file")
+    file, found = find_file(names), {}
+    for number, line in lines(file):
+        if line.strip():
+            address, *name = line.split(maxsplit=1)
+            if not name:
+                raise FormatError(f"{file}: line {number} is {shown(line)}; expected ADDRESS NAME")
+            found[address] = name[0].strip()
+    return found
+
+
+def _graph(path: Path, run: Run, labels: Mapping[str, str], report: ImportReport) -> TaskGraph:
+    ends, edges = _resolved(run)
+    kept = _kept(run, edges, ends)
+    nodes = [node for node, stays in zip(run.nodes, kept, strict=False) if stays]
+    if not any(node.task for node in nodes):
+        raise FormatError(
+            f"{path}: no explicit task ran; are there none, or did the recorder die before them?"
+        )
+    index = {i: k for k, i in enumerate(i for i, stays in enumerate(kept) if stays)}
+    pieces = sum(node.task is not None for node in nodes)
+    report.facts.update(pieces=pieces, joins=len(nodes) - pieces)
+    kinds = [_kind(node, labels) for node in nodes]
+    return TaskGraph.from_edges(
+        [(node.finish_ns - node.start_ns) / 1e9 for node in nodes],
+        [(index[a], index[b]) for a, b in contracted(edges, kept)],
+        kinds=kinds,
+        names=[_name(node, kind) for node, kind in zip(nodes, kinds, strict=True)],
+        scopes=[_scope(node) for node in nodes],
+        name=path.name.removesuffix(".gz").removesuffix(".jsonl"),
+        report=report,
+        recording=recording(
+            [node.start_ns for node in nodes],
+            [node.finish_ns for node in nodes],
+            [f"thread {node.tid}" for node in nodes],
+        ),
+    )
+
+
+def _resolved(run: Run) -> tuple[int, list[tuple[int, int]]]:
+    """Return how many nodes there are with those of tasks that never ran, and all edges between nodes."""
+    ends: dict[int, int] = {}
+    n = len(run.nodes)
+    edges = []
+    for task in run.tasks:
+        if task.pieces:
+            ends[task.index] = task.pieces[-1]
+        else:
+            # What waits for it waits for what it would have waited for.
+            ends[task.index] = n
+            edges += [(ref, n) for ref in task.after]
+            n += 1
+    edges += run.edges
+    return n, [(ref if ref >= 0 else ends[~ref], node) for ref, node in edges]
+
+
+def _kept(run: Run, edges: list[tuple[int, int]], n: int) -> list[bool]:
+    """Keep all pieces of tasks, and the empty nodes that one of them comes behind."""
+    before: dict[int, list[int]] = {}
+    for a, b in edges:
+        before.setdefault(b, []).append(a)
+    waiting = [i for i, node in enumerate(run.nodes) if node.task]
+    useful = set(waiting)
+    while waiting:
+        for a in before.get(waiting.pop(), ()):
+            if a not in useful:
+                useful.add(a)
+                waiting.append(a)
+    return [i in useful and i < len(run.nodes) for i in range(n)]
+
+
+def _kind(node: Node, labels: Mapping[str, str]) -> str:
+    if node.task is None or node.task.explicit is None:
+        return node.what
+    code = node.task.explicit.at
+    place = labels.get(code, code)
+    return labels.get(place, place) or "task"
+
+
+def _name(node: Node, kind: str) -> str:
+    if node.task is None or node.task.explicit is None:
+        return f"{kind} at {node.finish_ns} ns"
+    part = f" part {node.part}" if len(node.task.pieces) > 1 else ""
+    return f"{kind} {node.task.explicit.task}{part}"
+
+
+def _scope(node: Node) -> str:
+    return f"parallel {node.task.region.number}" if node.task and node.task.region.number else ""
+
+
+def _describe(report: ImportReport, log: Log, run: Run) -> None:
+    explicit = [task for task in run.tasks if task.explicit]
+    unfinished = sum(not task.done for task in explicit)
+    report.facts["unit"] = "ns"
+    report.facts["explicit_tasks"] = len(explicit)
+    report.facts["threads"] = len({event.tid for event in log.events})
+    report.note(
+        "only explicit tasks are tasks here: what threads did outside them (loops, serial code) is not recorded"
+    )
+    for wrong, sentence in (
+        (
+            unfinished,
+            f"{unfinished} tasks did not finish; what they did last is left out, dependences go through them",
+        ),
+        (
+            run.undeferred,
+            "all tasks ran at once where they were created, as in a team of one thread; that order is not kept",
+        ),
+        (run.exclusive, f"{run.exclusive} tasks exclude each other (mutexinoutset), which edges cannot say"),
+        (
+            not any(event.ev == "sync" for event in log.events),
+            "the order that taskwait, taskgroup and barriers impose is not recorded",
+        ),
+        (
+            "version" in log.tool and not log.complete,
+            "the recorder did not reach its end; the last events are missing",
+        ),
+        (log.lost_B, f"the recorder could not write {log.lost_B} bytes; was the disk full?"),
+        (
+            log.tool.get("dependences", 5) != 5,
+            "the OpenMP runtime does not tell all dependences (ompt_set_always is 5); edges may be missing",
+        ),
+    ):
+        if wrong:
+            report.note(sentence)

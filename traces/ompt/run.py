@@ -1,0 +1,270 @@
+"""From events to tasks and edges, in order of time.
+
+A task is cut into pieces where it creates another, waits, or is interrupted: what it creates can start after the piece
+before, and what it waits for comes before the piece behind. Where the implicit task of a thread waits (`taskwait`,
+`taskgroup`, barriers) for more than one, an empty node joins them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from simsched.errors import GraphError
+from simsched.traces.contracting import MAX_EDGES
+from simsched.traces.ompt.events import Event, Log
+from simsched.traces.ompt.siblings import MUTEXINOUTSET, Siblings
+
+#: `ompt_task_flag_t`
+INITIAL_OR_IMPLICIT, TASKWAIT, UNDEFERRED = 0x3, 0x10, 0x08000000
+#: `ompt_task_status_t`: fulfilling an event of a detached task stops nobody.
+COMPLETE, CANCEL, DETACH, EARLY_FULFIL, LATE_FULFIL, TASKWAIT_COMPLETE = 1, 3, 4, 5, 6, 8
+#: `ompt_sync_region_t`
+SYNC_TASKWAIT, SYNC_TASKGROUP, SYNC_REDUCTION = 5, 6, 7
+MAX_GROUPS = 100
+#: A node by its index, or, from -1 on downwards, the end of a task by its own.
+Ref = int
+
+
+@dataclass(frozen=True)
+class Node:
+    """A piece of a task, its `part` from 1, or an empty node that joins others (`task` is None)."""
+
+    task: Task | None
+    tid: int
+    start_ns: int
+    finish_ns: int
+    part: int = 0
+    what: str = ""
+
+
+@dataclass
+class Region:
+    """A parallel region: the tasks of its team since the last barrier, and what each barrier ended in."""
+
+    number: int = 0
+    after: list[Ref] = field(default_factory=list)
+    members: list[Ref] = field(default_factory=list)
+    joined: list[list[Ref]] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Task:
+    """A task on its way through the run.
+
+    `explicit` is None for implicit tasks. `after` is what the next piece waits for, or, of an implicit task, what it
+    creates next.
+    """
+
+    index: int
+    region: Region
+    explicit: Event | None = None
+    pieces: list[int] = field(default_factory=list)
+    after: list[Ref] = field(default_factory=list)
+    children: list[Ref] = field(default_factory=list)
+    groups: list[list[Ref]] = field(default_factory=list)
+    siblings: Siblings = field(default_factory=Siblings)
+    running: tuple[int, int] | None = None
+    waiting: bool = False
+    barriers: int = 0
+    parent: Task | None = None
+    done: bool = False
+
+    @property
+    def end(self) -> Ref:
+        """Its end, whichever piece that will be."""
+        return ~self.index
+
+
+class Run:
+    """What a log tells: `nodes`, and `edges` between references and nodes."""
+
+    def __init__(self, log: Log) -> None:
+        self.nodes: list[Node] = []
+        self.edges: list[tuple[Ref, int]] = []
+        self.tasks: list[Task] = []
+        self._log, self._references = log, 0
+        self._by_id: dict[int, Task] = {}
+        self._regions: dict[int, Region] = {}
+        self._created = _created(log)
+        # A team of one thread defers nothing; there it says nothing about the program.
+        self._deferring = any(not event.code & UNDEFERRED for event in self._created.values())
+        for event in log.events:
+            getattr(self, f"_{event.ev}")(event)
+        for task in [task for task in self.tasks if task.running]:
+            task.running = None
+
+    @property
+    def undeferred(self) -> int:
+        """Tasks that ran at once, whose order with their creator is not kept."""
+        return 0 if self._deferring else sum(event.code & UNDEFERRED > 0 for event in self._created.values())
+
+    @property
+    def exclusive(self) -> int:
+        """Tasks that exclude each other (`mutexinoutset`), which edges cannot say."""
+        told = self._log.dependences.values()
+        return sum(any(kind == MUTEXINOUTSET for _, kind in one) for one in told)
+
+    def _task(self, number: int, region: Region | None = None) -> Task:
+        if number not in self._by_id:
+            task = Task(len(self.tasks), region or Region(), self._created.get(number))
+            self.tasks.append(task)
+            self._by_id[number] = task
+        return self._by_id[number]
+
+    def _create(self, event: Event) -> None:
+        if event.code & INITIAL_OR_IMPLICIT:
+            return
+        parent = self._task(event.other)
+        self._cut(parent, event.ns)
+        task = self._task(event.task, parent.region)
+        task.parent, task.region = parent, parent.region
+        before = parent.siblings.add(task.index, self._log.dependences.get(event.task, ()))
+        task.after += [*(parent.pieces[-1:] if parent.explicit else parent.after), *(~i for i in before)]
+        self._count(len(before))
+        if event.code & TASKWAIT:
+            self._pause(parent, event.ns)
+            return
+        task.groups = list(parent.groups)
+        for members in (parent.children, parent.region.members, *parent.groups):
+            members.append(task.end)
+
+    def _sched(self, event: Event) -> None:
+        if event.code in (EARLY_FULFIL, LATE_FULFIL):
+            return
+        prior = self._task(event.task)
+        if event.code == TASKWAIT_COMPLETE:
+            if prior.parent is not None:
+                self._resume(prior.parent, event, prior.after)
+            return
+        self._stop(prior, event.ns)
+        prior.done |= event.code in (COMPLETE, CANCEL, DETACH)
+        if event.code == COMPLETE:
+            self._complete(prior, event)
+        if event.other:
+            self._start(self._task(event.other), event)
+
+    def _complete(self, task: Task, event: Event) -> None:
+        told = task.explicit
+        if told is not None and told.code & UNDEFERRED and self._deferring and task.parent is not None:
+            self._wait_for(task.parent, event, [task.end])
+
+    def _parallel(self, event: Event) -> None:
+        task = self._task(event.task)
+        region = self._regions.setdefault(event.region, Region(event.region))
+        if event.begin:
+            self._pause(task, event.ns)
+            region.after = task.pieces[-1:] if task.explicit else task.after
+        else:
+            last = region.joined[-1] if region.joined else []
+            self._resume(task, event, [*last, *region.members])
+
+    def _implicit(self, event: Event) -> None:
+        if event.begin:
+            region = self._regions.setdefault(event.region, Region(event.region))
+            task = self._task(event.task, region)
+            task.region, task.after = region, list(region.after)
+
+    def _wait(self, event: Event) -> None:
+        if event.begin and event.code == SYNC_TASKGROUP:
+            self._pause(self._task(event.task), event.ns)
+
+    def _sync(self, event: Event) -> None:
+        task = self._task(event.task)
+        if event.code == SYNC_TASKWAIT:
+            if event.begin:
+                self._pause(task, event.ns)
+            else:
+                children, task.children = task.children, []
+                self._resume(task, event, children)
+        elif event.code == SYNC_TASKGROUP:
+            if event.begin:
+                if len(task.groups) == MAX_GROUPS:
+                    raise GraphError(f"more than {MAX_GROUPS} taskgroups in each other")
+                task.groups = [*task.groups, []]
+            elif task.groups:
+                *task.groups, members = task.groups
+                self._resume(task, event, members)
+        elif event.code != SYNC_REDUCTION and not event.begin and task.explicit is None:
+            self._barrier(task, event)
+
+    def _barrier(self, task: Task, event: Event) -> None:
+        region = task.region
+        if task.barriers == len(region.joined):
+            members, region.members = region.members, []
+            region.joined.append(self._joined([*region.after, *members], event, "barrier"))
+            region.after = region.joined[-1]
+        task.after = region.joined[min(task.barriers, len(region.joined) - 1)]
+        task.barriers += 1
+        task.children = []
+
+    def _joined(self, before: Iterable[Ref], event: Event, what: str) -> list[Ref]:
+        """Return one reference for all that came before, through an empty node where they are several."""
+        distinct = list(dict.fromkeys(before))
+        if len(distinct) < 2:
+            return distinct
+        self._count(len(distinct))
+        return [self._node(Node(None, event.tid, event.ns, event.ns, what=what), distinct)]
+
+    def _node(self, node: Node, before: Iterable[Ref]) -> int:
+        self.nodes.append(node)
+        self.edges += [(ref, len(self.nodes) - 1) for ref in dict.fromkeys(before)]
+        return len(self.nodes) - 1
+
+    def _start(self, task: Task, event: Event) -> None:
+        if task.explicit is not None and task.running is None and not task.waiting:
+            task.running = event.ns, event.tid
+
+    def _stop(self, task: Task, ns: int) -> None:
+        """End a task's piece, if it runs one."""
+        if task.running is not None:
+            start_ns, tid = task.running
+            if ns > start_ns or task.after or not task.pieces:
+                piece = self._node(
+                    Node(task, tid, start_ns, ns, len(task.pieces) + 1), [*task.pieces[-1:], *task.after]
+                )
+                task.pieces.append(piece)
+                task.after = []
+            task.running = None
+
+    def _cut(self, task: Task, ns: int) -> None:
+        """End a task's piece, and start the next."""
+        if task.running is not None:
+            tid = task.running[1]
+            self._stop(task, ns)
+            task.running = ns, tid
+
+    def _pause(self, task: Task, ns: int) -> None:
+        self._stop(task, ns)
+        task.waiting = task.explicit is not None
+
+    def _wait_for(self, task: Task, event: Event, before: list[Ref]) -> None:
+        """Put what a task does next behind others."""
+        if task.explicit is None:
+            task.after = self._joined([*task.after, *before], event, "wait")
+        else:
+            self._cut(task, event.ns)
+            task.after += before
+            self._count(len(before))
+
+    def _resume(self, task: Task, event: Event, before: list[Ref]) -> None:
+        """Let a task go on behind what it waited for."""
+        self._wait_for(task, event, before)
+        task.waiting = False
+        self._start(task, event)
+
+    def _count(self, references: int) -> None:
+        self._references += references
+        if self._references > MAX_EDGES:
+            raise GraphError(f"more than {MAX_EDGES} dependences; record a shorter part of the run")
+
+
+def _created(log: Log) -> dict[int, Event]:
+    """Return the event that made each explicit task."""
+    found: dict[int, Event] = {}
+    for event in log.events:
+        if event.ev == "create" and not event.code & INITIAL_OR_IMPLICIT:
+            if event.task in found or event.task == event.other:
+                raise GraphError(f"task {event.task} is created twice, or by itself; are these two runs?")
+            found[event.task] = event
+    return {task: event for task, event in found.items() if not event.code & TASKWAIT}

@@ -1,0 +1,1 @@
+"""Paje: states of containers, in traces that define their own events."""

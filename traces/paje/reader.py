@@ -1,0 +1,245 @@
+"""Paje: states of containers become tasks on lanes; what programs on StarPU, SimGrid, ViTE, Aftermath or poti write.
+
+The format knows no dependences: the tasks of each lane are chained in their order, and links (messages) join lanes.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from simsched.errors import FormatError, GraphError
+from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.loading import Mend, find_file
+from simsched.graph.shapes import format_shape
+from simsched.traces.contracting import Edge
+from simsched.traces.json_stream import shown
+from simsched.traces.lanes import chain
+from simsched.traces.mends import Mends
+from simsched.traces.options import TOLERANT, flag
+from simsched.traces.paje.events import events
+from simsched.traces.paje.states import WANTED, Interval, Trace
+from simsched.traces.starpu.dag import dag_edges
+from simsched.traces.starpu.records import Record
+from simsched.traces.text_lines import lines
+from simsched.traces.timeline import recording
+
+_FIRST = re.compile(rb"(?:\s|#[^\n]*\n)*%\s*EventDef\s+Paje")
+UNITS = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
+#: States in which nothing is computed, in small letters, as common producers call them.
+WAITING = frozenset(
+    (
+        "idle", "sleeping", "sleep", "blocked", "waiting", "wait", "overhead", "scheduling",
+        "progressing", "initializing", "deinitializing", "fetchinginput", "pushingoutput", "callback",
+        "unpartitioning", "hypervisor", "nothing", "free", "stopped", "inactive", "not_running",
+    )
+)  # fmt: skip
+
+
+class PajeReader:
+    """Reads Paje traces of any producer."""
+
+    title = "Paje trace (StarPU's paje.trace, SimGrid, poti)"
+    dependences = "links, and a chain per lane; StarPU's dag.dot (dag=)"
+    times = "in the file, s (StarPU: ms)"
+    options = {  # noqa: RUF012 - the protocol's attribute
+        "states": "names of the states that are tasks, separated by commas; else all but waiting ones",
+        "unit": "what the trace counts in: s, ms, us or ns; s if not given, ms for StarPU's",
+        "dag": "StarPU's dag.dot of the same run: its edges in place of chains",
+        "tolerant": TOLERANT,
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell by the first definition of an event."""
+        return _FIRST.match(head) is not None
+
+    def read(
+        self,
+        path: Path,
+        *,
+        states: str | None = None,
+        unit: str | None = None,
+        dag: str | Path | None = None,
+        tolerant: bool | str = False,
+    ) -> TaskGraph:
+        """Return the graph of the states that are tasks.
+
+        Parameters
+        ----------
+        path : Path
+            The file, plain or gzipped.
+        states : str, optional
+            Names of the states that are tasks, separated by commas.
+        unit : str, optional
+            What the trace counts in: `s`, `ms`, `us` or `ns`.
+        dag : str or Path, optional
+            StarPU's `dag.dot` of the same run, plain or gzipped.
+        tolerant : bool or str
+            Whether lines that are no event are passed over.
+
+        Raises
+        ------
+        FormatError
+            If a file or an option is malformed, or no state is a task.
+        GraphError
+            If dependences form a cycle.
+        """
+        report = ImportReport(path.name, "paje")
+        mend = Mends(report) if flag(path, "tolerant", tolerant) else None
+        trace = Trace(UNITS[_unit(path, unit, report, mend)])
+        trace.add(events(path, lines(path, mend), WANTED, mend))
+        tasks = _tasks(path, trace, states, report)
+        try:
+            return _graph(path, trace, tasks, dag, report)
+        except GraphError as error:
+            raise GraphError(f"{path}: {error}") from None
+
+
+PAJE = PajeReader()
+
+
+def _unit(path: Path, unit: object, report: ImportReport, mend: Mend | None) -> str:
+    """Return the unit given, or what the producer uses."""
+    if unit is None:
+        unit = "s"
+        # What is mended is told when the whole file is read.
+        for number, line in lines(path, None if mend is None else Mends(ImportReport(path.name))):
+            if '"Worker State"' in line:
+                unit = "ms"
+            if number > 1000 or unit == "ms":
+                break
+    if not isinstance(unit, str) or unit not in UNITS:
+        raise FormatError(f"{path}: unit is {shown(unit)}; expected one of {', '.join(UNITS)}")
+    report.facts["unit"] = unit
+    return unit
+
+
+def _tasks(path: Path, trace: Trace, states: object, report: ImportReport) -> list[Interval]:
+    """Return the intervals that are tasks, in order of time."""
+    if states is not None and not isinstance(states, str):
+        raise FormatError(f"{path}: states is {shown(states)}; expected names separated by commas")
+    names = sorted({trace.value_name(interval) for interval in trace.intervals})
+    jobs = any("JobId" in interval.event.values for interval in trace.intervals)
+    if states is not None:
+        wanted = {name.strip() for name in states.split(",")}
+        unknown = sorted(wanted.difference(names))
+        if unknown:
+            raise FormatError(
+                f"{path}: states names {shown(unknown[0])}; the trace has {shown(', '.join(names), 300)}"
+            )
+        tasks = [interval for interval in trace.intervals if trace.value_name(interval) in wanted]
+    elif jobs:
+        tasks = [interval for interval in trace.intervals if "JobId" in interval.event.values]
+    else:
+        tasks = [i for i in trace.intervals if trace.value_name(i).lower().replace(" ", "") not in WAITING]
+    if not tasks:
+        raise FormatError(
+            f"{path}: no state is a task; states= names them; the trace has {shown(', '.join(names), 300)}"
+        )
+    report.facts.update(
+        states=len(trace.intervals),
+        states_left_out=len(trace.intervals) - len(tasks),
+        zero_length_states=trace.zero_length,
+    )
+    if len(tasks) < len(trace.intervals):
+        chosen = "those that are not of jobs" if jobs and states is None else "waiting ones or not asked for"
+        report.note(f"{len(trace.intervals) - len(tasks)} states are no tasks ({chosen}); states= chooses")
+    _count_oddities(trace, report)
+    return sorted(tasks, key=lambda interval: (interval.start_ns, interval.finish_ns))
+
+
+def _count_oddities(trace: Trace, report: ImportReport) -> None:
+    for count, sentence in (
+        (trace.zero_length, "states had no length and are left out"),
+        (trace.unfinished, "states are not ended by the trace and are left out"),
+        (trace.unmatched_pops, "states end that never began"),
+        (trace.backwards, "states end before they begin and are left out"),
+        (trace.half_links, "links have a start or an end alone and are left out"),
+    ):
+        if count:
+            report.note(f"{count} {sentence}")
+
+
+def _graph(
+    path: Path, trace: Trace, tasks: Sequence[Interval], dag: object, report: ImportReport
+) -> TaskGraph:
+    tracks = {interval.track for interval in tasks}
+    several = len({container for container, _ in tracks}) < len(tracks)
+    lanes = {track: _lane(path, trace, track, several) for track in tracks}
+    kinds = [trace.value_name(interval) for interval in tasks]
+    return TaskGraph.from_edges(
+        [(interval.finish_ns - interval.start_ns) / 1e9 for interval in tasks],
+        _edges(path, trace, tasks, dag, report),
+        kinds=kinds,
+        names=[
+            f"{kind} {i.event.values.get('JobId', k)}"
+            for k, (kind, i) in enumerate(zip(kinds, tasks, strict=True))
+        ],
+        shapes=[format_shape(_record(interval).shape()) for interval in tasks],
+        flops=[_record(interval).flops() for interval in tasks],
+        name=path.name.removesuffix(".gz").removesuffix(".trace").removesuffix(".paje"),
+        report=report,
+        recording=recording(
+            [interval.start_ns for interval in tasks],
+            [interval.finish_ns for interval in tasks],
+            [lanes[interval.track] for interval in tasks],
+        ),
+    )
+
+
+def _record(interval: Interval) -> Record:
+    """Return what StarPU tells of a job's state, as its records do."""
+    event = interval.event
+    parameters = event.values.get("Params", "").replace("_", " ")
+    return Record(event.file, event.line, event.values | {"Parameters": parameters})
+
+
+def _lane(path: Path, trace: Trace, track: tuple[str, str], several: bool) -> str:
+    name = trace.container_name(track[0], path)
+    return f"{name} {trace.type_names.get(track[1], track[1])}" if several else name
+
+
+def _edges(
+    path: Path, trace: Trace, tasks: Sequence[Interval], dag: object, report: ImportReport
+) -> list[Edge]:
+    if dag is not None:
+        if not isinstance(dag, str | Path):
+            raise FormatError(f"{path}: dag is {shown(dag)}; expected the path of the dag.dot")
+        jobs = {interval.event.values.get("JobId", ""): interval for interval in tasks}
+        if len(jobs) < len(tasks):
+            raise FormatError(
+                f"{path}: dag is given, but not every task has a JobId of its own, as StarPU's have"
+            )
+        return dag_edges(find_file(dag), list(jobs), [], report)
+    joined = _linked(trace, tasks)
+    report.facts.update(links=len(trace.links), links_used=len(joined))
+    report.note(
+        "a chain per lane: the format tells no dependences, so that no policy can run the tasks of a lane in parallel"
+        + ("; links join lanes" if trace.links else "")
+        + (
+            "; give StarPU's dag.dot as dag=, or import its tasks.rec"
+            if "JobId" in tasks[0].event.values
+            else ""
+        )
+    )
+    return chain(interval.track for interval in tasks) + joined
+
+
+def _linked(trace: Trace, tasks: Sequence[Interval]) -> list[Edge]:
+    """Return for each link the last task that had ended where it starts, and the first that begins where it ends."""
+    on: dict[str, list[int]] = defaultdict(list)
+    for i, interval in enumerate(tasks):
+        on[interval.track[0]].append(i)
+    starts = {c: [tasks[i].start_ns for i in members] for c, members in on.items()}
+    by_finish = {c: sorted(members, key=lambda i: tasks[i].finish_ns) for c, members in on.items()}
+    finishes = {c: [tasks[i].finish_ns for i in members] for c, members in by_finish.items()}
+    found = set()
+    for link in trace.links:
+        sent = bisect_right(finishes.get(link.source, []), min(link.sent_ns, link.received_ns))
+        received = bisect_left(starts.get(link.target, []), link.received_ns)
+        if sent and received < len(on.get(link.target, ())):
+            found.add((by_finish[link.source][sent - 1], on[link.target][received]))
+    return sorted(found)

@@ -1,0 +1,1 @@
+"""StarPU: the records of a run's tasks."""

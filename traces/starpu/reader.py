@@ -1,0 +1,195 @@
+"""StarPU: `tasks.rec`, which tells of every task its dependences, times, worker, work and data.
+
+Record one with a StarPU that was configured `--with-fxt`::
+
+    STARPU_FXT_TRACE=1 STARPU_GENERATE_TRACE=1 ./program
+
+or, later, `starpu_fxt_tool -i prof_file_*`, which also takes the files of several MPI ranks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from simsched.errors import FormatError, GraphError
+from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.loading import find_file
+from simsched.graph.shapes import format_shape
+from simsched.traces.contracting import Edge, contracted
+from simsched.traces.json_stream import shown
+from simsched.traces.mends import Mends
+from simsched.traces.options import TOLERANT, flag
+from simsched.traces.starpu.dag import dag_edges
+from simsched.traces.starpu.records import Record, records
+from simsched.traces.timeline import overlaps, recording
+
+_FIRST = re.compile(rb"\s*(?:Control|Name|Model|File|JobId):[^\n]*\n")
+_JOB = re.compile(rb"^JobId: ?\S", re.MULTILINE)
+_OWN = re.compile(rb"^(?:SubmitOrder|SubmitTime|StartTime|Priority|DependsOn|Tag):", re.MULTILINE)
+
+
+class StarPUReader:
+    """Reads StarPU's records of tasks."""
+
+    title = "StarPU records of tasks (tasks.rec)"
+    dependences = "in the file; also of dag.dot (dag=)"
+    times = "in the file, ms"
+    options = {  # noqa: RUF012 - the protocol's attribute
+        "dag": "the dag.dot of the same run, whose edges are added: those of records without DependsOn",
+        "tolerant": TOLERANT,
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell by the keys of the first records."""
+        return all((_FIRST.match(head), _JOB.search(head), _OWN.search(head)))
+
+    def read(self, path: Path, *, dag: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
+        """Return the graph of the tasks that ran.
+
+        Parameters
+        ----------
+        path : Path
+            The file, plain or gzipped.
+        dag : str or Path, optional
+            The `dag.dot` of the same run, plain or gzipped.
+        tolerant : bool or str
+            Whether a file that is cut off is read as far as it goes.
+
+        Raises
+        ------
+        FormatError
+            If a file is malformed, or no task ran.
+        GraphError
+            If dependences form a cycle.
+        """
+        report = ImportReport(path.name, "starpu")
+        mend = Mends(report) if flag(path, "tolerant", tolerant) else None
+        jobs = _jobs(path, list(records(path, mend)))
+        edges = _dependences(path, jobs, report)
+        if dag is not None:
+            if not isinstance(dag, str | Path):
+                raise FormatError(f"{path}: dag is {shown(dag)}; expected the path of the dag.dot")
+            edges += dag_edges(find_file(dag), jobs, edges, report)
+        try:
+            return _graph(path, list(jobs.values()), edges, report)
+        except GraphError as error:
+            raise GraphError(f"{path}: {error}") from None
+
+
+STARPU = StarPUReader()
+
+
+def _jobs(path: Path, found: list[Record]) -> dict[str, Record]:
+    """Return the records by job, in the order of their submission."""
+    found.sort(key=lambda record: (record.whole("SubmitOrder") or 0, record.rank, record.line))
+    jobs: dict[str, Record] = {}
+    for record in found:
+        other = jobs.setdefault(record.job, record)
+        if other is not record:
+            places = sorted((other.line, record.line))
+            raise FormatError(
+                f"{path}: line {places[1]}: JobId {shown(record.job)} stands also at line {places[0]}; "
+                "are these the records of two runs?"
+            )
+    return jobs
+
+
+def _dependences(path: Path, jobs: dict[str, Record], report: ImportReport) -> list[Edge]:
+    """Return the pairs of records, by position, that DependsOn and EndDependencies tell.
+
+    A job with EndDependencies gets a second position, behind those of all records: that of its end.
+    """
+    index = {job: i for i, job in enumerate(jobs)}
+    late = [job for job, record in jobs.items() if "EndDependencies" in record.values]
+    end = index | {job: len(jobs) + k for k, job in enumerate(late)}
+    edges = [(index[job], end[job]) for job in late]
+    told = [(job, index[job], before) for job, record in jobs.items() for before in record.jobs("DependsOn")]
+    told += [(job, end[job], before) for job in late for before in jobs[job].jobs("EndDependencies")]
+    unknown = 0
+    for job, i, before in told:
+        if before == job:
+            raise FormatError(f"{path}: line {jobs[job].line}: job {shown(job)} depends on itself")
+        if before in end:
+            edges.append((end[before], i))
+        else:
+            unknown += 1
+    report.facts["dependences"] = len(told) - unknown
+    if unknown:
+        report.facts["unknown_dependences"] = unknown
+        report.note(f"{unknown} dependences name jobs of which the file holds no record; they are left out")
+    return edges
+
+
+def _graph(path: Path, jobs: Sequence[Record], edges: list[Edge], report: ImportReport) -> TaskGraph:
+    times = [record.interval_ns() for record in jobs]
+    ran = [(record, time) for record, time in zip(jobs, times, strict=True) if time is not None]
+    if not ran:
+        raise FormatError(f"{path}: none of {len(jobs)} records has StartTime and EndTime; no task ran")
+    index = dict(zip((i for i, time in enumerate(times) if time is not None), range(len(ran)), strict=True))
+    kept = [time is not None for time in times] + [False] * (
+        1 + max((max(edge) for edge in edges), default=0) - len(times)
+    )
+    pairs = [(index[a], index[b]) for a, b in contracted(edges, kept)]
+    rows = [record for record, _ in ran]
+    starts, finishes = ([time[end] for _, time in ran] for end in (0, 1))
+    lanes = [_lane(record) for record in rows]
+    _describe(report, jobs, rows)
+    report.facts.update(unit="ms", overlaps=overlaps(starts, finishes, lanes))
+    return TaskGraph.from_edges(
+        [(finish - start) / 1e9 for start, finish in zip(starts, finishes, strict=True)],
+        pairs,
+        kinds=[_kind(record) for record in rows],
+        names=[f"{record.values.get('Name') or _kind(record)} {record.job}" for record in rows],
+        shapes=[format_shape(record.shape()) for record in rows],
+        scopes=[_scope(record) for record in rows],
+        flops=[record.flops() for record in rows],
+        bytes_B=[record.size_B() for record in rows],
+        name=path.name.removesuffix(".gz").removesuffix(".rec").removesuffix(".tasks"),
+        report=report,
+        recording=recording(starts, finishes, lanes),
+    )
+
+
+def _kind(record: Record) -> str:
+    return record.values.get("Model") or record.values.get("Name") or "task"
+
+
+def _scope(record: Record) -> str:
+    iterations = record.values.get("Iteration", "").split()
+    return f"iteration {'/'.join(iterations)}" if iterations else ""
+
+
+def _lane(record: Record) -> str:
+    worker = record.whole("WorkerId")
+    name = "no worker" if worker is None else f"worker {worker}"
+    return f"rank {record.rank} {name}" if record.rank >= 0 else name
+
+
+def _describe(report: ImportReport, jobs: Sequence[Record], rows: Sequence[Record]) -> None:
+    facts: dict[str, Any] = report.facts
+    facts["records"] = len(jobs)
+    facts["control_records"] = sum("Control" in record.values for record in jobs)
+    facts["records_not_run"] = len(jobs) - len(rows)
+    facts["zero_length_tasks"] = sum(
+        record.values["StartTime"] == record.values["EndTime"] for record in rows
+    )
+    if facts["records_not_run"]:
+        report.note(
+            f"{len(jobs) - len(rows)} records (control, acquiring of data, tasks without a codelet or a worker) have "
+            "no times and are no tasks; dependences go through them"
+        )
+    priorities = sorted({record.whole("Priority") or 0 for record in rows})
+    facts["priorities"] = f"{priorities[0]} to {priorities[-1]}"
+    if len(priorities) > 1:
+        report.note(
+            f"the program gave {len(priorities)} priorities to its tasks; the graph does not keep them"
+        )
+    ranks = {record.rank for record in jobs}
+    if len(ranks) > 1:
+        facts["mpi_ranks"] = len(ranks)
+        report.note(
+            f"the file holds {len(ranks)} MPI ranks; what they waited for of each other is told by dag= alone"
+        )

@@ -1,0 +1,192 @@
+"""Records of StarPU's `tasks.rec`: lines `Key: value`, and checked access to them.
+
+Keys, as StarPU 1.1 to 1.4 write them: Name, Model, File, Line, JobId, SubmitOrder, Priority, DependsOn, DepLabels, Tag,
+WorkerId, MemoryNode, SubmitTime, StartTime, EndTime, Footprint, GFlop, Iteration, Parameters, Handles, Modes, Sizes,
+NumaNodes, MPIRank, Bubble, ParentBubble, EndDependencies; Control in place of Name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from simsched.errors import FormatError
+from simsched.graph.loading import Mend
+from simsched.graph.shapes import MAX_RANK
+from simsched.traces.json_stream import shown
+from simsched.traces.text_lines import lines
+from simsched.traces.timeline import whole_ns
+
+NS_PER_MS = 1_000_000
+#: StarPU writes it last and no blank line behind it.
+LAST = "EndDependencies"
+_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+#: `M256x256x4`: a matrix of 256 x 256 elements of 4 bytes; V a vector, B a block, T a tensor.
+_PARAMETER = re.compile(r"[MVBT]([0-9]{1,9}(?:x[0-9]{1,9})+)")
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one record tells.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    line : int
+        Where the record starts.
+    values : dict of str to str
+        Value of each key.
+    """
+
+    file: Path
+    line: int
+    values: dict[str, str]
+
+    def wrong(self, key: str, expected: str) -> FormatError:
+        """Return the error of a value that is not what it should be."""
+        found = shown(self.values[key]) if key in self.values else "missing"
+        return FormatError(f"{self.file}: line {self.line}: {key} is {found}; expected {expected}")
+
+    def whole(self, key: str) -> int | None:
+        """Return a whole number; None where it is missing."""
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if not _WHOLE.fullmatch(value):
+            raise self.wrong(key, "a whole number")
+        return int(value)
+
+    def time_ns(self, key: str) -> int | None:
+        """Return a time in nanoseconds; None where it is missing."""
+        value = self.values.get(key)
+        if value is None:
+            return None
+        time_ns = whole_ns(value, NS_PER_MS)
+        if time_ns is None:
+            raise self.wrong(key, "milliseconds as a decimal number, at most 104 days")
+        return time_ns
+
+    @property
+    def rank(self) -> int:
+        """The MPI rank; -1 where there is none."""
+        rank = self.whole("MPIRank")
+        return -1 if rank is None else rank
+
+    @property
+    def job(self) -> str:
+        """The job's id, unique among all ranks of a file."""
+        if not self.values.get("JobId", "").strip():
+            raise self.wrong("JobId", "the job's id")
+        return self._unique(self.values["JobId"])
+
+    def _unique(self, job: str) -> str:
+        # Of several ranks, StarPU writes "0_12"; control records and end dependences lack the rank.
+        return f"{self.rank}_{job}" if self.rank >= 0 and "_" not in job else job
+
+    def jobs(self, key: str) -> list[str]:
+        """Return a list of job ids, separated by spaces or commas; [] where it is missing."""
+        return [self._unique(job) for job in self.values.get(key, "").replace(",", " ").split()]
+
+    def interval_ns(self) -> tuple[int, int] | None:
+        """Return start and finish in nanoseconds; None where the job did not run, or not to its end."""
+        start, finish = self.time_ns("StartTime"), self.time_ns("EndTime")
+        if start is None or finish is None:
+            return None
+        if finish < start:
+            raise self.wrong("EndTime", f"no time before StartTime {self.values['StartTime']}")
+        return start, finish
+
+    def flops(self) -> float:
+        """Return the floating-point operations; NaN where they are missing."""
+        if "GFlop" not in self.values:
+            return math.nan
+        try:
+            flops = float(self.values["GFlop"]) * 1e9
+        except ValueError:
+            flops = math.nan
+        if not 0 <= flops < math.inf:
+            raise self.wrong("GFlop", "a number of 0 or more")
+        return flops
+
+    def size_B(self) -> float:
+        """Return the bytes read and written; NaN where sizes are missing.
+
+        What a task reads and writes counts twice, a reduction too, scratch space not at all.
+        """
+        if "Sizes" not in self.values:
+            return math.nan
+        words, modes = self.values["Sizes"].split(), self.values.get("Modes", "").split()
+        if not all(_WHOLE.fullmatch(word) and int(word) >= 0 for word in words):
+            raise self.wrong("Sizes", "whole numbers of bytes")
+        if len(modes) != len(words):
+            return float(sum(map(int, words)))
+        return float(sum(int(word) * _passes(mode) for word, mode in zip(words, modes, strict=True)))
+
+    def shape(self) -> list[tuple[int, ...]]:
+        """Return the shapes of the data, without the bytes of an element; [] where one is of another kind."""
+        found = [_PARAMETER.fullmatch(word) for word in self.values.get("Parameters", "").split()]
+        dims = [tuple(map(int, one[1].split("x")))[:-1] for one in found if one is not None]
+        return dims if len(dims) == len(found) and all(len(d) <= MAX_RANK for d in dims) else []
+
+
+def _passes(mode: str) -> int:
+    return 2 if "X" in mode else mode.count("R") + mode.count("W")
+
+
+def records(path: Path, mend: Mend | None = None) -> Iterator[Record]:
+    """Yield the records of a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file, plain or gzipped.
+    mend : callable, optional
+        If given, a last record that is cut off is left out, and `mend` is told so in a sentence.
+
+    Raises
+    ------
+    FormatError
+        If a line is not of the form `Key: value`, a key stands twice in a record, or the file is cut off.
+    """
+    values: dict[str, str] = {}
+    first, last_keys = 0, set()
+    for number, line in lines(path, mend):
+        if line.strip():
+            first = first if values else number
+            key = _add(path, number, line, values, mend)
+        if values and (not line.strip() or key == LAST):
+            last_keys.add(next(reversed(values)))
+            yield Record(path, first, values)
+            values = {}
+    if values and last_keys and next(reversed(values)) not in last_keys:
+        place = f"the record at line {first} is cut off"
+        if mend is None:
+            raise FormatError(
+                f"{path}: {place}; was the copy or the run interrupted? tolerant=true leaves it out"
+            )
+        mend(f"{place}; it was left out")
+    elif values:
+        yield Record(path, first, values)
+
+
+def _add(path: Path, number: int, line: str, values: dict[str, str], mend: Mend | None) -> str:
+    key, colon, value = line.partition(":")
+    # The same some twenty of all records.
+    key = sys.intern(key.strip())
+    if not colon or not _KEY.fullmatch(key):
+        if mend is None:
+            raise FormatError(
+                f"{path}: line {number} is {shown(line)}; expected Key: value; tolerant=true passes it over"
+            )
+        mend(f"line {number} is no Key: value and was passed over")
+    elif key in values:
+        raise FormatError(f"{path}: line {number}: a second {key} in one record; is a blank line missing?")
+    else:
+        values[key] = value.strip()
+    return key
