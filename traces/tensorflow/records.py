@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,8 +20,6 @@ MAX_ELEMENTS = 2.0**62
 #: The attributes of a node that anything here depends on.
 ATTRIBUTES = frozenset({"T", "adj_x", "adj_y", "ksize", "transpose_a", "transpose_b",
                         "tensor_name", "send_device", "recv_device"})  # fmt: skip
-#: Of a label `name = Op(input, input:1, ^control)`, after the name.
-_LABEL = re.compile(r"(\S+)\((.*)\)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +130,10 @@ def from_label(name: str, label: str) -> Definition:
     >>> from_label("add", "[cpu 1MB] add = AddV2(x:1, ^y)").inputs
     ('x:1', '^y')
     """
-    match = _LABEL.fullmatch(label.partition(f"{name} = ")[2])
-    if match is None:
+    op, _, inputs = label.partition(f"{name} = ")[2].partition("(")
+    if not inputs.endswith(")") or " " in op:
         return Definition(-1, name, "", ())
-    return Definition(-1, name, match[1], tuple(match[2].split(", ")) if match[2] else ())
+    return Definition(-1, name, op, tuple(inputs[:-1].split(", ")) if len(inputs) > 1 else ())
 
 
 def definition(path: Path, graph: int, node: Any, in_function: bool) -> Definition:

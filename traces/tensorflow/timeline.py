@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from simsched.graph.loading import Mend
     from simsched.graph.taskgraph import TaskGraph
 
-_FIRST = re.compile(rb'\{\s*"traceEvents"\s*:\s*\[\s*\{[^{}]*"process_name"[^{}]*\{\s*"name"\s*:\s*"Allocators"')
+_FIRST = re.compile(rb'\{\s*"traceEvents"\s*:\s*\[\s*\{[^{}]{0,200}"process_name"[^{}]{0,200}\{\s*"name"\s*:\s*"Allocators"')
 _COMPUTE = " Compute"
 #: Year 2262, in microseconds: nanoseconds still fit 64 bits.
 MAX_TS_US = 2**63 // 1000
