@@ -79,7 +79,9 @@ class DaskReader:
             )
             return _graph(path, records, chain(record.lane for record in records), report)
         if not isinstance(graph, str | Path):
-            raise FormatError(f"{path}: graph is {shown(graph)}; expected the path of the graph's dependences")
+            raise FormatError(
+                f"{path}: graph is {shown(graph)}; expected the path of the graph's dependences"
+            )
         file = find_file(graph)
         return _graph(path, records, _edges(file, records, read_dependences(file), report), report)
 
@@ -99,7 +101,9 @@ def _advise(path: Path) -> None:
             "load that (docs/formats/dask.md)"
         )
     if _GRAPH.match(head):
-        raise FormatError(f"{path}: dependences alone, without times; load the task stream and give this as graph=")
+        raise FormatError(
+            f"{path}: dependences alone, without times; load the task stream and give this as graph="
+        )
 
 
 def _edges(
@@ -117,7 +121,9 @@ def _edges(
             for source in before.get(todo.pop(), ()):
                 steps += 1
                 if steps > MAX_STEPS:
-                    raise FormatError(f"{file}: more than {MAX_STEPS} dependences, most of keys that did not run")
+                    raise FormatError(
+                        f"{file}: more than {MAX_STEPS} dependences, most of keys that did not run"
+                    )
                 if source in seen:
                     continue
                 seen.add(source)
@@ -144,14 +150,18 @@ def _tell_matches(
     report.facts["matched_keys"] = matched
     if len(runs) > matched:
         report.note(
-            f"{len(runs) - matched} of {len(runs)} executed keys are not in the graph (Dask renames what it fuses): these "
-            "tasks have no dependences. Save the optimized graph."
+            f"{len(runs) - matched} of {len(runs)} executed keys are not in the graph (Dask renames what it fuses): "
+            "these tasks have no dependences. Save the optimized graph."
         )
     missing = len(before.keys() - runs.keys())
     if missing:
-        report.note(f"{missing} keys of the graph were not executed, most fused into others; dependences go through them.")
+        report.note(
+            f"{missing} keys of the graph were not executed, most fused into others; dependences go through them."
+        )
     if n > len(runs):
-        report.note(f"{n - len(runs)} tasks are repetitions of a key; each waits for the latest one that had finished.")
+        report.note(
+            f"{n - len(runs)} tasks are repetitions of a key; each waits for the latest one that had finished."
+        )
 
 
 def _graph(

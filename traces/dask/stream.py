@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
 from simsched.traces.json_stream import shown, stream
+from simsched.traces.moments import nanoseconds
 
 #: Year 2262: nanoseconds since the epoch still fit 64 bits.
 MAX_S = 2**63 // 10**9
@@ -79,7 +79,9 @@ def read_dependences(path: Path) -> dict[str, list[str]]:
             if not isinstance(before, list):
                 raise FormatError(f"{path}: {shown(key)} depends on {shown(before)}; expected a list of keys")
         return {plain_text(key): [key_text(path, b) for b in before] for key, before in inner.items()}
-    raise FormatError(f'{path}: expected {{"dependencies": {{key: [key, ...]}}}}, as docs/formats/dask.md writes it')
+    raise FormatError(
+        f'{path}: expected {{"dependencies": {{key: [key, ...]}}}}, as docs/formats/dask.md writes it'
+    )
 
 
 def key_text(where: object, key: object) -> str:
@@ -142,6 +144,7 @@ def _step(where: str, step: object) -> tuple[str, int, int]:
 
 
 def _ns(where: str, value: object) -> int:
-    if type(value) not in (int, Decimal) or not 0 <= value <= MAX_S:  # type: ignore[operator] - a number by then
+    moment = nanoseconds(value, 10**9, MAX_S)
+    if moment is None:
         raise FormatError(f"{where} has the time {shown(value)}; expected seconds since 1970")
-    return int(value * 10**9)  # type: ignore[operator] - as above
+    return moment

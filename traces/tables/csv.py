@@ -21,7 +21,17 @@ from simsched.graph.loading import HEAD_B, open_plain, read_bounded
 from simsched.graph.saving import Subject
 from simsched.traces.json_stream import shown
 from simsched.traces.tables.frames import (
-    EDGE_COLUMNS, EDGES, NUMBERS, TASK_COLUMNS, TEXTS, WHOLE, beside, check_header, edges_file, graph_of, to_tables,
+    EDGE_COLUMNS,
+    EDGES,
+    NUMBERS,
+    TASK_COLUMNS,
+    TEXTS,
+    WHOLE,
+    beside,
+    check_header,
+    edges_file,
+    graph_of,
+    to_tables,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -113,7 +123,12 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
             # A row of more cells than the header has would lose them with a warning alone.
             warnings.simplefilter("error")
             frame = pd.read_csv(
-                file, usecols=kept, dtype=_dtypes(kept), na_filter=False, index_col=False, encoding="utf-8-sig"
+                file,
+                usecols=kept,
+                dtype=_dtypes(kept),
+                na_filter=False,
+                index_col=False,
+                encoding="utf-8-sig",
             )
     except (ValueError, OverflowError, Warning) as error:  # pandas' own errors are ValueErrors
         raise FormatError(f"{path}: not a CSV table: {str(error).strip()[:200]}") from None
@@ -158,12 +173,12 @@ def _as_whole(texts: pd.Series[Any]) -> Any | None:
 
 
 def _wrong(path: Path, column: str, row: int, cell: object, expected: str) -> FormatError:
-    return FormatError(f"{path}: row {row + 1} after the header has {column} {shown(cell)}; expected {expected}")
+    return FormatError(
+        f"{path}: row {row + 1} after the header has {column} {shown(cell)}; expected {expected}"
+    )
 
 
-def _labelled(
-    path: Path, tasks: pd.DataFrame, edges: pd.DataFrame
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _labelled(path: Path, tasks: pd.DataFrame, edges: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return both tables with the labels of tasks as numbers, where all of them are, or as texts."""
     columns = [edges[c] for c in EDGE_COLUMNS] + ([tasks["task"]] if "task" in tasks else [])
     numbers = [_as_whole(column) for column in columns]

@@ -141,7 +141,9 @@ def graph_of(
     """
     report = ImportReport(path.name, format)
     if ignored:
-        report.note(f"Not kept, as task graphs have no such columns: {', '.join(shown(c) for c in ignored[:20])}.")
+        report.note(
+            f"Not kept, as task graphs have no such columns: {', '.join(shown(c) for c in ignored[:20])}."
+        )
     frame = tasks[[c for c in ("task", *COLUMNS) if c in tasks]]
     if "task" in frame and list(frame["task"]) == list(range(len(frame))):
         frame = frame.drop(columns="task")
@@ -165,7 +167,9 @@ def _recording(path: Path, tasks: pd.DataFrame) -> Recording | None:
     if not has:
         return None
     if len(has) < 3:
-        raise FormatError(f"{path}: a recording has the columns start_s, finish_s and lane; there is only {has}")
+        raise FormatError(
+            f"{path}: a recording has the columns start_s, finish_s and lane; there is only {has}"
+        )
     lanes, names = _lanes(path, tasks)
     times = [tasks[column].to_numpy(np.float64) for column in TIMES]
     return Recording(times[0], times[1], lanes, names)
@@ -179,7 +183,9 @@ def _lanes(path: Path, tasks: pd.DataFrame) -> tuple[Any, tuple[str, ...]]:
         codes = [table.setdefault(str(value), len(table)) for value in values]
         return np.array(codes, np.int32), tuple(table)
     if values and not 0 <= min(values) <= max(values) < MAX_LANES:
-        raise FormatError(f"{path}: lanes are {min(values)} to {max(values)}; expected 0 to {MAX_LANES - 1}, or names")
+        raise FormatError(
+            f"{path}: lanes are {min(values)} to {max(values)}; expected 0 to {MAX_LANES - 1}, or names"
+        )
     names = [f"lane {lane}" for lane in range(max(values, default=-1) + 1)]
     if "lane_name" in tasks:
         for lane, name in zip(values, tasks["lane_name"].tolist(), strict=True):

@@ -12,7 +12,15 @@ from simsched.files import replacing
 from simsched.graph.loading import MAX_EXPANSION, MIN_LIMIT_B, open_plain
 from simsched.graph.saving import Subject
 from simsched.traces.tables.frames import (
-    EDGE_COLUMNS, EDGES, TASK_COLUMNS, TEXTS, beside, check_header, edges_file, graph_of, to_tables,
+    EDGE_COLUMNS,
+    EDGES,
+    TASK_COLUMNS,
+    TEXTS,
+    beside,
+    check_header,
+    edges_file,
+    graph_of,
+    to_tables,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -81,7 +89,7 @@ PARQUET = ParquetTables()
 def _pyarrow() -> Any:
     try:
         import pyarrow
-        import pyarrow.parquet  # noqa: F401 - makes it a part of `pyarrow`
+        import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("pyarrow", "formats", "reading and writing Parquet") from None
     return pyarrow

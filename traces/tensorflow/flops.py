@@ -17,9 +17,14 @@ Dims = Sequence[int]
 Attributes = Mapping[str, Any]
 Count = Callable[[Sequence[Dims], Sequence[Dims], Attributes], float]
 
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
 #: Ops that only move, make or look up data.
 MOVES = frozenset(
-    """_Arg _Retval _Send _Recv _HostSend _HostRecv NoOp Const HostConst Placeholder VarHandleOp VariableV2 Variable
+    _words("""_Arg _Retval _Send _Recv _HostSend _HostRecv NoOp Const HostConst Placeholder VarHandleOp VariableV2 Variable
     ReadVariableOp AssignVariableOp Assign Identity IdentityN Enter Exit Merge Switch NextIteration LoopCond RefEnter
     RefExit RefMerge RefSwitch RefNextIteration ControlTrigger Reshape ExpandDims Squeeze Shape ShapeN Size Rank
     Concat ConcatV2 Split SplitV Slice StridedSlice StridedSliceGrad Pack Unpack Gather GatherV2 ResourceGather
@@ -28,24 +33,24 @@ MOVES = frozenset(
     TensorArrayV3 TensorArrayReadV3 TensorArrayWriteV3 TensorArrayGatherV3 TensorArrayScatterV3 TensorArraySizeV3
     TensorListReserve TensorListGetItem TensorListSetItem TensorListStack TensorListFromTensor Where ScatterNd
     GatherNd RandomUniform TruncatedNormal RandomStandardNormal IteratorGetNext StackPushV2 StackPopV2 StackV2
-    _MklToTf _MklReorder""".split()
+    _MklToTf _MklReorder""")
 )
 #: Operations for each element of the first output.
 PER_OUTPUT = {
     **dict.fromkeys(
-        """Add AddV2 Sub Mul Div RealDiv FloorDiv TruncateDiv DivNoNan Maximum Minimum Pow Mod FloorMod Neg Abs Sign
+        _words("""Add AddV2 Sub Mul Div RealDiv FloorDiv TruncateDiv DivNoNan Maximum Minimum Pow Mod FloorMod Neg Abs Sign
         Exp Expm1 Log Log1p Sqrt Rsqrt Square Reciprocal Inv Tanh Sigmoid Relu Relu6 LeakyRelu Elu Selu Softplus
         Softsign Sin Cos Tan Erf Floor Ceil Round Rint Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd
         LogicalOr LogicalNot Select SelectV2 BiasAdd BiasAddV1 ReluGrad Relu6Grad ClipByValue IsNan IsInf IsFinite
-        AssignAddVariableOp AssignSubVariableOp AssignAdd AssignSub""".split(),
+        AssignAddVariableOp AssignSubVariableOp AssignAdd AssignSub"""),
         1.0,
     ),
-    **dict.fromkeys("TanhGrad SquaredDifference EluGrad SoftplusGrad RsqrtGrad SqrtGrad".split(), 2.0),
+    **dict.fromkeys(_words("TanhGrad SquaredDifference EluGrad SoftplusGrad RsqrtGrad SqrtGrad"), 2.0),
     "SigmoidGrad": 3.0,  # y (1 - y) dy
 }
 #: Operations for each element of the first input.
 PER_INPUT = {
-    **dict.fromkeys("Sum Mean Max Min Prod All Any ArgMax ArgMin Cumsum BiasAddGrad TopKV2".split(), 1.0),
+    **dict.fromkeys(_words("Sum Mean Max Min Prod All Any ArgMax ArgMin Cumsum BiasAddGrad TopKV2"), 1.0),
     **dict.fromkeys(["L2Loss"], 2.0),
     **dict.fromkeys(["Softmax", "LogSoftmax"], 5.0),  # maximum, subtract, exp, sum, divide
     **dict.fromkeys(["SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"], 7.0),

@@ -111,8 +111,8 @@ def _tell(run: Joined, lengths: Times, clock_ns: int, report: ImportReport) -> N
     facts["queued_s"] = _median_s([t.start_ns - t.scheduled_ns for t in run.tasks if t.scheduled_ns])
     if run.repeated:
         report.note(
-            f"{run.repeated} nodes ran more than once, as in loops: each execution is a task, and depends on the one of "
-            "its inputs with the same number, or on the latest that had finished."
+            f"{run.repeated} nodes ran more than once, as in loops: each execution is a task, and depends on the one "
+            "of its inputs with the same number, or on the latest that had finished."
         )
     counted = {
         "receives waited for their sends; their tasks begin when these had finished.": run.waits,

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.traces.tensorflow.calls import enter_calls
-from simsched.traces.tensorflow.run import MAX_STEPS, Joined
 from simsched.traces.tensorflow.records import Definition, Execution
+from simsched.traces.tensorflow.run import MAX_STEPS, Joined
 
 BACK = frozenset({"NextIteration", "RefNextIteration"})
 SENDS = frozenset({"_Send", "_HostSend", "Send"})

@@ -59,7 +59,7 @@ def read_run(path: Path, mend: Mend | None = None) -> Run:
     """
     data = read_bytes(path, mend)
     text = looks_like_text(data)
-    source = _of_text(path, data) if text else _of_binary(Part(path, memoryview(data), 0, mend))
+    source = _of_text(path, data) if text else _of_binary(Part(path, memoryview(data), len(data), 0, mend))
     run = Run([], [], 0, {})
     without_time = 0
     for place, (what, where, message) in enumerate(source):
@@ -99,7 +99,7 @@ def read_graph(path: Path, graph: int) -> list[Definition]:
     if looks_like_text(data):
         nodes = iter(parse_text(path, data, "GraphDef").node)
     else:
-        nodes = (part.parsed("NodeDef") for _, part in Part(path, memoryview(data)).parts(node=1))
+        nodes = (part.parsed("NodeDef") for _, part in Part(path, memoryview(data), len(data)).parts(node=1))
     for node in nodes:
         if len(found) >= MAX_RECORDS:
             raise FormatError(f"{path}: more than {MAX_RECORDS} nodes; refused")

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
 #: Three nested messages, field 1 each, and the name of a device.
-_BINARY = re.compile(rb"\n[\x80-\xff]{0,4}[\x00-\x7f]\n[\x80-\xff]{0,4}[\x00-\x7f]\n[\x80-\xff]{0,1}[\x00-\x7f]/[\w:/.-]+")
+_BINARY = re.compile(
+    rb"\n[\x80-\xff]{0,4}[\x00-\x7f]\n[\x80-\xff]{0,4}[\x00-\x7f]\n[\x80-\xff]{0,1}[\x00-\x7f]/[\w:/.-]+"
+)
 _TEXT = re.compile(rb"(?:\s|#[^\n]*\n)*step_stats\s*:?\s*[{<]\s*dev_stats\s*:?\s*[{<]")
 #: Nodes of the runtime, in no graph.
 PSEUDO = frozenset({"_SOURCE", "_SINK"})
@@ -48,9 +50,7 @@ class RunMetadataReader:
         """Tell by the statistics of a device at the beginning."""
         return _BINARY.match(head) is not None or _TEXT.match(head) is not None
 
-    def read(
-        self, path: Path, *, graph: str | Path | None = None, tolerant: bool | str = False
-    ) -> TaskGraph:
+    def read(self, path: Path, *, graph: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
         """Return the graph of a step.
 
         Parameters
@@ -102,7 +102,9 @@ def _tell_origin(run: Run, result: Joined, graph: str | Path | None, report: Imp
     report.facts["matched_tasks"] = result.matched
     own = {node.name for node in run.definitions}
     if graph is not None:
-        given = sum(t.name not in own and n.graph >= 0 for t, n in zip(result.tasks, result.nodes, strict=True))
+        given = sum(
+            t.name not in own and n.graph >= 0 for t, n in zip(result.tasks, result.nodes, strict=True)
+        )
         report.facts["matched_in_graph"] = given
         report.note(f"{given} of {len(result.tasks)} executed nodes were looked up in {Path(graph).name}.")
     missing = len(result.tasks) - result.matched
@@ -131,8 +133,8 @@ def _add_kernels(result: Joined, kernels: Sequence[Execution], report: ImportRep
     unowned = add_kernels(result, kernels)
     report.facts["kernels"] = len(kernels)
     report.note(
-        f"{len(kernels)} GPU kernels run after the op that starts them, in the order of their stream; what waits for one "
-        "is not recorded, so that readers of their results depend on the start alone."
+        f"{len(kernels)} GPU kernels run after the op that starts them, in the order of their stream; what waits for "
+        "one is not recorded, so that readers of their results depend on the start alone."
     )
     if unowned:
         report.note(f"{unowned} of them name no op that started before.")

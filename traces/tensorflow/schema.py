@@ -11,17 +11,19 @@ node_def.proto, attr_value.proto, tensor_description.proto, tensor_shape.proto, 
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
 from simsched.errors import MissingExtraError
 
 #: Element types by their numbers; of a reference it is 100 more.
-DTYPES = (
+DTYPES = re.findall(
+    r"\w+",
     "INVALID FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32 BFLOAT16 QINT16 "
     "QUINT16 UINT16 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64 FLOAT8_E5M2 FLOAT8_E4M3FN FLOAT8_E4M3FNUZ "
-    "FLOAT8_E4M3B11FNUZ FLOAT8_E5M2FNUZ INT4 UINT4 INT2 UINT2 FLOAT4_E2M1FN"
-).split()
+    "FLOAT8_E4M3B11FNUZ FLOAT8_E5M2FNUZ INT4 UINT4 INT2 UINT2 FLOAT4_E2M1FN",
+)
 REFERENCE = 100
 
 #: Name, number and type of each field; `*` marks repeated ones.

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 
 from simsched.graph.shapes import format_shape, numel
 from simsched.traces.tensorflow.flops import flops
-from simsched.traces.tensorflow.join import Joined, base_name, slot_of
+from simsched.traces.tensorflow.join import base_name, slot_of
 from simsched.traces.tensorflow.records import Definition, Dims, Tensor
+from simsched.traces.tensorflow.run import Joined
 
 #: Bytes of one element; a resource is a handle to what other ops read.
 ITEMSIZE_B = {
-    **dict.fromkeys("UINT8 INT8 BOOL QINT8 QUINT8 FLOAT8_E5M2 FLOAT8_E4M3FN".split(), 1.0),
-    **dict.fromkeys("FLOAT8_E4M3FNUZ FLOAT8_E4M3B11FNUZ FLOAT8_E5M2FNUZ".split(), 1.0),
-    **dict.fromkeys("INT16 UINT16 HALF BFLOAT16 QINT16 QUINT16".split(), 2.0),
-    **dict.fromkeys("FLOAT INT32 UINT32 QINT32".split(), 4.0),
-    **dict.fromkeys("DOUBLE INT64 UINT64 COMPLEX64".split(), 8.0),
+    **dict.fromkeys(["UINT8", "INT8", "BOOL", "QINT8", "QUINT8", "FLOAT8_E5M2", "FLOAT8_E4M3FN"], 1.0),
+    **dict.fromkeys(["FLOAT8_E4M3FNUZ", "FLOAT8_E4M3B11FNUZ", "FLOAT8_E5M2FNUZ"], 1.0),
+    **dict.fromkeys(["INT16", "UINT16", "HALF", "BFLOAT16", "QINT16", "QUINT16"], 2.0),
+    **dict.fromkeys(["FLOAT", "INT32", "UINT32", "QINT32"], 4.0),
+    **dict.fromkeys(["DOUBLE", "INT64", "UINT64", "COMPLEX64"], 8.0),
     "COMPLEX128": 16.0,
     "RESOURCE": 0.0,
 }

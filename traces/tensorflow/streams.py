@@ -42,7 +42,7 @@ def launcher(kernel: Execution) -> tuple[str, str]:
 
 
 def _as_kernel(execution: Execution) -> Execution:
-    name, op = launcher(execution)
+    _, op = launcher(execution)
     label = replace(execution.label, name=execution.name, op=op or execution.label.op or "kernel", inputs=())
     return replace(execution, label=label)
 

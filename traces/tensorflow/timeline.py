@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.report import ImportReport
 from simsched.traces.json_stream import shown, stream
+from simsched.traces.moments import nanoseconds
 from simsched.traces.options import TOLERANT, flag
 from simsched.traces.tensorflow.graph import graph_of
 from simsched.traces.tensorflow.join import joined
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from simsched.graph.loading import Mend
     from simsched.graph.taskgraph import TaskGraph
 
-_FIRST = re.compile(rb'\{\s*"traceEvents"\s*:\s*\[\s*\{[^{}]{0,200}"process_name"[^{}]{0,200}\{\s*"name"\s*:\s*"Allocators"')
+_FIRST = re.compile(
+    rb'\{\s*"traceEvents"\s*:\s*\[\s*\{[^{}]{0,200}"process_name"[^{}]{0,200}\{\s*"name"\s*:\s*"Allocators"'
+)
 _COMPUTE = " Compute"
 #: Year 2262, in microseconds: nanoseconds still fit 64 bits.
 MAX_TS_US = 2**63 // 1000
@@ -65,7 +67,9 @@ class TimelineReader:
         found = _executions(path, report.note if flag(path, "tolerant", tolerant) else None)
         ops, kernels, copies = split(e for e in found if e.name != "_SOURCE")
         if not ops:
-            raise FormatError(f"{path}: no event of category Op on a device; is this a timeline of TensorFlow?")
+            raise FormatError(
+                f"{path}: no event of category Op on a device; is this a timeline of TensorFlow?"
+            )
         result = joined(path, ops, [])
         report.note(
             "A timeline tells what ops read, as whole microseconds and with lanes made up: control dependences that "
@@ -107,10 +111,12 @@ def _execution(
         raise FormatError(f"{path}: event {place} has args.name {shown(name)}; expected the name of a node")
     device = devices.get(shown(event.get("pid")))
     if device is None:
-        raise FormatError(f"{path}: event {place} is of process {shown(event.get('pid'))}, which has no name before it")
+        raise FormatError(
+            f"{path}: event {place} is of process {shown(event.get('pid'))}, which has no name before it"
+        )
     start_ns = _ns(path, place, event, "ts", MAX_TS_US)
     length_ns = _ns(path, place, event, "dur", MAX_NS // 1000)
-    inputs = []
+    inputs: list[str] = []
     while isinstance(source := args.get(f"input{len(inputs)}"), str):
         inputs.append(plain_text(source))
     name = plain_text(name)
@@ -119,7 +125,9 @@ def _execution(
 
 
 def _ns(path: Path, place: int, event: Mapping[str, Any], key: str, most_us: int) -> int:
-    value = event.get(key)
-    if type(value) not in (int, Decimal) or not 0 <= value <= most_us:
-        raise FormatError(f"{path}: event {place} has {key} {shown(value)}; expected 0 to {most_us} microseconds")
-    return int(value * 1000)
+    moment = nanoseconds(event.get(key), 1000, most_us)
+    if moment is None:
+        raise FormatError(
+            f"{path}: event {place} has {key} {shown(event.get(key))}; expected 0 to {most_us} microseconds"
+        )
+    return moment

@@ -34,6 +34,8 @@ class Part:
         The file, for messages.
     data : memoryview
         The bytes of the message.
+    file_B : int
+        How many bytes the file has.
     at_B : int
         Where they begin in the file.
     mend : callable or None
@@ -42,6 +44,7 @@ class Part:
 
     path: Path
     data: memoryview
+    file_B: int
     at_B: int = 0
     mend: Mend | None = None
 
@@ -66,7 +69,10 @@ class Part:
                 length, at = self._varint(at)
                 end = self._end(at + length)
                 if number in names:
-                    yield names[number], Part(self.path, self.data[at:end], self.at_B + at, self.mend)
+                    yield (
+                        names[number],
+                        Part(self.path, self.data[at:end], self.file_B, self.at_B + at, self.mend),
+                    )
                 at = end
             elif kind == 0:
                 _, at = self._varint(at)
@@ -90,8 +96,7 @@ class Part:
         return message
 
     def _last(self) -> bool:
-        whole = self.data.obj
-        return self.at_B + len(self.data) == len(whole)
+        return self.at_B + len(self.data) == self.file_B
 
     def _tell(self, mend: Mend) -> None:
         mend(f"the file is cut off in the message at byte {self.at_B}; what is complete before that was read")
@@ -100,7 +105,9 @@ class Part:
         if end <= len(self.data):
             return end
         if self.mend is None:
-            raise self.wrong("it is cut off; was the file copied completely? tolerant=true keeps what is complete")
+            raise self.wrong(
+                "it is cut off; was the file copied completely? tolerant=true keeps what is complete"
+            )
         return len(self.data)
 
     def _varint(self, at: int) -> tuple[int, int]:
@@ -125,7 +132,9 @@ def read_bytes(path: Path, mend: Mend | None = None) -> bytes:
     with open_plain(path, mend) as file:
         data = read_bounded(file, MAX_BINARY_B + 1)
     if len(data) > MAX_BINARY_B:
-        raise FormatError(f"{path}: larger than {MAX_BINARY_B} bytes, the limit of a protobuf message; refused")
+        raise FormatError(
+            f"{path}: larger than {MAX_BINARY_B} bytes, the limit of a protobuf message; refused"
+        )
     return data
 
 

@@ -17,7 +17,9 @@ from simsched.traces.options import TOLERANT, flag
 from simsched.traces.wfformat.layouts import MAKESPAN, SYSTEM, Instance, Task, read_instance
 
 _VERSION = re.compile(rb'"schemaVersion"\s*:\s*"1\.[0-9]"')
-_WORKFLOW = re.compile(rb'"workflow"\s*:\s*\{\s*"(?:specification|execution|tasks|jobs|machines|makespan|executedAt)')
+_WORKFLOW = re.compile(
+    rb'"workflow"\s*:\s*\{\s*"(?:specification|execution|tasks|jobs|machines|makespan|executedAt)'
+)
 #: What ends the names of the tasks of one program: `mProject_ID0000001`.
 _NUMBER = re.compile(r"(?:[_.-]?(?:ID)?[0-9]++)++$")
 #: Longer numbers than this are part of the name.
@@ -40,7 +42,9 @@ class WfFormatReader:
         text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
         if not text.startswith(b"{"):
             return False
-        return _WORKFLOW.search(head) is not None or (_VERSION.search(head) is not None and b'"workflow"' in head)
+        return _WORKFLOW.search(head) is not None or (
+            _VERSION.search(head) is not None and b'"workflow"' in head
+        )
 
     def read(self, path: Path, *, tolerant: bool | str = False) -> TaskGraph:
         """Return the graph of a workflow.
@@ -62,7 +66,9 @@ class WfFormatReader:
         report = ImportReport(path.name, "wfformat")
         found = read_instance(path, report.note if flag(path, "tolerant", tolerant) else None)
         if not found.tasks:
-            raise FormatError(f"{path}: no tasks in workflow.specification.tasks, workflow.tasks or workflow.jobs")
+            raise FormatError(
+                f"{path}: no tasks in workflow.specification.tasks, workflow.tasks or workflow.jobs"
+            )
         edges = _edges(path, found, report)
         _tell(found, report)
         try:
@@ -105,7 +111,9 @@ def _edges(path: Path, found: Instance, report: ImportReport) -> list[tuple[int,
     if not edges:
         edges = _of_files(path, found)
         if edges:
-            report.note("No task names parents or children: edges are from the task that writes a file to its readers.")
+            report.note(
+                "No task names parents or children: edges are from the task that writes a file to its readers."
+            )
     return sorted(edges)
 
 
@@ -114,7 +122,9 @@ def _places(path: Path, found: Instance) -> Mapping[str, int]:
     places: dict[str, int] = {}
     for task in found.tasks:
         if task.id in places:
-            raise FormatError(f"{path}: tasks {places[task.id]} and {task.place} both have id {shown(task.id)}")
+            raise FormatError(
+                f"{path}: tasks {places[task.id]} and {task.place} both have id {shown(task.id)}"
+            )
         places[task.id] = task.place
     names: dict[str, list[int]] = {}
     for task in found.tasks:
@@ -127,7 +137,9 @@ def _of_files(path: Path, found: Instance) -> set[tuple[int, int]]:
     for task in found.tasks:
         for file in task.writes:
             makers.setdefault(file, task.place)
-    edges = {(makers[f], t.place) for t in found.tasks for f in t.reads if f in makers and makers[f] != t.place}
+    edges = {
+        (makers[f], t.place) for t in found.tasks for f in t.reads if f in makers and makers[f] != t.place
+    }
     if len(edges) > MAX_EDGES:
         raise FormatError(f"{path}: more than {MAX_EDGES} dependences through files")
     return edges
@@ -150,7 +162,9 @@ def _width(path: Path, task: Task) -> int:
     if math.isnan(task.cores):
         return 1
     if task.cores > MAX_CORES:
-        raise FormatError(f"{path}: task {task.place} took {task.cores:g} cores; expected at most {MAX_CORES}")
+        raise FormatError(
+            f"{path}: task {task.place} took {task.cores:g} cores; expected at most {MAX_CORES}"
+        )
     return max(math.ceil(task.cores), 1)
 
 
@@ -165,8 +179,8 @@ def _tell(found: Instance, report: ImportReport) -> None:
     if makespan is not None and not isinstance(makespan, str | list | dict | bool):
         facts["makespan_s"] = float(makespan)
         report.note(
-            "The recorded makespan includes the waiting of the workflow system (queues, transfers, failures), and starts "
-            "of tasks are not read: it is no measure for a replay."
+            "The recorded makespan includes the waiting of the workflow system (queues, transfers, failures), and "
+            "starts of tasks are not read: it is no measure for a replay."
         )
     facts["machines"] = found.machines or len({name for task in found.tasks for name in task.machines})
     shares = np.array([task.cpu_share for task in found.tasks])
