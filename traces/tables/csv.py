@@ -117,22 +117,17 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
     with open_plain(path) as file:
         header = _header(read_bounded(file, HEAD_B))
     check_header(path, header, needed)
-    kept = [column for column in header if column in columns]
     try:
         with open_plain(path) as file, warnings.catch_warnings():
             # A row of more cells than the header has would lose them with a warning alone.
             warnings.simplefilter("error")
             frame = pd.read_csv(
-                file,
-                usecols=kept,
-                dtype=_dtypes(kept),
-                na_filter=False,
-                index_col=False,
-                encoding="utf-8-sig",
+                file, dtype=_dtypes(header), na_filter=False, index_col=False, encoding="utf-8-sig"
             )
     except (ValueError, OverflowError, Warning) as error:  # pandas' own errors are ValueErrors
         raise FormatError(f"{path}: not a CSV table: {str(error).strip()[:200]}") from None
-    return frame, [column for column in header if column not in columns]
+    kept = [column for column in header if column in columns]
+    return frame[kept].copy(), [column for column in header if column not in columns]
 
 
 def _dtypes(columns: Sequence[str]) -> dict[Any, Any]:

@@ -171,7 +171,7 @@ def _recording(path: Path, tasks: pd.DataFrame) -> Recording | None:
             f"{path}: a recording has the columns start_s, finish_s and lane; there is only {has}"
         )
     lanes, names = _lanes(path, tasks)
-    times = [tasks[column].to_numpy(np.float64) for column in TIMES]
+    times = [tasks[column].to_numpy() for column in TIMES]
     return Recording(times[0], times[1], lanes, names)
 
 

@@ -24,8 +24,10 @@ def _words(text: str) -> list[str]:
 
 #: Ops that only move, make or look up data.
 MOVES = frozenset(
-    _words("""_Arg _Retval _Send _Recv _HostSend _HostRecv NoOp Const HostConst Placeholder VarHandleOp VariableV2 Variable
-    ReadVariableOp AssignVariableOp Assign Identity IdentityN Enter Exit Merge Switch NextIteration LoopCond RefEnter
+    _words("""
+    _Arg _Retval _Send _Recv _HostSend _HostRecv NoOp Const HostConst Placeholder VarHandleOp VariableV2
+    Variable ReadVariableOp AssignVariableOp Assign Identity IdentityN Enter Exit Merge Switch NextIteration
+    LoopCond RefEnter
     RefExit RefMerge RefSwitch RefNextIteration ControlTrigger Reshape ExpandDims Squeeze Shape ShapeN Size Rank
     Concat ConcatV2 Split SplitV Slice StridedSlice StridedSliceGrad Pack Unpack Gather GatherV2 ResourceGather
     Transpose ConjugateTranspose Tile Pad PadV2 MirrorPad Fill ZerosLike OnesLike Range OneHot Reverse ReverseV2 Cast
@@ -38,8 +40,9 @@ MOVES = frozenset(
 #: Operations for each element of the first output.
 PER_OUTPUT = {
     **dict.fromkeys(
-        _words("""Add AddV2 Sub Mul Div RealDiv FloorDiv TruncateDiv DivNoNan Maximum Minimum Pow Mod FloorMod Neg Abs Sign
-        Exp Expm1 Log Log1p Sqrt Rsqrt Square Reciprocal Inv Tanh Sigmoid Relu Relu6 LeakyRelu Elu Selu Softplus
+        _words("""
+        Add AddV2 Sub Mul Div RealDiv FloorDiv TruncateDiv DivNoNan Maximum Minimum Pow Mod FloorMod Neg Abs
+        Sign Exp Expm1 Log Log1p Sqrt Rsqrt Square Reciprocal Inv Tanh Sigmoid Relu Relu6 LeakyRelu Elu Selu Softplus
         Softsign Sin Cos Tan Erf Floor Ceil Round Rint Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd
         LogicalOr LogicalNot Select SelectV2 BiasAdd BiasAddV1 ReluGrad Relu6Grad ClipByValue IsNan IsInf IsFinite
         AssignAddVariableOp AssignSubVariableOp AssignAdd AssignSub"""),
@@ -56,7 +59,7 @@ PER_INPUT = {
     **dict.fromkeys(["SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"], 7.0),
     **dict.fromkeys(["FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"], 7.0),
 }
-#: Operations for each element of the variable that an optimiser updates, whose gradient is the last input of its shape.
+#: Operations for each element of the variable that an optimiser updates.
 UPDATES = {
     **dict.fromkeys(["ApplyGradientDescent", "ResourceApplyGradientDescent"], 2.0),
     **dict.fromkeys(["ApplyMomentum", "ResourceApplyMomentum", "ResourceApplyKerasMomentum"], 4.0),

@@ -36,23 +36,26 @@ class Size:
 UNKNOWN = Size("", math.nan, math.nan)
 
 
+#: The tensors that each node made, by graph and name, then by slot.
+Made = dict[tuple[int, str], dict[int, Tensor]]
+
+
 def sizes(run: Joined) -> list[Size]:
     """Return the size of every task, from the outputs that executions recorded and the attributes of nodes."""
-    made: dict[tuple[int, str, int], Tensor] = {}
+    made: Made = {}
     for task, node in zip(run.tasks, run.nodes, strict=True):
-        for slot, tensor in task.outputs.items():
-            made[node.graph, node.name, slot] = tensor
+        outputs = made.setdefault((node.graph, node.name), {})
+        outputs.update(task.outputs)
+        told = str(node.attributes.get("T", ""))
         for slot, dims in enumerate(node.shapes):
-            told = str(node.attributes.get("T", ""))
-            made.setdefault((node.graph, node.name, slot), Tensor(told, dims))
+            outputs.setdefault(slot, Tensor(told, dims))
     return [_size(made, node) for node in run.nodes]
 
 
-def _size(made: dict[tuple[int, str, int], Tensor], node: Definition) -> Size:
+def _size(made: Made, node: Definition) -> Size:
     reads = [name for name in node.inputs if not name.startswith("^")]
-    inputs = [_read(made, node, name) for name in reads]
-    slots = sorted(slot for slot in range(16) if (node.graph, node.name, slot) in made)
-    outputs = [made[node.graph, node.name, slot] for slot in slots]
+    inputs = [made.get((node.graph, base_name(name)), {}).get(slot_of(name)) for name in reads]
+    outputs = [tensor for _, tensor in sorted(made[node.graph, node.name].items())]
     if any(t is None or t.dims is None for t in inputs):
         return UNKNOWN
     shapes = [t.dims for t in inputs if t is not None and t.dims is not None]
@@ -61,10 +64,6 @@ def _size(made: dict[tuple[int, str, int], Tensor], node: Definition) -> Size:
     known = len(results) == len(outputs)
     size_B = _bytes([t for t in inputs if t is not None] + outputs) if known else math.nan
     return Size(format_shape(shapes), work, size_B)
-
-
-def _read(made: dict[tuple[int, str, int], Tensor], node: Definition, name: str) -> Tensor | None:
-    return made.get((node.graph, base_name(name), slot_of(name)))
 
 
 def _bytes(tensors: Sequence[Tensor]) -> float:
