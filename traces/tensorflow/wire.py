@@ -83,9 +83,9 @@ class Part:
 
     def parsed(self, kind: str) -> Any | None:
         """Return the message as one of `MESSAGES`; None where it is cut off and there is a `mend`."""
+        message = messages()[kind]()
         from google.protobuf.message import DecodeError
 
-        message = messages()[kind]()
         try:
             message.ParseFromString(bytes(self.data))
         except DecodeError:
@@ -146,13 +146,14 @@ def parse_text(path: Path, data: bytes, kind: str) -> Any:
     FormatError
         If it is too large, or no such text; the message gives line and column.
     """
+    message = messages()[kind]()
     from google.protobuf import text_format
 
     if len(data) > MAX_TEXT_B:
         raise FormatError(f"{path}: more than {MAX_TEXT_B} bytes of text; record the binary form instead")
     try:
         text = data.decode()
-        return text_format.Parse(text, messages()[kind](), allow_unknown_field=True)
+        return text_format.Parse(text, message, allow_unknown_field=True)
     except UnicodeDecodeError as error:
         raise FormatError(f"{path}: not UTF-8 text at byte {error.start}") from None
     except text_format.ParseError as error:

@@ -168,7 +168,7 @@ def test_a_table_of_a_schedule_is_refused_with_a_reason(tmp_path: Path) -> None:
 
 
 def test_only_names_of_two_files_are_written(tmp_path: Path) -> None:
-    with pytest.raises(SimschedError, match="call this one NAME.tasks.csv"):
+    with pytest.raises(SimschedError, match=r"call this one NAME\.tasks\.csv"):
         rich(None, False).save(tmp_path / "x.csv", format="csv")
 
 
@@ -196,7 +196,7 @@ def test_damaged(tmp_path: Path, form: str, at: int, new: bytes, dropped: int) -
 def test_parquet_of_other_types(tmp_path: Path, columns: dict[str, Any]) -> None:
     pd.DataFrame(columns).to_parquet(tmp_path / "g.tasks.parquet")
     pd.DataFrame({"before": [], "after": []}).to_parquet(tmp_path / "g.edges.parquet")
-    with pytest.raises((FormatError, GraphError), match="g.tasks.parquet"):
+    with pytest.raises((FormatError, GraphError), match=r"g\.tasks\.parquet"):
         load(tmp_path / "g.tasks.parquet")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simsched.errors import FormatError, GraphError
+from simsched.errors import FormatError, GraphError, MissingExtraError
 from simsched.graph import TaskGraph
 from simsched.graph.loading import load
 from simsched.traces.tensorflow.reader import RUNMETADATA
@@ -232,3 +232,11 @@ def test_times_are_exact(step: Any) -> None:
     graph = step.read()
     assert graph.recording is not None
     assert np.array_equal(graph.recording.start_s, [0.0, 3e-9])
+
+
+def test_missing_library_says_what_to_install(diamond: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = diamond().save()
+    monkeypatch.setitem(__import__("sys").modules, "google.protobuf", None)
+    messages.cache_clear()
+    with pytest.raises(MissingExtraError, match=r"simsched\[formats\]"):
+        RUNMETADATA.read(path)

@@ -93,7 +93,8 @@ def test_old_layouts_refer_by_name(tmp_path: Path, version: str) -> None:
     tasks = [
         {"name": "a_ID1", "id": "ID1", runtime: 3, "cores": 4, "machine": "m", "category": "first",
          "files": [{"link": "output", "name": "f", size: 8}]},
-        {"name": "b_ID2", "id": "ID2", runtime: 5, "parents": ["a_ID1"], "files": [{"link": "input", "name": "f", size: 8}]},
+        {"name": "b_ID2", "id": "ID2", runtime: 5, "parents": ["a_ID1"],
+         "files": [{"link": "input", "name": "f", size: 8}]},
     ]  # fmt: skip
     where = "jobs" if version < "1.3" else "tasks"
     made = {
