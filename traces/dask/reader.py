@@ -113,6 +113,7 @@ def _edges(
     runs: dict[str, list[int]] = {}
     for task, record in enumerate(records):
         runs.setdefault(record.key, []).append(task)
+    finishes = {key: sorted((records[task].finish_ns, task) for task in tasks) for key, tasks in runs.items()}
     edges: set[tuple[int, int]] = set()
     steps = 0
     for key, tasks in runs.items():
@@ -128,17 +129,17 @@ def _edges(
                     continue
                 seen.add(source)
                 if source in runs:
-                    edges.update((_latest(records, runs[source], task), task) for task in tasks)
+                    edges.update((_latest(finishes[source], records[task].start_ns), task) for task in tasks)
+                    steps += len(tasks)
                 else:
                     todo.append(source)
     _tell_matches(runs, before, len(records), report)
     return sorted(edges)
 
 
-def _latest(records: Sequence[Record], sources: Sequence[int], task: int) -> int:
-    """Return the last execution of a key that had finished when a task started; the first one where none had."""
-    finishes = sorted((records[source].finish_ns, source) for source in sources)
-    count = bisect_right(finishes, (records[task].start_ns, len(records)))
+def _latest(finishes: Sequence[tuple[int, int]], moment_ns: int) -> int:
+    """Return the last of some tasks that had finished at a moment; the first one where none had."""
+    count = bisect_right(finishes, moment_ns, key=lambda finish: finish[0])
     return finishes[max(count - 1, 0)][1]
 
 

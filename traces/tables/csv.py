@@ -115,7 +115,10 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
     import pandas as pd
 
     with open_plain(path) as file:
-        header = _header(read_bounded(file, HEAD_B))
+        head = read_bounded(file, HEAD_B)
+    if len(head) == HEAD_B and b"\n" not in head:
+        raise FormatError(f"{path}: a header of more than {HEAD_B} bytes; refused")
+    header = _header(head)
     check_header(path, header, needed)
     try:
         with open_plain(path) as file, warnings.catch_warnings():

@@ -93,6 +93,7 @@ class _Joining:
         self._path, self._graphs, self._result = path, graphs, result
         self._steps = 0
         self._runs: dict[int, list[int]] = {}
+        self._finishes: dict[int, tuple[list[int], list[tuple[int, int]]]] = {}
         for task, node in enumerate(own):
             self._runs.setdefault(node, []).append(task)
         result.repeated = sum(len(tasks) > 1 for tasks in self._runs.values())
@@ -118,8 +119,9 @@ class _Joining:
         found: dict[object, list[int]] = {}
         for node in self._runs:
             definition = self._graphs.nodes[node]
-            if definition.op in SENDS:
-                found.setdefault(_channel(definition), []).append(node)
+            channel = _channel(definition)
+            if definition.op in SENDS and channel is not None:
+                found.setdefault(channel, []).append(node)
         return found
 
     def _sources(self, node: int) -> dict[tuple[int, bool], None]:
@@ -154,8 +156,7 @@ class _Joining:
         back = self._graphs.nodes[source].op in BACK
         if len(earlier) == len(tasks) == 1 and not back:
             return [(earlier[0], tasks[0])]
-        finished = sorted(earlier, key=self._finished)
-        moments = [self._finished(task) for task in finished]
+        finished, moments = self._by_finish(source)
         pairs = []
         for k, task in enumerate(tasks):
             self._step()
@@ -172,6 +173,13 @@ class _Joining:
                 self._result.unpaired += 1
         return pairs
 
+    def _by_finish(self, node: int) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return the executions of a node by when they finished, and when that was."""
+        if node not in self._finishes:
+            order = sorted(self._runs[node], key=self._finished)
+            self._finishes[node] = order, [self._finished(task) for task in order]
+        return self._finishes[node]
+
     def _finished(self, task: int) -> tuple[int, int]:
         return self._result.tasks[task].finish_ns, task
 
@@ -185,9 +193,9 @@ class _Joining:
     def _receive(self, source: int, tasks: Sequence[int], data: set[tuple[int, int]]) -> None:
         """Make receives wait for their sends: what they recorded as their own time was waiting."""
         run = self._result
-        sends = sorted(self._runs[source], key=self._finished)
-        moments = [self._finished(task) for task in sends]
+        sends, moments = self._by_finish(source)
         for k, task in enumerate(tasks):
+            self._step()
             end_ns = run.tasks[task].finish_ns
             count = bisect_right(moments, (end_ns, len(run.tasks)))
             send = sends[k] if len(sends) == len(tasks) else sends[count - 1] if count else None
@@ -221,4 +229,8 @@ def slot_of(name: str) -> int:
 
 
 def _channel(node: Definition) -> object:
-    return tuple(str(node.attributes.get(key)) for key in ("tensor_name", "send_device", "recv_device"))
+    """Return what a send and its receive have in common; a label has but the tensor, before an `@`."""
+    if "tensor_name" in node.attributes:
+        return tuple(str(node.attributes.get(key)) for key in ("tensor_name", "send_device", "recv_device"))
+    tensor, at, _ = node.inputs[0].partition(" @") if node.inputs else ("", "", "")
+    return tensor if at else None

@@ -13,10 +13,10 @@ from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
 from simsched.traces.json_stream import shown
 from simsched.traces.tensorflow.records import Definition, Execution, definition, execution
-from simsched.traces.tensorflow.wire import Part, parse_text, read_bytes
+from simsched.traces.tensorflow.wire import Part, Source, parse_text, read_bytes
 
 #: Executions and nodes of a file; the largest published steps have some 100,000.
-MAX_RECORDS = 4_000_000
+MAX_RECORDS = 1_000_000
 #: The first field of a text, after white space and comments.
 _FIELD = re.compile(rb"(?:\s|#[^\n]*\n)*[A-Za-z_]\w*\s*[:{<]")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
@@ -59,7 +59,9 @@ def read_run(path: Path, mend: Mend | None = None) -> Run:
     """
     data = read_bytes(path, mend)
     text = looks_like_text(data)
-    source = _of_text(path, data) if text else _of_binary(Part(path, memoryview(data), len(data), 0, mend))
+    source = (
+        _of_text(path, data) if text else _of_binary(Part(Source(path, len(data), mend), memoryview(data)))
+    )
     run = Run([], [], 0, {})
     without_time = 0
     for place, (what, where, message) in enumerate(source):
@@ -99,7 +101,10 @@ def read_graph(path: Path, graph: int) -> list[Definition]:
     if looks_like_text(data):
         nodes = iter(parse_text(path, data, "GraphDef").node)
     else:
-        nodes = (part.parsed("NodeDef") for _, part in Part(path, memoryview(data), len(data)).parts(node=1))
+        nodes = (
+            part.parsed("NodeDef")
+            for _, part in Part(Source(path, len(data)), memoryview(data)).parts(node=1)
+        )
     for node in nodes:
         if len(found) >= MAX_RECORDS:
             raise FormatError(f"{path}: more than {MAX_RECORDS} nodes; refused")

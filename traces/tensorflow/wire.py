@@ -19,38 +19,74 @@ from simsched.traces.tensorflow.schema import messages
 MAX_BINARY_B = 2**31 - 1
 #: Text is read some 3 MB a second, and this is the text of 18,000 nodes.
 MAX_TEXT_B = 32 * 1024 * 1024
+#: Of the outer messages, which are walked one by one, a few millions a second.
+MAX_FIELDS = 4_000_000
+#: Nodes and records have some 300 bytes; only constants are long.
+MAX_LEAF_B = 1024 * 1024
+LONG_FIELD_B = 64 * 1024
 LENGTH_DELIMITED = 2
 #: Bytes of a fixed field, by wire type.
 _FIXED_B = {1: 8, 5: 4}
 
 
-@dataclass(frozen=True)
-class Part:
-    """A message inside a file: where it begins, and its bytes.
+@dataclass
+class Source:
+    """A file while it is walked.
 
     Parameters
     ----------
     path : Path
         The file, for messages.
-    data : memoryview
-        The bytes of the message.
-    file_B : int
-        How many bytes the file has.
-    at_B : int
-        Where they begin in the file.
+    size_B : int
+        How many bytes it has.
     mend : callable or None
-        If given, a message that is cut off ends where the file does.
+        If given, a message that is cut off ends where the file does; told so once.
+    fields : int
+        How many fields were walked.
     """
 
     path: Path
-    data: memoryview
-    file_B: int
-    at_B: int = 0
+    size_B: int
     mend: Mend | None = None
+    fields: int = 0
+    _told: bool = False
+
+    def count(self) -> None:
+        """Count one more field, or raise `FormatError` once there were too many."""
+        self.fields += 1
+        if self.fields > MAX_FIELDS:
+            raise FormatError(f"{self.path}: more than {MAX_FIELDS} fields; refused")
+
+    def tell(self, at_B: int) -> None:
+        """Say that a message is cut off."""
+        if self.mend is not None and not self._told:
+            self.mend(
+                f"the file is cut off in the message at byte {at_B}; what is complete before that was read"
+            )
+            self._told = True
+
+
+@dataclass(frozen=True)
+class Part:
+    """A message inside a file.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    data : memoryview
+        The bytes of the message.
+    at_B : int
+        Where they begin in the file.
+    """
+
+    source: Source
+    data: memoryview
+    at_B: int = 0
 
     def wrong(self, problem: str) -> FormatError:
         """Return the error of this message."""
-        return FormatError(f"{self.path}: the message at byte {self.at_B}: {problem}")
+        return FormatError(f"{self.source.path}: the message at byte {self.at_B}: {problem}")
 
     def parts(self, **numbers: int) -> Iterator[tuple[str, Part]]:
         """Yield the messages and texts in it that have one of the given field numbers, by the name given to each.
@@ -61,53 +97,72 @@ class Part:
             If it is no protobuf message, or is cut off and there is no `mend`.
         """
         names = {number: name for name, number in numbers.items()}
+        for number, _, payload, end in self._fields():
+            if number in names:
+                yield names[number], Part(self.source, self.data[payload:end], self.at_B + payload)
+
+    def parsed(self, kind: str) -> Any | None:
+        """Return the message as one of `MESSAGES`; None where it is cut off and there is a `mend`.
+
+        Of a long one, long fields are left out: constants have their values among their attributes.
+
+        Raises
+        ------
+        FormatError
+            If it is no such message.
+        """
+        message = messages()[kind]()
+        from google.protobuf.message import DecodeError
+
+        try:
+            message.ParseFromString(
+                bytes(self.data) if len(self.data) <= MAX_LEAF_B else self._short_fields()
+            )
+        except DecodeError:
+            if self.source.mend is not None and self._last():
+                self.source.tell(self.at_B)
+                return None
+            raise self.wrong(f"not a message {kind}; is the file cut off or of another kind?") from None
+        return message
+
+    def _short_fields(self) -> bytes:
+        kept = b"".join(self.data[a:end] for _, a, _, end in self._fields() if end - a <= LONG_FIELD_B)
+        if len(kept) > MAX_LEAF_B:
+            raise self.wrong(f"a node or record of more than {MAX_LEAF_B} bytes; refused")
+        return kept
+
+    def _fields(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yield number, begin, begin of the value and end of every field; number 0 for what is no message or text."""
         at = 0
         while at < len(self.data):
+            self.source.count()
+            begin = at
             tag, at = self._varint(at)
             number, kind = tag >> 3, tag & 7
             if kind == LENGTH_DELIMITED:
-                length, at = self._varint(at)
-                end = self._end(at + length)
-                if number in names:
-                    yield (
-                        names[number],
-                        Part(self.path, self.data[at:end], self.file_B, self.at_B + at, self.mend),
-                    )
-                at = end
-            elif kind == 0:
+                length, payload = self._varint(at)
+                at = self._end(payload + length)
+                yield number, begin, payload, at
+                continue
+            if kind == 0:
                 _, at = self._varint(at)
             elif kind in _FIXED_B:
                 at = self._end(at + _FIXED_B[kind])
             else:
                 raise self.wrong(f"wire type {kind} near its byte {at}; is this a protobuf file?")
-
-    def parsed(self, kind: str) -> Any | None:
-        """Return the message as one of `MESSAGES`; None where it is cut off and there is a `mend`."""
-        message = messages()[kind]()
-        from google.protobuf.message import DecodeError
-
-        try:
-            message.ParseFromString(bytes(self.data))
-        except DecodeError:
-            if self.mend is not None and self._last():
-                self._tell(self.mend)
-                return None
-            raise self.wrong(f"not a message {kind}; is the file cut off or of another kind?") from None
-        return message
+            yield 0, begin, at, at
 
     def _last(self) -> bool:
-        return self.at_B + len(self.data) == self.file_B
-
-    def _tell(self, mend: Mend) -> None:
-        mend(f"the file is cut off in the message at byte {self.at_B}; what is complete before that was read")
+        return self.at_B + len(self.data) == self.source.size_B
 
     def _end(self, end: int) -> int:
         if end <= len(self.data):
             return end
-        if self.mend is None:
+        if self.source.mend is None or not self._last():
             raise self.wrong(
                 "it is cut off; was the file copied completely? tolerant=true keeps what is complete"
             )
+        self.source.tell(self.at_B)
         return len(self.data)
 
     def _varint(self, at: int) -> tuple[int, int]:
@@ -116,7 +171,8 @@ class Part:
             value |= (byte & 127) << 7 * i
             if byte < 128:
                 return value, at + i + 1
-        if self.mend is not None and len(self.data) - at < 10 and self._last():
+        if self.source.mend is not None and len(self.data) - at < 10 and self._last():
+            self.source.tell(self.at_B)
             return 0, len(self.data)
         raise self.wrong("a number without an end; is this a protobuf file?")
 

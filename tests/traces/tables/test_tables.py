@@ -150,6 +150,7 @@ def test_other_names_and_gzip(tmp_path: Path) -> None:
         ("duration_s,start_s,finish_s,lane\n1,2,1,0\n", "before,after\n", "recorded from 2.0 to 1.0"),
         ("duration_s,start_s,finish_s,lane\n1,0,1,-3\n", "before,after\n", "lanes are -3 to -3"),
         ("duration_s,start_s,finish_s,lane\n1,0,1,99999999\n", "before,after\n", "expected 0 to 999999"),
+        ("duration_s," + "x," * 40_000 + "\n1\n", "before,after\n", "a header of more than 65536 bytes"),
         ("duration_s,shape\n1,2y3\n", "before,after\n", "shape '2y3' is not written like"),
     ],
 )

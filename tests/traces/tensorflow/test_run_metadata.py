@@ -240,3 +240,30 @@ def test_missing_library_says_what_to_install(diamond: Any, monkeypatch: pytest.
     messages.cache_clear()
     with pytest.raises(MissingExtraError, match=r"simsched\[formats\]"):
         RUNMETADATA.read(path)
+
+
+def test_labels_tell_of_sends(step: Any, named_edges: Named) -> None:
+    for i, tensor in enumerate(["x", "y"]):
+        step.ran(f"send{i}", 10 * i, 5, label=f"send{i} = _Send(edge_{tensor} @/gpu)")
+        step.ran(f"recv{i}", 0, 50 + i, device=GPU, label=f"recv{i} = _Recv(edge_{tensor} @/cpu)")
+    assert named_edges(step.read()) == {("send0", "recv0"), ("send1", "recv1")}
+
+
+def test_a_constant_with_a_long_value(diamond: Any, named_edges: Named) -> None:
+    step = diamond()
+    step.message.partition_graphs[0].node[1].attr.add(key=b"value").value.s = b"\0" * 3_000_000
+    assert named_edges(step.read()) == EDGES
+    step.message.partition_graphs[0].node[1].input.extend([b"a"] * 400_000)
+    with pytest.raises(FormatError, match="a node or record of more than 1048576 bytes; refused"):
+        step.read()
+
+
+@pytest.mark.parametrize(
+    "bomb", [b"\x7a\x00", b"\x0a\x00", b"\x1a\x02\x0a\x00", b"\x1a\x00", b"\x22\x02\x0a\x00"]
+)
+def test_bombs_of_small_messages(tmp_path: Path, bomb: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simsched.traces.tensorflow.wire.MAX_FIELDS", 1000)
+    path = tmp_path / "x.pb"
+    path.write_bytes(bomb * 2000)
+    with pytest.raises(FormatError, match=r"more than 1000 fields; refused|has no name"):
+        RUNMETADATA.read(path)
