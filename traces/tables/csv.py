@@ -144,9 +144,10 @@ def _numbers(path: Path, column: str, texts: pd.Series[Any]) -> Any:
     values = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
         try:
-            values[row] = float(cell)
-        except (TypeError, ValueError):
-            if str(cell).strip().lower() not in UNKNOWN:
+            # Python also takes 1_000 for a number.
+            values[row] = float(cell.replace("_", "x"))
+        except ValueError:
+            if cell.strip().lower() not in UNKNOWN:
                 raise _wrong(path, column, row, cell, "a number, or nothing where it is unknown") from None
     return values
 

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from simsched.graph.loading import Mend
     from simsched.graph.taskgraph import TaskGraph
 
-_FIRST = re.compile(
-    rb'\{\s*"traceEvents"\s*:\s*\[\s*\{[^{}]{0,200}"process_name"[^{}]{0,200}\{\s*"name"\s*:\s*"Allocators"'
-)
+#: The processes that every timeline has, in whatever order an old Python wrote the fields of an object.
+_PROCESS = re.compile(rb'"name"\s*:\s*"(?:Allocators|[^"]{1,200} Compute)"')
 _COMPUTE = " Compute"
 #: Year 2262, in microseconds: nanoseconds still fit 64 bits.
 MAX_TS_US = 2**63 // 1000
@@ -43,8 +42,9 @@ class TimelineReader:
     options = {"tolerant": TOLERANT}  # noqa: RUF012 - the protocol's attribute
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by the first event, which names a process `Allocators`."""
-        return _FIRST.match(head.lstrip()) is not None
+        """Tell by the names of processes: `Allocators`, and `... Compute` for each device."""
+        named = b'"traceEvents"' in head and b'"process_name"' in head
+        return head.lstrip().startswith(b"{") and named and _PROCESS.search(head) is not None
 
     def read(self, path: Path, *, tolerant: bool | str = False) -> TaskGraph:
         """Return the graph of a step.

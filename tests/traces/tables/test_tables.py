@@ -126,6 +126,11 @@ def test_other_names_and_gzip(tmp_path: Path) -> None:
             "before,after\n",
             "row 2 after the header has duration_s 'x'; expected a number",
         ),
+        (
+            "duration_s\n1_0\n",
+            "before,after\n",
+            "row 1 after the header has duration_s '1_0'; expected a number",
+        ),
         ("duration_s\n-1\n", "before,after\n", "task 0 has duration -1.0 seconds"),
         ("duration_s\ninf\n", "before,after\n", "task 0 has duration inf"),
         (

@@ -61,6 +61,13 @@ def test_by_hand(tmp_path: Path, named_edges: Callable[[TaskGraph], set[tuple[st
     assert (facts["control_edges"], facts["zero_length_tasks"]) == (1, 1)
 
 
+def test_recognises_any_order_of_fields() -> None:
+    old = b'{"traceEvents": [{"args": {"name": "Allocators"}, "pid": 0, "ph": "M", "name": "process_name"}'
+    assert TIMELINE.recognises(old)
+    assert TIMELINE.recognises(old.replace(b"Allocators", CPU.encode() + b" Compute"))
+    assert not TIMELINE.recognises(old.replace(b"Allocators", b"python"))
+
+
 @pytest.mark.parametrize(
     ("event", "message"),
     [
