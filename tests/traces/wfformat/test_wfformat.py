@@ -1,0 +1,268 @@
+"""WfFormat by hand in its layouts, the round trip, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simsched.errors import FormatError, GraphError
+from simsched.graph import TaskGraph
+from simsched.graph.loading import load
+from simsched.testing.strategies import graphs
+from simsched.traces.wfformat.reader import WFFORMAT
+
+pytest.importorskip("ijson")
+
+SAMPLES = Path(__file__).parents[3] / "../shared/samples/wfformat"
+#: What the schema of version 1.5 demands of ids.
+ID = re.compile(r"^[0-9a-zA-Z-_.]*$")
+Instance = dict[str, Any]
+
+
+def task(name: str, parents: str = "", children: str = "", **more: Any) -> Instance:
+    return {"name": name, "id": name, "parents": parents.split(), "children": children.split(), **more}
+
+
+def instance() -> Instance:
+    """Three tasks in version 1.5: split, then two that map its file."""
+    ran: list[Instance] = [
+        {"id": "map_ID2", "runtimeInSeconds": 2.5, "coreCount": 2, "avgCPU": 50, "machines": ["m"]}
+    ]
+    ran += [{"id": "split_ID1", "runtimeInSeconds": 1, "readBytes": 5, "writtenBytes": 6}]
+    specified = [task("split_ID1", "", "map_ID2 map_ID3", outputFiles=["big"])]
+    specified += [
+        task(name, "split_ID1", inputFiles=["big"], outputFiles=["x"]) for name in ("map_ID2", "map_ID3")
+    ]
+    files = [{"id": "big", "sizeInBytes": 100}, {"id": "x", "sizeInBytes": 7}]
+    return {
+        "name": "hand",
+        "schemaVersion": "1.5",
+        "runtimeSystem": {"name": "Pegasus", "version": "5"},
+        "workflow": {
+            "specification": {"tasks": specified, "files": files},
+            "execution": {
+                "makespanInSeconds": 9.5,
+                "executedAt": "now",
+                "tasks": ran,
+                "machines": [{"nodeName": "m"}],
+            },
+        },
+    }
+
+
+def write(folder: Path, made: Instance) -> Path:
+    path = folder / "hand.json"
+    path.write_text(json.dumps(made))
+    return path
+
+
+def edges(graph: TaskGraph) -> list[tuple[int, int]]:
+    return list(zip(graph.successors.sources().tolist(), graph.successors.indices.tolist(), strict=True))
+
+
+def test_by_hand(tmp_path: Path) -> None:
+    graph = load(write(tmp_path, instance()))
+    assert edges(graph) == [(0, 1), (0, 2)]
+    assert graph.durations_s.tolist()[:2] == [1, 2.5]
+    assert math.isnan(graph.durations_s[2])
+    assert graph.widths.tolist() == [1, 2, 1]
+    assert graph.bytes_B.tolist() == [100, 107, 107]
+    assert graph.kinds.to_list() == ["split", "map", "map"]
+    assert (graph.name, graph.report.format) == ("hand", "wfformat")
+    facts = graph.report.facts
+    assert (facts["makespan_s"], facts["machines"], facts["mean_cpu_share"]) == (9.5, 1, 0.5)
+    assert (facts["schema_version"], facts["runtime_system"]) == ("1.5", "Pegasus")
+    assert "1 tasks have no runtime: their duration is unknown." in graph.report.notes
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.2", "1.3", "1.4"])
+def test_old_layouts_refer_by_name(tmp_path: Path, version: str) -> None:
+    new = version == "1.4"
+    size, runtime = ("sizeInBytes", "runtimeInSeconds") if new else ("size", "runtime")
+    tasks = [
+        {"name": "a_ID1", "id": "ID1", runtime: 3, "cores": 4, "machine": "m", "category": "first",
+         "files": [{"link": "output", "name": "f", size: 8}]},
+        {"name": "b_ID2", "id": "ID2", runtime: 5, "parents": ["a_ID1"],
+         "files": [{"link": "input", "name": "f", size: 8}]},
+    ]  # fmt: skip
+    where = "jobs" if version < "1.3" else "tasks"
+    made = {
+        "name": "old",
+        "schemaVersion": version,
+        "wms": {"name": "M"},
+        "workflow": {"makespan": 8, where: tasks},
+    }
+    graph = load(write(tmp_path, made))
+    assert edges(graph) == [(0, 1)]
+    assert (graph.durations_s.tolist(), graph.widths.tolist()) == ([3, 5], [4, 1])
+    assert (graph.bytes_B.tolist(), graph.kinds.to_list()) == ([8, 8], ["first", "b"])
+
+
+def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
+    made = instance()
+    first, second, third = made["workflow"]["specification"]["tasks"]
+    first["children"].remove("map_ID3")
+    second["parents"].append("nobody")
+    third["children"].append("gone")
+    made["workflow"]["execution"]["tasks"].append({"id": "stranger", "runtimeInSeconds": 1})
+    graph = WFFORMAT.read(write(tmp_path, made))
+    assert edges(graph) == [(0, 1), (0, 2)]
+    told = "\n".join(graph.report.notes)
+    for sentence in (
+        "2 parents or children are no tasks",
+        "1 edges are told by one",
+        "1 executions are of no task",
+    ):
+        assert sentence in told
+
+
+def test_edges_of_files(tmp_path: Path) -> None:
+    made = instance()
+    for one in made["workflow"]["specification"]["tasks"]:
+        one.update(parents=[], children=[])
+    graph = WFFORMAT.read(write(tmp_path, made))
+    assert edges(graph) == [(0, 1), (0, 2)]
+    assert any("edges are from the task that writes a file" in note for note in graph.report.notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda w: w["specification"].update(tasks=[]), FormatError, "no tasks in workflow.specification"),
+        (lambda w: w["specification"]["tasks"].append(3), FormatError, "task 3 is 3; expected an object"),
+        (
+            lambda w: w["specification"]["tasks"].append(task("map_ID2")),
+            FormatError,
+            "tasks 1 and 3 both have id",
+        ),
+        (
+            lambda w: w["specification"]["tasks"].append({}),
+            FormatError,
+            "task 3 has name None; expected a name or",
+        ),
+        (
+            lambda w: w["specification"]["tasks"][0].update(parents=7),
+            FormatError,
+            "task 0 has parents 7; expected",
+        ),
+        (lambda w: w["specification"]["tasks"][0].update(parents=["map_ID2"]), GraphError, "cycle"),
+        (
+            lambda w: w["execution"]["tasks"][0].update(runtimeInSeconds=-1),
+            FormatError,
+            "execution 0 has runtimeIn",
+        ),
+        (
+            lambda w: w["execution"]["tasks"][0].update(runtimeInSeconds="x"),
+            FormatError,
+            "has runtimeInSeconds 'x'",
+        ),
+        (
+            lambda w: w["execution"]["tasks"][0].update(runtimeInSeconds=1e15),
+            FormatError,
+            "at most 1e.12 seconds",
+        ),
+        (lambda w: w["execution"]["tasks"][0].update(coreCount=1e18), FormatError, "task 1 took 1e.18 cores"),
+        (
+            lambda w: w["specification"]["files"][0].update(sizeInBytes=-1),
+            FormatError,
+            "file 0 has sizeInBytes -1",
+        ),
+    ],
+)
+def test_refused(
+    tmp_path: Path, change: Callable[[Instance], object], error: type[Exception], message: str
+) -> None:
+    made = instance()
+    change(made["workflow"])
+    with pytest.raises(error, match=message) as caught:
+        WFFORMAT.read(write(tmp_path, made))
+    assert "hand.json" in str(caught.value)
+
+
+def test_cut_off(tmp_path: Path) -> None:
+    path = write(tmp_path, instance())
+    path.write_text(path.read_text()[:-90])
+    with pytest.raises(FormatError, match=r"cut off.*tolerant=true"):
+        WFFORMAT.read(path)
+    assert WFFORMAT.read(path, tolerant=True).n_tasks == 3
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(graphs())
+def test_round_trip(tmp_path: Path, graph: TaskGraph) -> None:
+    """What comes back, and that the file keeps to the rules of the schema of version 1.5."""
+    path = tmp_path / "any.wfformat.json"
+    if not graph.n_tasks:
+        with pytest.raises(FormatError, match="at least one task"):
+            graph.save(path)
+        return
+    graph.save(path)
+    back = load(path)
+    for column in ("durations_s", "widths", "bytes_B"):
+        np.testing.assert_array_equal(getattr(back, column), getattr(graph, column))
+    assert edges(back) == edges(graph)
+    made = json.loads(path.read_text())
+    assert (made["schemaVersion"], bool(made["name"])) == ("1.5", True)
+    specified = made["workflow"]["specification"]["tasks"]
+    assert all(one["name"] and ID.match(one["id"]) for one in specified)
+    assert len({one["id"] for one in specified}) == graph.n_tasks
+    execution = made["workflow"].get("execution", {"makespanInSeconds": 0, "executedAt": "-", "tasks": [0]})
+    assert execution.keys() >= {"makespanInSeconds", "executedAt", "tasks"}
+    assert execution["tasks"]
+
+
+def test_kinds_and_names_come_back(tmp_path: Path) -> None:
+    graph = TaskGraph.from_edges(
+        [1, 2], [(0, 1)], names=["one", "t\u00fc\n2"], kinds=["k", "l"], bytes_B=[0.1, np.nan]
+    )
+    graph.save(tmp_path / "g.wfformat.json")
+    back = load(tmp_path / "g.wfformat.json")
+    assert back.names is not None
+    assert (back.names.to_list(), back.kinds.to_list()) == (["one", "t\u00fc\n2"], ["k", "l"])
+
+
+def _places(value: Any) -> list[tuple[Any, Any]]:
+    """Return every container of a JSON value with each of its keys."""
+    if not isinstance(value, dict | list):
+        return []
+    keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+    return [(value, key) for key in keys] + [place for key in keys for place in _places(value[key])]
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([None, -1, 1e400, "", "map_ID2", [], {}, [[]], 2**70, "\ud800", True]),
+)
+def test_any_value_anywhere(tmp_path: Path, at: int, new: Any) -> None:
+    made = copy.deepcopy(instance())
+    places = _places(made)
+    container, key = places[at % len(places)]
+    container[key] = new
+    with suppress(FormatError, GraphError):
+        assert WFFORMAT.read(write(tmp_path, made)).n_tasks > 0
+
+
+@pytest.mark.skipif(not SAMPLES.is_dir(), reason="the shared samples are not here")
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("blast-chameleon-small-001", (43, 120)), ("epigenomics-chameleon-hep-1seq-100k-001", (41, 48)),
+        ("helloworld-forkjoin-10-chameleon", (10, 16)), ("montage-chameleon-2mass-005d-001", (58, 114)),
+    ],
+)  # fmt: skip
+def test_public_instances(name: str, counts: tuple[int, int]) -> None:
+    graph = load(SAMPLES / f"{name}.json")
+    assert (graph.n_tasks, graph.n_edges) == counts
+    assert np.isfinite(graph.bytes_B).all()

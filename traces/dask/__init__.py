@@ -1,0 +1,1 @@
+"""Dask: task streams, with the dependences of their graph."""

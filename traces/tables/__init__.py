@@ -1,0 +1,1 @@
+"""Tables of tasks and edges, as CSV and Parquet."""

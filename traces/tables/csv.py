@@ -1,0 +1,190 @@
+"""CSV tables of tasks and edges: `NAME.tasks.csv` and `NAME.edges.csv`.
+
+Numbers are written with all their digits and come back bit by bit. Texts are kept as they are, also those that a
+spreadsheet would take for a formula; nothing here ever runs them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simsched.errors import FormatError
+from simsched.files import replacing
+from simsched.graph.loading import HEAD_B, open_plain, read_bounded
+from simsched.graph.saving import Subject
+from simsched.traces.json_stream import shown
+from simsched.traces.tables.frames import (
+    EDGE_COLUMNS,
+    EDGES,
+    NUMBERS,
+    TASK_COLUMNS,
+    TEXTS,
+    WHOLE,
+    beside,
+    check_header,
+    edges_file,
+    graph_of,
+    to_tables,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.graph.taskgraph import TaskGraph
+
+SUFFIX = ".csv"
+#: What an empty cell may look like in a column of numbers.
+UNKNOWN = {"", "nan", "na", "n/a", "null", "none"}
+
+
+class CsvTables:
+    """Reader and writer of CSV tables."""
+
+    title = "CSV tables of tasks and edges"
+    dependences = "the table of edges (edges=, or beside it)"
+    times = "duration_s, seconds"
+    suffixes = (".tasks.csv",)
+    writes: Subject = "graph"
+    options = EDGES
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell by a first line that names a column `duration_s`."""
+        return "duration_s" in _header(head)
+
+    def read(self, path: Path, *, edges: str | Path | None = None) -> TaskGraph:
+        """Return the graph of two files, plain or gzipped.
+
+        Parameters
+        ----------
+        path : Path
+            The table of tasks.
+        edges : str or Path, optional
+            The table of edges.
+
+        Raises
+        ------
+        FormatError
+            If a file is no such table; the message gives row and column.
+        GraphError
+            If the tables describe an impossible graph.
+        """
+        companion = edges_file(path, edges, SUFFIX)
+        tasks, ignored = _table(path, TASK_COLUMNS, ("duration_s",))
+        ends, more = _table(companion, EDGE_COLUMNS, EDGE_COLUMNS)
+        for column in tasks:
+            if column in NUMBERS:
+                tasks[column] = _numbers(path, column, tasks[column])
+            elif column in WHOLE:
+                tasks[column] = _whole(path, column, tasks[column].replace("", "1"))
+        tasks, ends = _labelled(companion, tasks, ends)
+        if "lane" in tasks and (lanes := _as_whole(tasks["lane"])) is not None:
+            tasks["lane"] = lanes
+        return graph_of(path, tasks, ends, ignored + more, "csv", SUFFIX)
+
+    def write(self, graph: TaskGraph, path: Path) -> None:
+        """Write both tables; raise `SimschedError` if a file cannot be written or is not called NAME.tasks.csv."""
+        companion = beside(path, SUFFIX)
+        tasks, edges = to_tables(graph)
+        with replacing(path) as file, replacing(companion) as other:
+            for frame, to in ((tasks, file), (edges, other)):
+                # Quoted texts survive line ends in them.
+                frame.to_csv(to, index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+
+
+CSV = CsvTables()
+
+
+def _header(head: bytes) -> list[str]:
+    """Return the cells of the first line; none where it is no text."""
+    try:
+        text = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0].decode()
+        return next(csv.reader(io.StringIO(text)), [])
+    except (UnicodeDecodeError, csv.Error):
+        return []
+
+
+def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
+    """Return the known columns of a file as texts, and the names of the others."""
+    import pandas as pd
+
+    with open_plain(path) as file:
+        head = read_bounded(file, HEAD_B)
+    if len(head) == HEAD_B and b"\n" not in head:
+        raise FormatError(f"{path}: a header of more than {HEAD_B} bytes; refused")
+    header = _header(head)
+    check_header(path, header, needed)
+    try:
+        with open_plain(path) as file, warnings.catch_warnings():
+            # A row of more cells than the header has would lose them with a warning alone.
+            warnings.simplefilter("error")
+            frame = pd.read_csv(
+                file, dtype=_dtypes(header), na_filter=False, index_col=False, encoding="utf-8-sig"
+            )
+    except (ValueError, OverflowError, Warning) as error:  # pandas' own errors are ValueErrors
+        raise FormatError(f"{path}: not a CSV table: {str(error).strip()[:200]}") from None
+    kept = [column for column in header if column in columns]
+    return frame[kept].copy(), [column for column in header if column not in columns]
+
+
+def _dtypes(columns: Sequence[str]) -> dict[Any, Any]:
+    repeating = set(TEXTS) - {"name"}
+    return {column: "category" if column in repeating else str for column in columns}
+
+
+def _numbers(path: Path, column: str, texts: pd.Series[Any]) -> Any:
+    """Return a column as float64, exactly as Python reads each number; NaN for an empty cell."""
+    cells = texts.tolist()
+    values = np.full(len(cells), np.nan)
+    for row, cell in enumerate(cells):
+        try:
+            # Python also takes 1_000 for a number.
+            values[row] = float(cell.replace("_", "x"))
+        except ValueError:
+            if cell.strip().lower() not in UNKNOWN:
+                raise _wrong(path, column, row, cell, "a number, or nothing where it is unknown") from None
+    return values
+
+
+def _whole(path: Path, column: str, texts: pd.Series[Any]) -> Any:
+    values = _as_whole(texts)
+    if values is None:
+        row, cell = next((i, c) for i, c in enumerate(texts.tolist()) if not _is_whole(c))
+        raise _wrong(path, column, row, cell, "a whole number")
+    return values
+
+
+def _is_whole(cell: object) -> bool:
+    text = str(cell).removeprefix("-")
+    return text.isascii() and text.isdigit() and len(text) <= 18
+
+
+def _as_whole(texts: pd.Series[Any]) -> Any | None:
+    """Return a column as int64; None where a cell is no whole number."""
+    cells = texts.tolist()
+    return np.array([int(c) for c in cells], np.int64) if all(map(_is_whole, cells)) else None
+
+
+def _wrong(path: Path, column: str, row: int, cell: object, expected: str) -> FormatError:
+    return FormatError(
+        f"{path}: row {row + 1} after the header has {column} {shown(cell)}; expected {expected}"
+    )
+
+
+def _labelled(path: Path, tasks: pd.DataFrame, edges: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return both tables with the labels of tasks as numbers, where all of them are, or as texts."""
+    columns = [edges[c] for c in EDGE_COLUMNS] + ([tasks["task"]] if "task" in tasks else [])
+    numbers = [_as_whole(column) for column in columns]
+    if all(column is not None for column in numbers):
+        edges = edges.assign(before=numbers[0], after=numbers[1])
+        return (tasks.assign(task=numbers[2]) if "task" in tasks else tasks), edges
+    if "task" not in tasks:
+        for column in EDGE_COLUMNS:
+            edges[column] = _whole(path, column, edges[column])
+    return tasks, edges

@@ -1,0 +1,193 @@
+"""A task graph as two tables, of tasks and of edges, and back: what CSV and Parquet files have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simsched.errors import FormatError, GraphError
+from simsched.graph import ImportReport, Recording, TaskGraph
+from simsched.graph.checks import recording
+from simsched.graph.interop import COLUMNS
+from simsched.graph.loading import find_file
+from simsched.traces.json_stream import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TIMES = ("start_s", "finish_s")
+#: All columns that are read, with the label of a task first.
+TASK_COLUMNS = ("task", *COLUMNS, *TIMES, "lane", "lane_name")
+EDGE_COLUMNS = ("before", "after")
+NUMBERS = ("duration_s", "flops", "bytes_B", *TIMES)
+WHOLE = ("width",)
+TEXTS = ("name", "kind", "shape", "scope", "lane_name")
+MAX_LANES = 1_000_000
+EDGES = {  # the option of both readers
+    "edges": "the table of edges; when not given, NAME.edges.* beside NAME.tasks.*",
+}
+
+
+def edges_file(path: Path, edges: object, suffix: str) -> Path:
+    """Return the file of edges that goes with a file of tasks.
+
+    Parameters
+    ----------
+    path : Path
+        The file of tasks.
+    edges : str, Path or None
+        The file of edges as given; None for the one beside `path`, by name.
+    suffix : str
+        `.csv` or `.parquet`.
+
+    Raises
+    ------
+    FormatError
+        If it was not given and `path` is not called `NAME.tasks.SUFFIX`, or there is none.
+    """
+    if isinstance(edges, str | Path):
+        return find_file(edges)
+    if edges is not None:
+        raise FormatError(f"{path}: edges is {shown(edges)}; expected the path of the table of edges")
+    try:
+        return find_file(beside(path, suffix))
+    except FormatError as error:
+        raise FormatError(
+            f"{error}; give the table of edges as edges=, one with a header alone if there are none"
+        ) from None
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """Return the name of the file of edges beside `NAME.tasks.SUFFIX`.
+
+    Raises
+    ------
+    FormatError
+        If the file of tasks is not called so.
+
+    Examples
+    --------
+    >>> beside(Path("a.tasks.csv"), ".csv").name
+    'a.edges.csv'
+    """
+    stem = _stem(path, suffix)
+    if stem is None:
+        raise FormatError(f"{path}: tasks and edges are two files; call this one NAME.tasks{suffix}")
+    return path.with_name(f"{stem}.edges{suffix}")
+
+
+def _stem(path: Path, suffix: str) -> str | None:
+    """Return the name before `.tasks.SUFFIX`; None where the file is not called so."""
+    name = path.name[: -len(".gz")] if path.name.lower().endswith(".gz") else path.name
+    whole = f".tasks{suffix}"
+    return name[: -len(whole)] if name.lower().endswith(whole) else None
+
+
+def to_tables(graph: TaskGraph) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the tables of a graph: those of `TaskGraph.to_frames`, with `task` and the recording as columns."""
+    tasks, edges = graph.to_frames()
+    tasks = tasks.reset_index()
+    run = graph.recording
+    if run is not None:
+        tasks["start_s"], tasks["finish_s"], tasks["lane"] = run.start_s, run.finish_s, run.lanes
+        tasks["lane_name"] = [run.lane_names[lane] for lane in run.lanes.tolist()]
+    return tasks, edges
+
+
+def check_header(path: Path, columns: Iterable[str], needed: Sequence[str]) -> None:
+    """Refuse a table without a column that it needs, or with one twice.
+
+    Raises
+    ------
+    FormatError
+        Naming the column.
+    """
+    has = list(columns)
+    missing = [column for column in needed if column not in has]
+    if missing:
+        schedule = " This looks like a table of a schedule, which holds no graph." if "ready_s" in has else ""
+        raise FormatError(
+            f"{path}: no column {missing[0]!r}; its columns are {', '.join(shown(c) for c in has[:20])}.{schedule}"
+        )
+    twice = next((c for c in has if c in TASK_COLUMNS + EDGE_COLUMNS and has.count(c) > 1), None)
+    if twice is not None:
+        raise FormatError(f"{path}: two columns {twice!r}; drop or rename one")
+
+
+def graph_of(
+    path: Path, tasks: pd.DataFrame, edges: pd.DataFrame, ignored: Sequence[str], format: str, suffix: str
+) -> TaskGraph:
+    """Return the graph of two tables whose columns have their types.
+
+    Parameters
+    ----------
+    path : Path
+        The file of tasks.
+    tasks, edges : DataFrame
+        Columns out of `TASK_COLUMNS` and `EDGE_COLUMNS`.
+    ignored : sequence of str
+        Columns of the files that were not read.
+    format, suffix : str
+        Of the file.
+
+    Raises
+    ------
+    FormatError, GraphError
+        If a value is impossible; the message has the file.
+    """
+    report = ImportReport(path.name, format)
+    if ignored:
+        report.note(
+            f"Not kept, as task graphs have no such columns: {', '.join(shown(c) for c in ignored[:20])}."
+        )
+    frame = tasks[[c for c in ("task", *COLUMNS) if c in tasks]]
+    if "task" in frame and list(frame["task"]) == list(range(len(frame))):
+        frame = frame.drop(columns="task")
+    try:
+        graph = TaskGraph.from_frames(frame, edges, name=_stem(path, suffix) or path.name.split(".")[0])
+        graph = replace(graph, recording=recording(_recording(path, tasks), graph.n_tasks), report=report)
+    except GraphError as error:
+        raise GraphError(f"{path}: {error}") from None
+    report.notes += [] if "duration_s" not in tasks else _unknown(graph)
+    return graph
+
+
+def _unknown(graph: TaskGraph) -> list[str]:
+    unknown = int(np.isnan(graph.durations_s).sum())
+    return [f"{unknown} tasks have no duration_s: it is unknown."] if unknown else []
+
+
+def _recording(path: Path, tasks: pd.DataFrame) -> Recording | None:
+    """Return when and where the tasks ran, where the table tells all of it."""
+    has = [column for column in (*TIMES, "lane") if column in tasks]
+    if not has:
+        return None
+    if len(has) < 3:
+        raise FormatError(
+            f"{path}: a recording has the columns start_s, finish_s and lane; there is only {has}"
+        )
+    lanes, names = _lanes(path, tasks)
+    times = [tasks[column].to_numpy() for column in TIMES]
+    return Recording(times[0], times[1], lanes, names)
+
+
+def _lanes(path: Path, tasks: pd.DataFrame) -> tuple[Any, tuple[str, ...]]:
+    """Return the lane of each task and the names of all: whole numbers are kept, texts numbered as they come."""
+    values = tasks["lane"].tolist()
+    if not all(type(value) is int for value in values):
+        table: dict[str, int] = {}
+        codes = [table.setdefault(str(value), len(table)) for value in values]
+        return np.array(codes, np.int32), tuple(table)
+    if values and not 0 <= min(values) <= max(values) < MAX_LANES:
+        raise FormatError(
+            f"{path}: lanes are {min(values)} to {max(values)}; expected 0 to {MAX_LANES - 1}, or names"
+        )
+    names = [f"lane {lane}" for lane in range(max(values, default=-1) + 1)]
+    if "lane_name" in tasks:
+        for lane, name in zip(values, tasks["lane_name"].tolist(), strict=True):
+            names[lane] = str(name)
+    return np.array(values, np.int32), tuple(names)

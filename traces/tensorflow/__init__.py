@@ -1,0 +1,1 @@
+"""TensorFlow: run metadata (binary and text) and the timelines made from it."""

@@ -1,0 +1,160 @@
+"""Floating-point operations of TensorFlow's ops, from the shapes of what they read and write.
+
+Counted as for ONNX, whose rules are used where an op is the same: two operations a multiply-add, one an element and
+pass for the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from simsched.graph.shapes import numel
+from simsched.traces.onnx import flops as onnx
+
+Dims = Sequence[int]
+Attributes = Mapping[str, Any]
+Count = Callable[[Sequence[Dims], Sequence[Dims], Attributes], float]
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+#: Ops that only move, make or look up data.
+MOVES = frozenset(
+    _words("""
+    _Arg _Retval _Send _Recv _HostSend _HostRecv NoOp Const HostConst Placeholder VarHandleOp VariableV2
+    Variable ReadVariableOp AssignVariableOp Assign Identity IdentityN Enter Exit Merge Switch NextIteration
+    LoopCond RefEnter
+    RefExit RefMerge RefSwitch RefNextIteration ControlTrigger Reshape ExpandDims Squeeze Shape ShapeN Size Rank
+    Concat ConcatV2 Split SplitV Slice StridedSlice StridedSliceGrad Pack Unpack Gather GatherV2 ResourceGather
+    Transpose ConjugateTranspose Tile Pad PadV2 MirrorPad Fill ZerosLike OnesLike Range OneHot Reverse ReverseV2 Cast
+    Bitcast StopGradient PreventGradient Snapshot BroadcastTo BroadcastGradientArgs InvertPermutation ConcatOffset
+    TensorArrayV3 TensorArrayReadV3 TensorArrayWriteV3 TensorArrayGatherV3 TensorArrayScatterV3 TensorArraySizeV3
+    TensorListReserve TensorListGetItem TensorListSetItem TensorListStack TensorListFromTensor Where ScatterNd
+    GatherNd RandomUniform TruncatedNormal RandomStandardNormal IteratorGetNext StackPushV2 StackPopV2 StackV2
+    _MklToTf _MklReorder""")
+)
+#: Operations for each element of the first output.
+PER_OUTPUT = {
+    **dict.fromkeys(
+        _words("""
+        Add AddV2 Sub Mul Div RealDiv FloorDiv TruncateDiv DivNoNan Maximum Minimum Pow Mod FloorMod Neg Abs
+        Sign Exp Expm1 Log Log1p Sqrt Rsqrt Square Reciprocal Inv Tanh Sigmoid Relu Relu6 LeakyRelu Elu Selu Softplus
+        Softsign Sin Cos Tan Erf Floor Ceil Round Rint Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd
+        LogicalOr LogicalNot Select SelectV2 BiasAdd BiasAddV1 ReluGrad Relu6Grad ClipByValue IsNan IsInf IsFinite
+        AssignAddVariableOp AssignSubVariableOp AssignAdd AssignSub"""),
+        1.0,
+    ),
+    **dict.fromkeys(_words("TanhGrad SquaredDifference EluGrad SoftplusGrad RsqrtGrad SqrtGrad"), 2.0),
+    "SigmoidGrad": 3.0,  # y (1 - y) dy
+}
+#: Operations for each element of the first input.
+PER_INPUT = {
+    **dict.fromkeys(_words("Sum Mean Max Min Prod All Any ArgMax ArgMin Cumsum BiasAddGrad TopKV2"), 1.0),
+    **dict.fromkeys(["L2Loss"], 2.0),
+    **dict.fromkeys(["Softmax", "LogSoftmax"], 5.0),  # maximum, subtract, exp, sum, divide
+    **dict.fromkeys(["SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"], 7.0),
+    **dict.fromkeys(["FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"], 7.0),
+}
+#: Operations for each element of the variable that an optimiser updates.
+UPDATES = {
+    **dict.fromkeys(["ApplyGradientDescent", "ResourceApplyGradientDescent"], 2.0),
+    **dict.fromkeys(["ApplyMomentum", "ResourceApplyMomentum", "ResourceApplyKerasMomentum"], 4.0),
+    **dict.fromkeys(["ApplyAdam", "ResourceApplyAdam"], 12.0),
+    **dict.fromkeys(["ApplyRMSProp", "ResourceApplyRMSProp"], 8.0),
+    **dict.fromkeys(["ApplyAdagrad", "ResourceApplyAdagrad", "ResourceApplyAdagradV2"], 5.0),
+}
+
+
+def flops(op: str, inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    """Return the operations of one execution; NaN for an op that is not known, or where the shapes do not tell.
+
+    Parameters
+    ----------
+    op : str
+        `MatMul`, `Conv2D`, ...
+    inputs, outputs : sequences of sequences of int
+        Shapes of the data inputs and of the outputs.
+    attributes : mapping
+        `transpose_a`, `adj_x`, `ksize`, where the graph tells them.
+
+    Examples
+    --------
+    >>> flops("MatMul", [(3, 2), (3, 4)], [(2, 4)], {"transpose_a": True})
+    48.0
+    """
+    if op in MOVES:
+        return 0.0
+    try:
+        if op in PER_OUTPUT:
+            return PER_OUTPUT[op] * numel(outputs[0])
+        if op in PER_INPUT:
+            return PER_INPUT[op] * numel(inputs[0])
+        if op in UPDATES:
+            return UPDATES[op] * max(map(numel, inputs))
+        count = COUNTS.get(op)
+        return math.nan if count is None else count(inputs, outputs, attributes)
+    except (IndexError, ValueError, ZeroDivisionError):
+        return math.nan
+
+
+def _matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    """A product of two matrices, whichever are transposed."""
+    return onnx.flops("Gemm", inputs[:2], outputs, {})
+
+
+def _fused_matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    """And one operation an element for the bias."""
+    return onnx.flops("Gemm", inputs[:3], outputs, {})
+
+
+def _batch_matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    return 2.0 * numel(outputs[0]) * inputs[0][-2 if attributes.get("adj_x") else -1]
+
+
+def _per_channel(filters: Dims) -> float:
+    """Return the weights that one element of the result meets; output channels stand last."""
+    return numel(filters[:-1])
+
+
+def _conv(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    extras = max(len(inputs) - 2, 0)
+    return (2.0 * _per_channel(inputs[1]) + extras) * numel(outputs[0])
+
+
+def _conv_input_gradient(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    return 2.0 * _per_channel(inputs[1]) * numel(inputs[2])
+
+
+def _conv_filter_gradient(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    return 2.0 * _per_channel(outputs[0]) * numel(inputs[2])
+
+
+def _depthwise(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    """A filter is height, width, channels, multiplier: each result meets height times width."""
+    return 2.0 * numel(inputs[1][:-2]) * numel(outputs[0])
+
+
+def _add_n(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    return max(len(inputs) - 1, 0) * numel(outputs[0])
+
+
+def _pool(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    kernel = attributes.get("ksize")
+    return numel(outputs[0]) * numel(kernel) if isinstance(kernel, tuple) and kernel else math.nan
+
+
+COUNTS: dict[str, Count] = {
+    "MatMul": _matmul,
+    "_FusedMatMul": _fused_matmul,
+    **dict.fromkeys(["BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"], _batch_matmul),
+    **dict.fromkeys(["Conv2D", "Conv3D", "_FusedConv2D", "_FusedConv3D"], _conv),
+    **dict.fromkeys(["Conv2DBackpropInput", "Conv3DBackpropInputV2"], _conv_input_gradient),
+    **dict.fromkeys(["Conv2DBackpropFilter", "Conv3DBackpropFilterV2"], _conv_filter_gradient),
+    **dict.fromkeys(["DepthwiseConv2dNative", "_FusedDepthwiseConv2dNative"], _depthwise),
+    "AddN": _add_n,
+    **dict.fromkeys(["MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D"], _pool),
+}

@@ -1,0 +1,236 @@
+"""Executions joined to the nodes of their graphs: which depends on which.
+
+A node that runs several times (in a loop, in a function called twice) is as many tasks. Where two nodes ran equally
+often, the k-th execution of one depends on the k-th of the other; else, and along the back edges of loops, on the
+latest that had finished when it started. That is a guess where iterations overlap, but never an impossible edge.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from simsched.errors import FormatError
+from simsched.traces.tensorflow.calls import enter_calls
+from simsched.traces.tensorflow.records import Definition, Execution
+from simsched.traces.tensorflow.run import MAX_STEPS, Joined
+
+BACK = frozenset({"NextIteration", "RefNextIteration"})
+SENDS = frozenset({"_Send", "_HostSend", "Send"})
+RECEIVES = frozenset({"_Recv", "_HostRecv", "Recv"})
+
+
+def joined(path: Path, executions: Iterable[Execution], definitions: Sequence[Definition]) -> Joined:
+    """Return the tasks and edges of a run.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    executions : iterable of Execution
+        Those that become tasks.
+    definitions : sequence of Definition
+        Nodes of all graphs, those of the partition graphs first.
+
+    Raises
+    ------
+    FormatError
+        If nodes that did not run would join too many others.
+    """
+    tasks = sorted(executions, key=lambda e: (e.start_ns, e.finish_ns, e.place))
+    graphs = _Graphs(definitions)
+    found = [graphs.node_of(task) for task in tasks]
+    own = [graphs.add(task.label) if node is None else node for task, node in zip(tasks, found, strict=True)]
+    result = Joined(
+        tasks, [graphs.nodes[node] for node in own], sum(node is not None for node in found),
+        starts_ns=[task.start_ns for task in tasks],
+    )  # fmt: skip
+    result.ambiguous = sum(len(graphs.by_name[task.name]) > 1 for task in tasks)
+    _Joining(path, graphs, own, result).join()
+    return result
+
+
+class _Graphs:
+    """Nodes by name, in their graph and in any."""
+
+    def __init__(self, definitions: Sequence[Definition]) -> None:
+        self.nodes = list(definitions)
+        self.by_name: dict[str, list[int]] = {}
+        self._in_graph: dict[tuple[int, str], int] = {}
+        for i, node in enumerate(self.nodes):
+            self.by_name.setdefault(node.name, []).append(i)
+            self._in_graph.setdefault((node.graph, node.name), i)
+
+    def add(self, label: Definition) -> int:
+        """Return the node that a label describes."""
+        key = (label.graph, label.name)
+        if key not in self._in_graph:
+            self._in_graph[key] = len(self.nodes)
+            self.by_name.setdefault(label.name, []).append(len(self.nodes))
+            self.nodes.append(label)
+        return self._in_graph[key]
+
+    def node_of(self, task: Execution) -> int | None:
+        """Return the node that ran: the one on its device where several graphs have the name."""
+        candidates = self.by_name.get(task.name, [])
+        same = (i for i in candidates if self.nodes[i].device == task.device)
+        return next(same, candidates[0] if candidates else None)
+
+    def input_of(self, node: Definition, name: str) -> int | None:
+        """Return the node that makes an input; a name that partitioning made up (`x/_7`) is that of the node `x`."""
+        source = self._in_graph.get((node.graph, name))
+        if source is None:
+            candidates = self.by_name.get(name) or self.by_name.get(name.rpartition("/_")[0], [])
+            source = candidates[0] if candidates else None
+        return source
+
+
+class _Joining:
+    """The edges of one run, while they are found."""
+
+    def __init__(self, path: Path, graphs: _Graphs, own: Sequence[int], result: Joined) -> None:
+        self._path, self._graphs, self._result = path, graphs, result
+        self._steps = 0
+        self._runs: dict[int, list[int]] = {}
+        self._finishes: dict[int, tuple[list[int], list[tuple[int, int]]]] = {}
+        for task, node in enumerate(own):
+            self._runs.setdefault(node, []).append(task)
+        result.repeated = sum(len(tasks) > 1 for tasks in self._runs.values())
+
+    def join(self) -> None:
+        """Fill in the edges and, from them, when receives and calls really began."""
+        sends = self._sends()
+        data: set[tuple[int, int]] = set()
+        for node, tasks in self._runs.items():
+            definition = self._graphs.nodes[node]
+            for source, control in self._sources(node):
+                pairs = self._paired(source, tasks)
+                self._result.edges.update(pairs)
+                if not control:
+                    data.update(pairs)
+            if definition.op in RECEIVES:
+                for source in sends.get(_channel(definition), ()):
+                    self._receive(source, tasks, data)
+        self._result.control = len(self._result.edges - data)
+        enter_calls(self._path, self._result)
+
+    def _sends(self) -> dict[object, list[int]]:
+        found: dict[object, list[int]] = {}
+        for node in self._runs:
+            definition = self._graphs.nodes[node]
+            channel = _channel(definition)
+            if definition.op in SENDS and channel is not None:
+                found.setdefault(channel, []).append(node)
+        return found
+
+    def _sources(self, node: int) -> dict[tuple[int, bool], None]:
+        """Return the nodes that ran and that this one reads, or waits for only; through those that did not run."""
+        found: dict[tuple[int, bool], None] = {}
+        seen: set[tuple[int, bool]] = set()
+        todo = [(node, False)]
+        while todo:
+            at, after_control = todo.pop()
+            definition = self._graphs.nodes[at]
+            for name in definition.inputs:
+                self._step()
+                control = after_control or name.startswith("^")
+                source = self._graphs.input_of(definition, base_name(name))
+                if source is None or (source, control) in seen:
+                    continue
+                seen.add((source, control))
+                if source in self._runs:
+                    found[source, control] = None
+                else:
+                    todo.append((source, control))
+        return found
+
+    def _step(self) -> None:
+        self._steps += 1
+        if self._steps > MAX_STEPS:
+            raise FormatError(f"{self._path}: more than {MAX_STEPS} inputs, most of nodes that did not run")
+
+    def _paired(self, source: int, tasks: Sequence[int]) -> list[tuple[int, int]]:
+        """Return which execution of `source` each of `tasks` waits for."""
+        earlier = self._runs[source]
+        back = self._graphs.nodes[source].op in BACK
+        if len(earlier) == len(tasks) == 1 and not back:
+            return [(earlier[0], tasks[0])]
+        finished, moments = self._by_finish(source)
+        pairs = []
+        for k, task in enumerate(tasks):
+            self._step()
+            if not back and len(earlier) == len(tasks) and self._precedes(earlier[k], task):
+                pairs.append((earlier[k], task))
+                continue
+            count = bisect_right(moments, self._started(task))
+            while count and not self._precedes(finished[count - 1], task):
+                count -= 1
+                self._step()
+            if count:
+                pairs.append((finished[count - 1], task))
+            elif not back:
+                self._result.unpaired += 1
+        return pairs
+
+    def _by_finish(self, node: int) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return the executions of a node by when they finished, and when that was."""
+        if node not in self._finishes:
+            order = sorted(self._runs[node], key=self._finished)
+            self._finishes[node] = order, [self._finished(task) for task in order]
+        return self._finishes[node]
+
+    def _finished(self, task: int) -> tuple[int, int]:
+        return self._result.tasks[task].finish_ns, task
+
+    def _started(self, task: int) -> tuple[int, int]:
+        return self._result.tasks[task].start_ns, task
+
+    def _precedes(self, first: int, second: int) -> bool:
+        """Tell whether a task had finished when another started, and is the earlier one where both take no time."""
+        return first < second and self._result.tasks[first].finish_ns <= self._result.tasks[second].start_ns
+
+    def _receive(self, source: int, tasks: Sequence[int], data: set[tuple[int, int]]) -> None:
+        """Make receives wait for their sends: what they recorded as their own time was waiting."""
+        run = self._result
+        sends, moments = self._by_finish(source)
+        for k, task in enumerate(tasks):
+            self._step()
+            end_ns = run.tasks[task].finish_ns
+            count = bisect_right(moments, (end_ns, len(run.tasks)))
+            send = sends[k] if len(sends) == len(tasks) else sends[count - 1] if count else None
+            if send is None or send == task:
+                run.unpaired += 1
+                continue
+            run.edges.add((send, task))
+            data.add((send, task))
+            begins = min(max(run.starts_ns[task], run.tasks[send].finish_ns), end_ns)
+            run.waits += begins > run.starts_ns[task]
+            run.starts_ns[task] = begins
+
+
+def base_name(name: str) -> str:
+    """Return the node that an input names.
+
+    Examples
+    --------
+    >>> base_name("x:1"), base_name("^x"), base_name("x")
+    ('x', 'x', 'x')
+    """
+    name = name.removeprefix("^")
+    base, colon, slot = name.rpartition(":")
+    return base if colon and slot.isdigit() else name
+
+
+def slot_of(name: str) -> int:
+    """Return which output of its node an input is."""
+    slot = name.rpartition(":")[2]
+    return int(slot) if ":" in name and slot.isascii() and slot.isdigit() and len(slot) < 10 else 0
+
+
+def _channel(node: Definition) -> object:
+    """Return what a send and its receive have in common; a label has but the tensor, before an `@`."""
+    if "tensor_name" in node.attributes:
+        return tuple(str(node.attributes.get(key)) for key in ("tensor_name", "send_device", "recv_device"))
+    tensor, at, _ = node.inputs[0].partition(" @") if node.inputs else ("", "", "")
+    return tensor if at else None

@@ -1,0 +1,140 @@
+"""TensorFlow's RunMetadata: step statistics with nanoseconds, and the partition graphs that were executed.
+
+Record it with ``RunOptions(trace_level=RunOptions.FULL_TRACE, output_partition_graphs=True)``; TensorFlow itself is not
+needed to read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.errors import FormatError
+from simsched.graph.loading import find_file
+from simsched.graph.report import ImportReport
+from simsched.traces.json_stream import shown
+from simsched.traces.options import TOLERANT, flag
+from simsched.traces.tensorflow.graph import graph_of
+from simsched.traces.tensorflow.join import joined
+from simsched.traces.tensorflow.metadata import Run, read_graph, read_run
+from simsched.traces.tensorflow.records import Definition, Execution
+from simsched.traces.tensorflow.run import Joined
+from simsched.traces.tensorflow.streams import add_kernels, split
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+#: Three nested messages, field 1 each, and the name of a device.
+_BINARY = re.compile(
+    rb"\n[\x80-\xff]{0,4}[\x00-\x7f]\n[\x80-\xff]{0,4}[\x00-\x7f]\n[\x80-\xff]{0,1}[\x00-\x7f]/[\w:/.-]+"
+)
+_TEXT = re.compile(rb"(?:\s|#[^\n]*\n)*step_stats\s*:?\s*[{<]\s*dev_stats\s*:?\s*[{<]")
+#: Nodes of the runtime, in no graph.
+PSEUDO = frozenset({"_SOURCE", "_SINK"})
+
+
+class RunMetadataReader:
+    """Reads TensorFlow's run metadata."""
+
+    title = "TensorFlow RunMetadata, binary (.pb) or text (.pbtxt)"
+    dependences = "partition graphs in the file (else graph=, else labels)"
+    times = "step statistics, ns (us in old ones)"
+    options = {  # noqa: RUF012 - the protocol's attribute
+        "graph": "a GraphDef, binary or text, for nodes that no partition graph in the file has",
+        "tolerant": TOLERANT,
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell by the statistics of a device at the beginning."""
+        return _BINARY.match(head) is not None or _TEXT.match(head) is not None
+
+    def read(self, path: Path, *, graph: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
+        """Return the graph of a step.
+
+        Parameters
+        ----------
+        path : Path
+            The file, plain or gzipped.
+        graph : str or Path, optional
+            A GraphDef, plain or gzipped; the names of fused and folded nodes differ from those executed.
+        tolerant : bool or str
+            Keep what is complete of a cut-off binary file.
+
+        Raises
+        ------
+        FormatError
+            If a file is malformed, or no task is left.
+        GraphError
+            If the dependences form a cycle.
+        """
+        report = ImportReport(path.name, "tensorflow")
+        run = read_run(path, report.note if flag(path, "tolerant", tolerant) else None)
+        definitions = run.definitions + (_given(path, graph, run.definitions) if graph is not None else [])
+        ops, kernels, copies = split(e for e in run.executions if e.name not in PSEUDO)
+        if not ops and not kernels:
+            raise FormatError(f"{path}: no node ran; record with trace_level=RunOptions.FULL_TRACE")
+        result = joined(path, ops, definitions)
+        _tell_origin(run, result, graph, report)
+        _tell_dropped(run, copies, report)
+        if kernels:
+            _add_kernels(result, kernels, report)
+        clock_ns = 1 if any(e.start_ns % 1000 for e in run.executions) else 1000
+        return graph_of(path, result, run.threads, clock_ns, report)
+
+
+RUNMETADATA = RunMetadataReader()
+
+
+def _given(path: Path, graph: object, definitions: Sequence[Definition]) -> list[Definition]:
+    if not isinstance(graph, str | Path):
+        raise FormatError(f"{path}: graph is {shown(graph)}; expected the path of a GraphDef")
+    known = {node.name for node in definitions}
+    number = max((node.graph for node in definitions), default=-1) + 1
+    return [node for node in read_graph(find_file(graph), number) if node.name not in known]
+
+
+def _tell_origin(run: Run, result: Joined, graph: str | Path | None, report: ImportReport) -> None:
+    """Say where the dependences come from, and of how many tasks."""
+    report.facts["stats"] = len(run.executions) + run.without_time
+    report.facts["graph_nodes"] = len(run.definitions)
+    report.facts["matched_tasks"] = result.matched
+    own = {node.name for node in run.definitions}
+    if graph is not None:
+        given = sum(
+            t.name not in own and n.graph >= 0 for t, n in zip(result.tasks, result.nodes, strict=True)
+        )
+        report.facts["matched_in_graph"] = given
+        report.note(f"{given} of {len(result.tasks)} executed nodes were looked up in {Path(graph).name}.")
+    missing = len(result.tasks) - result.matched
+    if missing:
+        report.note(
+            f"{missing} executed nodes are in no graph: their dependences are what their labels tell, which leaves out "
+            "control dependences that TensorFlow added. Record with output_partition_graphs=True."
+        )
+    if missing and not result.edges:
+        report.note("No dependences at all were found.")
+
+
+def _tell_dropped(run: Run, copies: int, report: ImportReport) -> None:
+    pseudo = sum(e.name in PSEUDO for e in run.executions)
+    dropped = {
+        "records of the runtime's own nodes (_SOURCE, _SINK)": pseudo,
+        "records without a time": run.without_time,
+        "copies of GPU records (stream:all, memcpy)": copies,
+    }
+    told = [f"{count} {what}" for what, count in dropped.items() if count]
+    if told:
+        report.note(f"Left out: {', '.join(told)}.")
+
+
+def _add_kernels(result: Joined, kernels: Sequence[Execution], report: ImportReport) -> None:
+    unowned = add_kernels(result, kernels)
+    report.facts["kernels"] = len(kernels)
+    report.note(
+        f"{len(kernels)} GPU kernels run after the op that starts them, in the order of their stream; what waits for "
+        "one is not recorded, so that readers of their results depend on the start alone."
+    )
+    if unowned:
+        report.note(f"{unowned} of them name no op that started before.")

@@ -1,0 +1,94 @@
+"""The messages of TensorFlow's protocol that are read, without TensorFlow: a table of their fields.
+
+Strings are declared as bytes, which is the same in a file, so that a broken name is no broken file; what is not
+listed here is passed over.
+
+References
+----------
+tensorflow/core/protobuf/config.proto (`RunMetadata`), tensorflow/core/framework: step_stats.proto, graph.proto,
+node_def.proto, attr_value.proto, tensor_description.proto, tensor_shape.proto, types.proto.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from simsched.errors import MissingExtraError
+
+#: Element types by their numbers; of a reference it is 100 more.
+DTYPES = re.findall(
+    r"\w+",
+    "INVALID FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32 BFLOAT16 QINT16 "
+    "QUINT16 UINT16 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64 FLOAT8_E5M2 FLOAT8_E4M3FN FLOAT8_E4M3FNUZ "
+    "FLOAT8_E4M3B11FNUZ FLOAT8_E5M2FNUZ INT4 UINT4 INT2 UINT2 FLOAT4_E2M1FN",
+)
+REFERENCE = 100
+
+#: Name, number and type of each field; `*` marks repeated ones.
+MESSAGES = {
+    "RunMetadata": "step_stats 1 StepStats, partition_graphs 3 GraphDef*, function_graphs 4 FunctionGraphs*",
+    "FunctionGraphs": "partition_graphs 1 GraphDef*",
+    "StepStats": "dev_stats 1 DeviceStepStats*",
+    "DeviceStepStats": "device 1 bytes, node_stats 2 NodeExecStats*, thread_names 3 ThreadName*",
+    "ThreadName": "key 1 uint32, value 2 bytes",
+    "NodeExecStats": (
+        "node_name 1 bytes, all_start_micros 2 int64, op_start_rel_micros 3 int64, op_end_rel_micros 4 int64, "
+        "all_end_rel_micros 5 int64, output 7 NodeOutput*, timeline_label 8 bytes, scheduled_micros 9 int64, "
+        "thread_id 10 uint32, all_start_nanos 13 int64, op_start_rel_nanos 14 int64, op_end_rel_nanos 15 int64, "
+        "all_end_rel_nanos 16 int64, scheduled_nanos 17 int64"
+    ),
+    "NodeOutput": "slot 1 int32, tensor_description 3 TensorDescription",
+    "TensorDescription": "dtype 1 DataType, shape 2 Shape",
+    "Shape": "dim 2 Dim*, unknown_rank 3 bool",
+    "Dim": "size 1 int64",
+    "GraphDef": "node 1 NodeDef*",
+    "NodeDef": "name 1 bytes, op 2 bytes, input 3 bytes*, device 4 bytes, attr 5 Attribute*",
+    "Attribute": "key 1 bytes, value 2 Value",
+    "Value": "list 1 List, s 2 bytes, i 3 int64, b 5 bool, type 6 DataType, shape 7 Shape",
+    "List": "s 2 bytes*, i 3 int64*, b 5 bool*, type 6 DataType*, shape 7 Shape*",
+}
+_PACKAGE = "simsched_tensorflow"
+
+
+@cache
+def messages() -> dict[str, Any]:
+    """Return the classes of all messages, by name.
+
+    Raises
+    ------
+    MissingExtraError
+        If the library `protobuf` is not installed.
+    """
+    try:
+        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    except ImportError:
+        raise MissingExtraError("protobuf", "formats", "reading TensorFlow's files") from None
+    file = descriptor_pb2.FileDescriptorProto(name=f"{_PACKAGE}.proto", package=_PACKAGE, syntax="proto2")
+    types = file.enum_type.add(name="DataType")
+    for number, name in enumerate(DTYPES):
+        types.value.add(name=f"DT_{name}", number=number)
+        types.value.add(name=f"DT_{name}_REF", number=number + REFERENCE)
+    for message, fields in MESSAGES.items():
+        described = file.message_type.add(name=message)
+        for field in fields.split(", "):
+            _describe(described.field.add(), *field.split())
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return {
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+        for name in MESSAGES
+    }
+
+
+def _describe(field: Any, name: str, number: str, kind: str) -> None:
+    """Fill in a field's descriptor."""
+    field.name, field.number = name, int(number)
+    field.label = field.LABEL_REPEATED if kind.endswith("*") else field.LABEL_OPTIONAL
+    kind = kind.removesuffix("*")
+    if kind in MESSAGES or kind == "DataType":
+        field.type = field.TYPE_ENUM if kind == "DataType" else field.TYPE_MESSAGE
+        field.type_name = f".{_PACKAGE}.{kind}"
+    else:
+        field.type = getattr(field, f"TYPE_{kind.upper()}")

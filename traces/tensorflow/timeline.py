@@ -1,0 +1,133 @@
+"""Timelines that TensorFlow's `Timeline.generate_chrome_trace_format` makes of run metadata.
+
+Whole microseconds, the inputs of each op as its label tells them, lanes made up by the writer: less than the run
+metadata, but what people have kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simsched.errors import FormatError
+from simsched.graph.columns import plain_text
+from simsched.graph.report import ImportReport
+from simsched.traces.json_stream import shown, stream
+from simsched.traces.moments import nanoseconds
+from simsched.traces.options import TOLERANT, flag
+from simsched.traces.tensorflow.graph import graph_of
+from simsched.traces.tensorflow.join import joined
+from simsched.traces.tensorflow.records import MAX_NS, Definition, Execution
+from simsched.traces.tensorflow.streams import add_kernels, split
+
+if TYPE_CHECKING:
+    from simsched.graph.loading import Mend
+    from simsched.graph.taskgraph import TaskGraph
+
+#: The processes that every timeline has, in whatever order an old Python wrote the fields of an object.
+_PROCESS = re.compile(rb'"name"\s*:\s*"(?:Allocators|[^"]{1,200} Compute)"')
+_COMPUTE = " Compute"
+#: Year 2262, in microseconds: nanoseconds still fit 64 bits.
+MAX_TS_US = 2**63 // 1000
+
+
+class TimelineReader:
+    """Reads timelines of TensorFlow."""
+
+    title = "TensorFlow timeline (Chrome JSON)"
+    dependences = "inputs of the ops (added control dependences are lost)"
+    times = "timeline, us"
+    options = {"tolerant": TOLERANT}  # noqa: RUF012 - the protocol's attribute
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell by the names of processes: `Allocators`, and `... Compute` for each device."""
+        named = b'"traceEvents"' in head and b'"process_name"' in head
+        return head.lstrip().startswith(b"{") and named and _PROCESS.search(head) is not None
+
+    def read(self, path: Path, *, tolerant: bool | str = False) -> TaskGraph:
+        """Return the graph of a step.
+
+        Parameters
+        ----------
+        path : Path
+            The file, plain or gzipped.
+        tolerant : bool or str
+            Keep what is complete of a cut-off file.
+
+        Raises
+        ------
+        FormatError
+            If the file is malformed or holds no op.
+        GraphError
+            If the dependences form a cycle.
+        """
+        report = ImportReport(path.name, "tensorflow-timeline")
+        found = _executions(path, report.note if flag(path, "tolerant", tolerant) else None)
+        ops, kernels, copies = split(e for e in found if e.name != "_SOURCE")
+        if not ops:
+            raise FormatError(
+                f"{path}: no event of category Op on a device; is this a timeline of TensorFlow?"
+            )
+        result = joined(path, ops, [])
+        report.note(
+            "A timeline tells what ops read, as whole microseconds and with lanes made up: control dependences that "
+            "TensorFlow added and shapes are lost. The run metadata that it was made of tells them."
+        )
+        if copies:
+            report.note(f"Left out: {copies} copies of GPU records (stream:all, memcpy).")
+        if kernels:
+            report.facts["kernels"] = len(kernels)
+            add_kernels(result, kernels)
+        return graph_of(path, result, {}, 1000, report)
+
+
+TIMELINE = TimelineReader()
+
+
+def _executions(path: Path, mend: Mend | None) -> list[Execution]:
+    devices: dict[object, str] = {}
+    found: list[Execution] = []
+    for place, (_, event) in enumerate(stream(path, "traceEvents.item", mend=mend)):
+        if not isinstance(event, dict):
+            raise FormatError(f"{path}: event {place} is {shown(event)}; expected an object")
+        args = event.get("args")
+        args = args if isinstance(args, dict) else {}
+        if event.get("ph") == "M" and event.get("name") == "process_name":
+            name = plain_text(args.get("name"))
+            if name.endswith(_COMPUTE):
+                devices[shown(event.get("pid"))] = name.removesuffix(_COMPUTE)
+        elif event.get("ph") == "X" and event.get("cat") == "Op":
+            found.append(_execution(path, place, event, args, devices))
+    return found
+
+
+def _execution(
+    path: Path, place: int, event: Mapping[str, Any], args: Mapping[str, Any], devices: Mapping[object, str]
+) -> Execution:
+    name, op = args.get("name"), args.get("op")
+    if not isinstance(name, str) or not name:
+        raise FormatError(f"{path}: event {place} has args.name {shown(name)}; expected the name of a node")
+    device = devices.get(shown(event.get("pid")))
+    if device is None:
+        raise FormatError(
+            f"{path}: event {place} is of process {shown(event.get('pid'))}, which has no name before it"
+        )
+    start_ns = _ns(path, place, event, "ts", MAX_TS_US)
+    length_ns = _ns(path, place, event, "dur", MAX_NS // 1000)
+    inputs: list[str] = []
+    while isinstance(source := args.get(f"input{len(inputs)}"), str):
+        inputs.append(plain_text(source))
+    name = plain_text(name)
+    label = Definition(-1, name, plain_text(op if isinstance(op, str) else ""), tuple(inputs))
+    return Execution(place, name, device, label, 0, start_ns, length_ns, start_ns + length_ns)
+
+
+def _ns(path: Path, place: int, event: Mapping[str, Any], key: str, most_us: int) -> int:
+    moment = nanoseconds(event.get(key), 1000, most_us)
+    if moment is None:
+        raise FormatError(
+            f"{path}: event {place} has {key} {shown(event.get(key))}; expected 0 to {most_us} microseconds"
+        )
+    return moment

@@ -1,0 +1,220 @@
+"""Protobuf files from nobody knows whom: the outer messages part by part, text whole, so that memory stays bounded.
+
+A message of two bytes may take a hundred in memory: the outer messages are walked here, and only the innermost ones,
+one at a time, are handed to the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simsched.errors import FormatError
+from simsched.graph.loading import Mend, open_plain, read_bounded
+from simsched.traces.tensorflow.schema import messages
+
+#: The limit of a protobuf message.
+MAX_BINARY_B = 2**31 - 1
+#: Text is read some 3 MB a second, and this is the text of 18,000 nodes.
+MAX_TEXT_B = 32 * 1024 * 1024
+#: Of the outer messages, which are walked one by one, a few millions a second.
+MAX_FIELDS = 4_000_000
+#: Nodes and records have some 300 bytes; only constants are long.
+MAX_LEAF_B = 1024 * 1024
+LONG_FIELD_B = 64 * 1024
+LENGTH_DELIMITED = 2
+#: Bytes of a fixed field, by wire type.
+_FIXED_B = {1: 8, 5: 4}
+
+
+@dataclass
+class Source:
+    """A file while it is walked.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    size_B : int
+        How many bytes it has.
+    mend : callable or None
+        If given, a message that is cut off ends where the file does; told so once.
+    fields : int
+        How many fields were walked.
+    """
+
+    path: Path
+    size_B: int
+    mend: Mend | None = None
+    fields: int = 0
+    _told: bool = False
+
+    def count(self) -> None:
+        """Count one more field, or raise `FormatError` once there were too many."""
+        self.fields += 1
+        if self.fields > MAX_FIELDS:
+            raise FormatError(f"{self.path}: more than {MAX_FIELDS} fields; refused")
+
+    def tell(self, at_B: int) -> None:
+        """Say that a message is cut off."""
+        if self.mend is not None and not self._told:
+            self.mend(
+                f"the file is cut off in the message at byte {at_B}; what is complete before that was read"
+            )
+            self._told = True
+
+
+@dataclass(frozen=True)
+class Part:
+    """A message inside a file.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    data : memoryview
+        The bytes of the message.
+    at_B : int
+        Where they begin in the file.
+    """
+
+    source: Source
+    data: memoryview
+    at_B: int = 0
+
+    def wrong(self, problem: str) -> FormatError:
+        """Return the error of this message."""
+        return FormatError(f"{self.source.path}: the message at byte {self.at_B}: {problem}")
+
+    def parts(self, **numbers: int) -> Iterator[tuple[str, Part]]:
+        """Yield the messages and texts in it that have one of the given field numbers, by the name given to each.
+
+        Raises
+        ------
+        FormatError
+            If it is no protobuf message, or is cut off and there is no `mend`.
+        """
+        names = {number: name for name, number in numbers.items()}
+        for number, _, payload, end in self._fields():
+            if number in names:
+                yield names[number], Part(self.source, self.data[payload:end], self.at_B + payload)
+
+    def parsed(self, kind: str) -> Any | None:
+        """Return the message as one of `MESSAGES`; None where it is cut off and there is a `mend`.
+
+        Of a long one, long fields are left out: constants have their values among their attributes.
+
+        Raises
+        ------
+        FormatError
+            If it is no such message.
+        """
+        message = messages()[kind]()
+        from google.protobuf.message import DecodeError
+
+        try:
+            message.ParseFromString(
+                bytes(self.data) if len(self.data) <= MAX_LEAF_B else self._short_fields()
+            )
+        except DecodeError:
+            if self.source.mend is not None and self._last():
+                self.source.tell(self.at_B)
+                return None
+            raise self.wrong(f"not a message {kind}; is the file cut off or of another kind?") from None
+        return message
+
+    def _short_fields(self) -> bytes:
+        kept = b"".join(self.data[a:end] for _, a, _, end in self._fields() if end - a <= LONG_FIELD_B)
+        if len(kept) > MAX_LEAF_B:
+            raise self.wrong(f"a node or record of more than {MAX_LEAF_B} bytes; refused")
+        return kept
+
+    def _fields(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yield number, begin, begin of the value and end of every field; number 0 for what is no message or text."""
+        at = 0
+        while at < len(self.data):
+            self.source.count()
+            begin = at
+            tag, at = self._varint(at)
+            number, kind = tag >> 3, tag & 7
+            if kind == LENGTH_DELIMITED:
+                length, payload = self._varint(at)
+                at = self._end(payload + length)
+                yield number, begin, payload, at
+                continue
+            if kind == 0:
+                _, at = self._varint(at)
+            elif kind in _FIXED_B:
+                at = self._end(at + _FIXED_B[kind])
+            else:
+                raise self.wrong(f"wire type {kind} near its byte {at}; is this a protobuf file?")
+            yield 0, begin, at, at
+
+    def _last(self) -> bool:
+        return self.at_B + len(self.data) == self.source.size_B
+
+    def _end(self, end: int) -> int:
+        if end <= len(self.data):
+            return end
+        if self.source.mend is None or not self._last():
+            raise self.wrong(
+                "it is cut off; was the file copied completely? tolerant=true keeps what is complete"
+            )
+        self.source.tell(self.at_B)
+        return len(self.data)
+
+    def _varint(self, at: int) -> tuple[int, int]:
+        value = 0
+        for i, byte in enumerate(self.data[at : at + 10]):
+            value |= (byte & 127) << 7 * i
+            if byte < 128:
+                return value, at + i + 1
+        if self.source.mend is not None and len(self.data) - at < 10 and self._last():
+            self.source.tell(self.at_B)
+            return 0, len(self.data)
+        raise self.wrong("a number without an end; is this a protobuf file?")
+
+
+def read_bytes(path: Path, mend: Mend | None = None) -> bytes:
+    """Return the bytes of a file, decompressed.
+
+    Raises
+    ------
+    FormatError
+        If there are more than a protobuf message may have.
+    """
+    with open_plain(path, mend) as file:
+        data = read_bounded(file, MAX_BINARY_B + 1)
+    if len(data) > MAX_BINARY_B:
+        raise FormatError(
+            f"{path}: larger than {MAX_BINARY_B} bytes, the limit of a protobuf message; refused"
+        )
+    return data
+
+
+def parse_text(path: Path, data: bytes, kind: str) -> Any:
+    """Return a file in protobuf's text form as one of `MESSAGES`.
+
+    Raises
+    ------
+    FormatError
+        If it is too large, or no such text; the message gives line and column.
+    """
+    message = messages()[kind]()
+    from google.protobuf import text_format
+
+    if len(data) > MAX_TEXT_B:
+        raise FormatError(f"{path}: more than {MAX_TEXT_B} bytes of text; record the binary form instead")
+    try:
+        text = data.decode()
+        return text_format.Parse(text, message, allow_unknown_field=True)
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path}: not UTF-8 text at byte {error.start}") from None
+    except text_format.ParseError as error:
+        raise FormatError(f"{path}: not the text of a {kind}: line {str(error)[:200]}") from None
+    except RecursionError:
+        raise FormatError(f"{path}: not the text of a {kind}: values nested too deep; refused") from None
+    except ValueError as error:  # a number of thousands of digits, for one
+        raise FormatError(f"{path}: not the text of a {kind}: {str(error)[:200]}") from None

@@ -1,0 +1,1 @@
+"""WfFormat: the workflow instances of WfCommons."""

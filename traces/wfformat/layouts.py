@@ -1,0 +1,201 @@
+"""The layouts of WfFormat, 1.0 to 1.6, as one: tasks with their references, files and executions.
+
+From 1.5 on, what is to be done (`specification`) stands apart from what happened (`execution`), and tasks refer to each
+other by id. Before, `workflow.tasks` (up to 1.2 `workflow.jobs`) holds both, and they refer by name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from simsched.errors import FormatError
+from simsched.graph.columns import plain_text
+from simsched.graph.loading import Mend
+from simsched.traces.json_stream import shown, stream
+
+TASKS = "workflow.specification.tasks.item"
+OLD_TASKS = ("workflow.tasks.item", "workflow.jobs.item")
+FILES = "workflow.specification.files.item"
+EXECUTED = "workflow.execution.tasks.item"
+MACHINES = ("workflow.execution.machines.item", "workflow.machines.item")
+MAKESPAN = ("workflow.execution.makespanInSeconds", "workflow.makespanInSeconds", "workflow.makespan")
+SYSTEM = ("runtimeSystem.name", "wms.name")
+SINGLE = ("name", "schemaVersion", *MAKESPAN, *SYSTEM)
+#: Beyond this many seconds, 30,000 years, something is wrong.
+MAX_S = 1e12
+
+
+@dataclass
+class Task:
+    """One task of a workflow.
+
+    Parameters
+    ----------
+    place : int
+        Its number among the tasks of the file.
+    name, id, category : str
+        As in the file; "" where not told.
+    parents, children : list of str
+        References to others: ids, in old layouts names.
+    runtime_s : float
+        NaN where it was not executed.
+    cores, cpu_share : float
+        NaN where not told.
+    moved_B : float
+        Bytes read and written by the execution; NaN where not both are told.
+    reads, writes : list of str
+        Ids of files.
+    machines : list of str
+        That ran it.
+    """
+
+    place: int
+    name: str
+    id: str
+    category: str
+    parents: list[str]
+    children: list[str]
+    reads: list[str]
+    writes: list[str]
+    runtime_s: float = math.nan
+    cores: float = math.nan
+    cpu_share: float = math.nan
+    moved_B: float = math.nan
+    machines: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Instance:
+    """A workflow: its tasks in the file's order, sizes of files, and what is told of the whole."""
+
+    tasks: list[Task] = field(default_factory=list)
+    sizes_B: dict[str, float] = field(default_factory=dict)
+    machines: int = 0
+    told: dict[str, Any] = field(default_factory=dict)
+    unknown: int = 0
+
+    def first(self, *keys: str) -> Any:
+        """Return what is told under the first of `keys` that is; None where none is."""
+        return next((self.told[key] for key in keys if key in self.told), None)
+
+
+def read_instance(path: Path, mend: Mend | None) -> Instance:
+    """Return the workflow of a file, whatever its version.
+
+    Raises
+    ------
+    FormatError
+        If it is malformed; the message gives the task.
+    """
+    found = Instance()
+    executions: list[tuple[int, Any]] = []
+    for prefix, value in stream(path, TASKS, *OLD_TASKS, FILES, EXECUTED, *MACHINES, *SINGLE, mend=mend):
+        if prefix in SINGLE:
+            found.told[prefix] = value
+        elif prefix in MACHINES:
+            found.machines += 1
+        elif prefix == EXECUTED:
+            executions.append((len(executions), value))
+        elif prefix == FILES:
+            _Fields(path, f"file {len(found.sizes_B)}", value).file(found.sizes_B, "id")
+        else:
+            place = len(found.tasks)
+            fields = _Fields(path, f"task {place}", value)
+            found.tasks.append(fields.task(place, found.sizes_B))
+            if prefix in OLD_TASKS:
+                fields.execute(found.tasks[-1])
+    by_id = {task.id: task for task in found.tasks}
+    for place, value in executions:
+        fields = _Fields(path, f"execution {place}", value)
+        executed = by_id.get(fields.text("id"))
+        if executed is None:
+            found.unknown += 1
+        else:
+            fields.execute(executed)
+    return found
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """Checked access to the fields of one object of the file."""
+
+    path: Path
+    where: str
+    values: Any
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.values, dict):
+            raise FormatError(f"{self.path}: {self.where} is {shown(self.values)}; expected an object")
+
+    def wrong(self, key: str, value: object, expected: str) -> FormatError:
+        """Return the error of a field."""
+        return FormatError(f"{self.path}: {self.where} has {key} {shown(value)}; expected {expected}")
+
+    def text(self, *keys: str) -> str:
+        """Return the string in the first field that is there; "" where none is."""
+        for key in keys:
+            value = self.values.get(key)
+            if value is not None:
+                if not isinstance(value, str | int):
+                    raise self.wrong(key, value, "a string")
+                return plain_text(value)
+        return ""
+
+    def texts(self, key: str) -> list[str]:
+        """Return a list of strings; empty where it is missing."""
+        value = self.values.get(key)
+        value = [] if value is None else [value] if isinstance(value, str) else value
+        if not isinstance(value, list) or not all(isinstance(v, str | int) for v in value):
+            raise self.wrong(key, value, "a list of strings")
+        return [plain_text(v) for v in value]
+
+    def number(self, *keys: str) -> float:
+        """Return the number in the first field that is there; NaN where none is."""
+        for key in keys:
+            value = self.values.get(key)
+            if value is not None:
+                if type(value) not in (int, Decimal, float) or not 0 <= value <= 2**63:
+                    raise self.wrong(key, value, "a number of 0 or more")
+                return float(value)
+        return math.nan
+
+    def task(self, place: int, sizes_B: dict[str, float]) -> Task:
+        """Return the object as a task; the files that an old layout lists in it go to `sizes_B`."""
+        name, id_ = self.text("name"), self.text("id")
+        if not name and not id_:
+            raise self.wrong("name", self.values.get("name"), "a name or an id")
+        task = Task(
+            place, name or id_, id_ or name, self.text("category"), self.texts("parents"), self.texts("children"),
+            self.texts("inputFiles"), self.texts("outputFiles"),
+        )  # fmt: skip
+        files = self.values.get("files")
+        for i, file in enumerate(files if isinstance(files, list) else []):
+            fields = _Fields(self.path, f"file {i} of {self.where}", file)
+            linked = fields.file(sizes_B, "name", "id")
+            (task.reads if fields.text("link").lower() == "input" else task.writes).append(linked)
+        return task
+
+    def file(self, sizes_B: dict[str, float], *names: str) -> str:
+        """Remember the size of a file and return its id."""
+        name = self.text("path") + self.text(*names)
+        sizes_B.setdefault(name, self.number("sizeInBytes", "size"))
+        return name
+
+    def execute(self, task: Task) -> None:
+        """Add to a task how it was executed."""
+        task.runtime_s = self.number("runtimeInSeconds", "runtime")
+        if task.runtime_s > MAX_S:
+            raise self.wrong("runtimeInSeconds", task.runtime_s, f"at most {MAX_S:g} seconds")
+        task.cores = self.number("coreCount", "cores")
+        task.cpu_share = self.number("avgCPU") / 100
+        # Older layouts give kilobytes or bytes, by the system that wrote them: these are not read.
+        task.moved_B = self.number("readBytes") + self.number("writtenBytes")
+        task.machines = self.texts("machines") or self.texts("machine")
+        if isinstance(command := self.values.get("command"), Mapping) and not task.category:
+            program = command.get("program")
+            task.category = plain_text(program) if isinstance(program, str) else ""

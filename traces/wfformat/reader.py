@@ -1,0 +1,194 @@
+"""Workflow instances of WfCommons: tasks, what each waits for, and how long it took where it was executed."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from simsched.errors import FormatError, GraphError
+from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.columns import plain_text
+from simsched.traces.json_stream import shown
+from simsched.traces.options import TOLERANT, flag
+from simsched.traces.wfformat.layouts import MAKESPAN, SYSTEM, Instance, Task, read_instance
+
+_VERSION = re.compile(rb'"schemaVersion"\s*:\s*"1\.[0-9]"')
+_WORKFLOW = re.compile(
+    rb'"workflow"\s*:\s*\{\s*"(?:specification|execution|tasks|jobs|machines|makespan|executedAt)'
+)
+#: What ends the names of the tasks of one program: `mProject_ID0000001`.
+_NUMBER = re.compile(r"(?:[_.-]?(?:ID)?[0-9]++)++$")
+#: Longer numbers than this are part of the name.
+MAX_NUMBER = 40
+MAX_CORES = 2**31 - 1
+#: Files that many tasks make and many read join each with each.
+MAX_EDGES = 8_000_000
+
+
+class WfFormatReader:
+    """Reads WfFormat 1.0 to 1.6."""
+
+    title = "WfFormat of WfCommons, 1.0 to 1.6"
+    dependences = "parents and children"
+    times = "runtimes of the execution, s (no starts)"
+    options = {"tolerant": TOLERANT}  # noqa: RUF012 - the protocol's attribute
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell by a workflow with one of the format's parts, and the version where it stands in front."""
+        text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+        if not text.startswith(b"{"):
+            return False
+        return _WORKFLOW.search(head) is not None or (
+            _VERSION.search(head) is not None and b'"workflow"' in head
+        )
+
+    def read(self, path: Path, *, tolerant: bool | str = False) -> TaskGraph:
+        """Return the graph of a workflow.
+
+        Parameters
+        ----------
+        path : Path
+            The file, plain or gzipped.
+        tolerant : bool or str
+            Keep what is complete of a cut-off file.
+
+        Raises
+        ------
+        FormatError
+            If the file is malformed or holds no task.
+        GraphError
+            If the dependences form a cycle.
+        """
+        report = ImportReport(path.name, "wfformat")
+        found = read_instance(path, report.note if flag(path, "tolerant", tolerant) else None)
+        if not found.tasks:
+            raise FormatError(
+                f"{path}: no tasks in workflow.specification.tasks, workflow.tasks or workflow.jobs"
+            )
+        edges = _edges(path, found, report)
+        _tell(found, report)
+        try:
+            return TaskGraph.from_edges(
+                [task.runtime_s for task in found.tasks],
+                edges,
+                kinds=[_kind(task) for task in found.tasks],
+                names=[task.name for task in found.tasks],
+                bytes_B=[_bytes(task, found.sizes_B) for task in found.tasks],
+                widths=[_width(path, task) for task in found.tasks],
+                name=plain_text(found.first("name")) or path.name.split(".")[0],
+                report=report,
+            )
+        except GraphError as error:
+            raise GraphError(f"{path}: {error}") from None
+
+
+WFFORMAT = WfFormatReader()
+
+
+def _edges(path: Path, found: Instance, report: ImportReport) -> list[tuple[int, int]]:
+    """Return the edges that parents or children tell; that both tell the same is the rule, and else reported."""
+    places = _places(path, found)
+    by_parents: set[tuple[int, int]] = set()
+    by_children: set[tuple[int, int]] = set()
+    lost = 0
+    for task in found.tasks:
+        for reference in task.parents:
+            lost += reference not in places
+            by_parents |= {(places[reference], task.place)} if reference in places else set()
+        for reference in task.children:
+            lost += reference not in places
+            by_children |= {(task.place, places[reference])} if reference in places else set()
+    if lost:
+        report.note(f"{lost} parents or children are no tasks of the file; they give no edge.")
+    one_sided = by_parents ^ by_children
+    if one_sided and by_parents and by_children:
+        report.note(f"{len(one_sided)} edges are told by one of their two ends alone; they are kept.")
+    edges = by_parents | by_children
+    if not edges:
+        edges = _of_files(path, found)
+        if edges:
+            report.note(
+                "No task names parents or children: edges are from the task that writes a file to its readers."
+            )
+    return sorted(edges)
+
+
+def _places(path: Path, found: Instance) -> Mapping[str, int]:
+    """Return the task of every reference: by id first, then by name where only one has it."""
+    places: dict[str, int] = {}
+    for task in found.tasks:
+        if task.id in places:
+            raise FormatError(
+                f"{path}: tasks {places[task.id]} and {task.place} both have id {shown(task.id)}"
+            )
+        places[task.id] = task.place
+    names: dict[str, list[int]] = {}
+    for task in found.tasks:
+        names.setdefault(task.name, []).append(task.place)
+    return {name: at[0] for name, at in names.items() if len(at) == 1} | places
+
+
+def _of_files(path: Path, found: Instance) -> set[tuple[int, int]]:
+    makers: dict[str, int] = {}
+    for task in found.tasks:
+        for file in task.writes:
+            makers.setdefault(file, task.place)
+    edges = {
+        (makers[f], t.place) for t in found.tasks for f in t.reads if f in makers and makers[f] != t.place
+    }
+    if len(edges) > MAX_EDGES:
+        raise FormatError(f"{path}: more than {MAX_EDGES} dependences through files")
+    return edges
+
+
+def _kind(task: Task) -> str:
+    """Return a task's category, or its name without the number."""
+    name = task.name[:-MAX_NUMBER] + _NUMBER.sub("", task.name[-MAX_NUMBER:])
+    return task.category or name or task.name
+
+
+def _bytes(task: Task, sizes_B: Mapping[str, float]) -> float:
+    """Return the sizes of a task's files; where not all are told, what its execution read and wrote."""
+    files = {*task.reads, *task.writes}
+    told = sum(sizes_B.get(file, math.nan) for file in files) if files else math.nan
+    return task.moved_B if math.isnan(told) else told
+
+
+def _width(path: Path, task: Task) -> int:
+    if math.isnan(task.cores):
+        return 1
+    if task.cores > MAX_CORES:
+        raise FormatError(
+            f"{path}: task {task.place} took {task.cores:g} cores; expected at most {MAX_CORES}"
+        )
+    return max(math.ceil(task.cores), 1)
+
+
+def _tell(found: Instance, report: ImportReport) -> None:
+    facts = report.facts
+    facts["schema_version"] = shown(found.first("schemaVersion"))[1:-1]
+    system = found.first(*SYSTEM)
+    if isinstance(system, str):
+        facts["runtime_system"] = plain_text(system)
+    makespan = found.first(*MAKESPAN)
+    runtimes = np.array([task.runtime_s for task in found.tasks])
+    if makespan is not None and not isinstance(makespan, str | list | dict | bool):
+        facts["makespan_s"] = float(makespan)
+        report.note(
+            "The recorded makespan includes the waiting of the workflow system (queues, transfers, failures), and "
+            "starts of tasks are not read: it is no measure for a replay."
+        )
+    facts["machines"] = found.machines or len({name for task in found.tasks for name in task.machines})
+    shares = np.array([task.cpu_share for task in found.tasks])
+    if not np.isnan(shares).all():
+        facts["mean_cpu_share"] = float(np.nanmean(shares))
+    facts["zero_length_tasks"] = int((runtimes == 0).sum())
+    unknown = int(np.isnan(runtimes).sum())
+    if unknown:
+        report.note(f"{unknown} tasks have no runtime: their duration is unknown.")
+    if found.unknown:
+        report.note(f"{found.unknown} executions are of no task of the specification and left out.")

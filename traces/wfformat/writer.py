@@ -1,0 +1,104 @@
+"""Writer of WfFormat 1.5: specification and, where durations are known, execution.
+
+What the format requires and a graph does not hold is written so that it is told apart: `executedAt` is the epoch, and
+the makespan of a graph without a recording its critical path.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from simsched.errors import FormatError
+from simsched.files import replacing
+from simsched.graph.columns import plain_text
+from simsched.graph.saving import Subject
+from simsched.version import version
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+EPOCH = "1970-01-01T00:00:00Z"
+SUFFIX = ".wfformat.json"
+
+
+class WfFormatWriter:
+    """Writes graphs as WfFormat."""
+
+    title = "WfFormat 1.5 of WfCommons"
+    suffixes = (SUFFIX,)
+    writes: Subject = "graph"
+
+    def write(self, graph: TaskGraph, path: Path) -> None:
+        """Write a graph with at least one task; `FormatError` if it has none, `SimschedError` if it cannot be written.
+
+        Names, kinds (as `category`), edges, durations, widths and bytes come back; shapes, scopes, FLOPs and the
+        recording are not part of the format.
+        """
+        if not graph.n_tasks:
+            raise FormatError(f"{path}: a workflow has at least one task, this graph has none")
+        with replacing(path) as file:
+            _put(file, {"name": graph.name or "graph", "description": f"Written by simsched {version()}"})
+            file.write(b',"schemaVersion":"1.5","workflow":{"specification":{"tasks":[\n')
+            _put_all(file, (_specified(graph, task) for task in range(graph.n_tasks)))
+            file.write(b"\n]}")
+            known = [task for task in range(graph.n_tasks) if not math.isnan(graph.durations_s[task])]
+            if known:
+                _put(file, {"makespanInSeconds": _makespan_s(graph), "executedAt": EPOCH}, b',"execution":{')
+                file.write(b',"tasks":[\n')
+                _put_all(file, (_executed(graph, task) for task in known))
+                file.write(b"\n]}")
+            file.write(b"}}\n")
+
+
+WFFORMAT_WRITER = WfFormatWriter()
+
+
+def _put(file: IO[bytes], fields: dict[str, Any], opening: bytes = b"{") -> None:
+    """Write the fields of an object that stays open."""
+    file.write(opening + json.dumps(fields).encode()[1:-1])
+
+
+def _put_all(file: IO[bytes], objects: Iterable[dict[str, Any]]) -> None:
+    for i, one in enumerate(objects):
+        file.write((b",\n" if i else b"") + json.dumps(one).encode())
+
+
+def _id(task: int) -> str:
+    return f"ID{task:07d}"
+
+
+def _specified(graph: TaskGraph, task: int) -> dict[str, Any]:
+    """Return a task's specification."""
+    told: dict[str, Any] = {
+        "name": plain_text(graph.task_name(task)) or _id(task),
+        "id": _id(task),
+        "parents": [_id(i) for i in graph.predecessors.neighbours(task).tolist()],
+        "children": [_id(i) for i in graph.successors.neighbours(task).tolist()],
+    }
+    if graph.kinds[task]:
+        told["category"] = graph.kinds[task]
+    return told
+
+
+def _executed(graph: TaskGraph, task: int) -> dict[str, Any]:
+    """Return a task's execution."""
+    told: dict[str, Any] = {
+        "id": _id(task),
+        "runtimeInSeconds": float(graph.durations_s[task]),
+        "coreCount": int(graph.widths[task]),
+    }
+    if not math.isnan(graph.bytes_B[task]):
+        # A graph knows their sum alone.
+        told |= {"readBytes": float(graph.bytes_B[task]), "writtenBytes": 0}
+    return told
+
+
+def _makespan_s(graph: TaskGraph) -> float:
+    run = graph.recording
+    if run is not None:
+        return float(run.finish_s.max() - run.start_s.min())
+    return float(graph.critical_path_s) if not math.isnan(graph.critical_path_s) else 0.0
