@@ -131,17 +131,16 @@ def read_dot(
         If Lark is not installed.
     """
     try:
-        from lark import Lark
         from lark.exceptions import UnexpectedInput
     except ImportError:
         raise MissingExtraError("lark", "formats", "reading DOT files") from None
-    from simsched.traces.dot.statements import Statements
+    from simsched.traces.dot.statements import Statements, parsed_into
 
     with open_plain(path) as stream:
         text = plain_text(stream.read())
     statements = Statements(path, set(nodes), set(edges), set(graph))
     try:
-        Lark(GRAMMAR, parser="lalr", maybe_placeholders=True, transformer=statements).parse(text)
+        parsed_into(statements, text)
     except UnexpectedInput as error:
         raise _misplaced(path, text, error) from None
     return statements.dot

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from threading import local
+from typing import TYPE_CHECKING, Any
 
 from simsched.errors import FormatError
-from simsched.traces.dot.grammar import MAX_DEPTH, MAX_EDGES, Dot, Edge
+from simsched.traces.dot.grammar import GRAMMAR, MAX_DEPTH, MAX_EDGES, Dot, Edge
+
+if TYPE_CHECKING:
+    from lark import Lark
 
 _ESCAPE = re.compile(r"\\([\\nlrN])")
 #: So many names of attributes that were not asked for are worth telling.
@@ -129,6 +134,41 @@ class Statements:
         if kind == "NODE" and len(self.dot.unread) < MAX_UNREAD:
             self.dot.unread |= attributes.keys() - wanted
         return {name: value for name, value in attributes.items() if name in wanted}
+
+
+class _Delegate:
+    """Hands what the one parser calls to the statements of the file that this thread reads."""
+
+    def __init__(self) -> None:
+        self._reading = local()
+
+    def begin(self, statements: Statements) -> None:
+        """Hand all that follows to some statements."""
+        self._reading.statements = statements
+
+    def __getattr__(self, rule: str) -> Callable[[list[Any]], Any]:
+        if rule.startswith("_") or not hasattr(Statements, rule):
+            raise AttributeError(rule)
+        return partial(self._hand_on, rule)
+
+    def _hand_on(self, rule: str, children: list[Any]) -> Any:
+        return getattr(self._reading.statements, rule)(children)
+
+
+@cache
+def _parser() -> tuple[Lark, _Delegate]:
+    """Return the parser, whose tables take longer to make than a small file to read."""
+    from lark import Lark
+
+    delegate = _Delegate()
+    return Lark(GRAMMAR, parser="lalr", maybe_placeholders=True, transformer=delegate), delegate
+
+
+def parsed_into(statements: Statements, text: str) -> None:
+    """Parse a text and let statements act; raise `lark.exceptions.UnexpectedInput` where it is not DOT."""
+    parser, delegate = _parser()
+    delegate.begin(statements)
+    parser.parse(text)
 
 
 class _Id(str):

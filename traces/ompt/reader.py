@@ -13,8 +13,8 @@ from pathlib import Path
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.contracting import contracted
 from simsched.graph.loading import find_file
-from simsched.traces.contracting import contracted
 from simsched.traces.json_stream import shown
 from simsched.traces.mends import Mends
 from simsched.traces.ompt.events import Log, read_log

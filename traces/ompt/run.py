@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from simsched.errors import GraphError
-from simsched.traces.contracting import MAX_EDGES
+from simsched.graph.contracting import MAX_EDGES
 from simsched.traces.ompt.events import Event, Log
 from simsched.traces.ompt.siblings import MUTEXINOUTSET, Siblings
 

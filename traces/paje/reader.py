@@ -13,9 +13,9 @@ from pathlib import Path
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.contracting import Edge
 from simsched.graph.loading import Mend, find_file
 from simsched.graph.shapes import format_shape
-from simsched.traces.contracting import Edge
 from simsched.traces.json_stream import shown
 from simsched.traces.lanes import chain
 from simsched.traces.mends import Mends

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simsched.errors import GraphError
 from simsched.graph import ImportReport
-from simsched.traces.contracting import Edge, contracted
+from simsched.graph.contracting import Edge, contracted
 from simsched.traces.dot.grammar import Dot, read_dot
 
 

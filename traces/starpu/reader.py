@@ -16,9 +16,9 @@ from typing import Any
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.contracting import Edge, contracted
 from simsched.graph.loading import find_file
 from simsched.graph.shapes import format_shape
-from simsched.traces.contracting import Edge, contracted
 from simsched.traces.json_stream import shown
 from simsched.traces.mends import Mends
 from simsched.traces.options import TOLERANT, flag

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from simsched.errors import GraphError
 from simsched.graph.cleanup.matching import Mask, Matching
 from simsched.graph.columns import LabelColumn
+from simsched.graph.contracting import contracted
 from simsched.graph.recording import Recording
 from simsched.graph.report import ImportReport
 
@@ -93,7 +94,14 @@ def without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph:
     kept = np.flatnonzero(~dropped)
     index = np.full(graph.n_tasks, -1, np.int64)
     index[kept] = np.arange(len(kept))
-    edges = [(index[a], index[b]) for a, b in _edges_through(graph, dropped)]
+    pairs = zip(graph.successors.sources().tolist(), graph.successors.indices.tolist(), strict=True)
+    most = MOST_GROWTH * (graph.n_edges + graph.n_tasks)
+    try:
+        edges = [(index[a], index[b]) for a, b in contracted(pairs, (~dropped).tolist(), most)]
+    except GraphError as error:
+        raise GraphError(
+            f"graph {graph.name!r}: {error}; keep tasks that join many others, or collapse instead"
+        ) from None
     run = graph.recording
     return TaskGraph.from_edges(
         graph.durations_s[kept],
@@ -116,27 +124,3 @@ def without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph:
 
 def _taken(column: LabelColumn, kept: npt.NDArray[np.int64]) -> list[str]:
     return [column.labels[code] for code in column.codes[kept].tolist()]
-
-
-def _edges_through(graph: TaskGraph, dropped: Mask) -> set[tuple[int, int]]:
-    """Return the edges between kept tasks, and those that lead through dropped ones."""
-    most = MOST_GROWTH * (graph.n_edges + graph.n_tasks)
-    edges: set[tuple[int, int]] = set()
-    #: Kept tasks that each dropped one waits for.
-    behind: dict[int, set[int]] = {}
-    size = 0
-    for task in graph.topological_order.tolist():
-        found: set[int] = set()
-        for before in graph.predecessors.neighbours(task).tolist():
-            found |= behind[before] if dropped[before] else {before}
-        size += len(found)
-        if size > most:
-            raise GraphError(
-                f"graph {graph.name!r}: dependences through what is left out would be more than {most} edges; "
-                "keep tasks that join many others, or collapse instead"
-            )
-        if dropped[task]:
-            behind[task] = found
-        else:
-            edges |= {(before, task) for before in found}
-    return edges

@@ -221,7 +221,7 @@ def test_nothing_ran(tmp_path: Path) -> None:
         (
             "Control: WontUse",
             "Control: WontUse\nDependsOn: 3",
-            "nodes that did not run depend on each other in a cycle",
+            "nodes that are left out depend on each other in a cycle",
         ),
     ],
 )

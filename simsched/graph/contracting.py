@@ -13,7 +13,7 @@ MAX_EDGES = 4_000_000
 Edge = tuple[int, int]
 
 
-def contracted(edges: Iterable[Edge], kept: Sequence[bool]) -> list[Edge]:
+def contracted(edges: Iterable[Edge], kept: Sequence[bool], most: int | None = None) -> list[Edge]:
     """Return the edges between kept nodes, direct ones and those through nodes left out, each once, sorted.
 
     Parameters
@@ -22,31 +22,34 @@ def contracted(edges: Iterable[Edge], kept: Sequence[bool]) -> list[Edge]:
         Indices (before, after).
     kept : sequence of bool, one a node
         Whether it stays.
+    most : int, optional
+        Edges that there may be; `MAX_EDGES` when not given.
 
     Raises
     ------
     GraphError
-        If nodes left out form a cycle, or there would be more than `MAX_EDGES`.
+        If nodes left out form a cycle, or there would be more than `most`.
 
     Examples
     --------
     >>> contracted([(0, 1), (1, 2), (2, 3), (0, 3)], [True, False, False, True])
     [(0, 3)]
     """
+    most = MAX_EDGES if most is None else most
     before: dict[int, set[int]] = defaultdict(set)
     for a, b in edges:
         before[b].add(a)
-    through = _sources(before, kept)
+    through = _sources(before, kept, most)
     found: set[Edge] = set()
     for b, sources in before.items():
         if kept[b]:
             for a in sources:
                 found.update([(a, b)] if kept[a] else ((source, b) for source in through[a]))
-                _refuse_many(len(found))
+                _refuse_many(len(found), most)
     return sorted(found)
 
 
-def _sources(before: dict[int, set[int]], kept: Sequence[bool]) -> dict[int, frozenset[int]]:
+def _sources(before: dict[int, set[int]], kept: Sequence[bool], most: int) -> dict[int, frozenset[int]]:
     """Return for each node left out the kept ones that reach it through others left out."""
     dropped = [i for i in range(len(kept)) if not kept[i]]
     after: dict[int, list[int]] = defaultdict(list)
@@ -61,14 +64,14 @@ def _sources(before: dict[int, set[int]], kept: Sequence[bool]) -> dict[int, fro
     for i in ready:
         through[i] = _union(i, before, kept, through)
         held += len(through[i])
-        _refuse_many(held)
+        _refuse_many(held, most)
         for b in after[i]:
             waits[b] -= 1
             if not waits[b]:
                 ready.append(b)
     if len(ready) < len(dropped):
         stuck = next(i for i in dropped if waits[i])
-        raise GraphError(f"nodes that did not run depend on each other in a cycle, node {stuck} among them")
+        raise GraphError(f"nodes that are left out depend on each other in a cycle, node {stuck} among them")
     return through
 
 
@@ -81,6 +84,6 @@ def _union(
     return next(iter(handed)) if len(handed) == 1 and not direct else direct.union(*handed)
 
 
-def _refuse_many(n: int) -> None:
-    if n > MAX_EDGES:
-        raise GraphError(f"more than {MAX_EDGES} dependences, most of them through nodes that did not run")
+def _refuse_many(n: int, most: int) -> None:
+    if n > most:
+        raise GraphError(f"more than {most} dependences, most of them through nodes that are left out")

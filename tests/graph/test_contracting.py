@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simsched.errors import GraphError
-from simsched.traces import contracting
-from simsched.traces.contracting import contracted
+from simsched.graph import contracting
+from simsched.graph.contracting import contracted
 
 EDGES = st.lists(
     st.tuples(st.integers(0, 7), st.integers(0, 7)).map(sorted).filter(lambda e: e[0] < e[1]), max_size=15
