@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from simsched.errors import FormatError, MissingExtraError
-from simsched.traces.onnx.model import Model, Tensor, read_model
+from simsched.traces.onnx.model import Model, read_model
+from simsched.traces.onnx.tensors import Tensor
 
 onnx = pytest.importorskip("onnx")
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.traces.json_stream import shown, stream
-from simsched.traces.onnx.model import Tensor
+from simsched.traces.onnx.tensors import Tensor
 from simsched.traces.onnxruntime.fields import Fields
 
 #: Suffix of the events that time a node's computation; older versions also write `_fence_before` and others.

@@ -31,11 +31,13 @@ from simsched.graph.loading import find_file
 from simsched.graph.shapes import format_shape
 from simsched.traces.json_stream import shown
 from simsched.traces.lanes import chain, covered
+from simsched.traces.onnx.edges import edges
 from simsched.traces.onnx.flops import flops
 from simsched.traces.onnx.model import Model, Node, read_model
-from simsched.traces.onnxruntime.join import Task, check_order, edges, match, outermost
+from simsched.traces.onnx.tensors import dims, tensor_bytes
+from simsched.traces.onnxruntime.join import Task, check_order, match, outermost
 from simsched.traces.onnxruntime.profile import Event, Run, read_events, read_runs
-from simsched.traces.onnxruntime.shapes import Sizes, dims, sizes, tensor_bytes
+from simsched.traces.onnxruntime.shapes import Sizes, sizes
 from simsched.traces.options import whole_number
 
 FIRST_CATEGORY = re.compile(rb'"cat"\s*:\s*"([^"]*)"')

@@ -1,0 +1,46 @@
+"""Bytes that ONNX operators move, from the shapes of what they read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simsched.traces.onnx.tensors import Tensor, tensor_bytes
+
+#: Name memory anew, and move none.
+VIEWS = frozenset({"Flatten", "Identity", "Optional", "OptionalGetElement", "Reshape", "Squeeze", "Unsqueeze"})
+#: Tell of a tensor without reading it.
+DESCRIBE = frozenset({"OptionalHasElement", "SequenceLength", "Shape", "Size"})
+#: Read of their first input as much as they write, whatever its size: rows of a table, parts of a tensor.
+PICK = frozenset({"Gather", "GatherElements", "GatherND", "GatherBlockQuantized", "Slice"})
+
+
+def moved_bytes(op_type: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> float:
+    """Return the bytes of one call of an operator: its inputs and outputs once each, unless it is known to move less.
+
+    Parameters
+    ----------
+    op_type : str
+        `MatMul`, `Conv`, ...
+    inputs, outputs : sequences of Tensor
+        With all dimensions known.
+
+    Returns
+    -------
+    float
+        Bytes; NaN where the size of an element is not known, as of a string.
+
+    Examples
+    --------
+    >>> moved_bytes("Add", [Tensor("float", (8,)), Tensor("float", (1,))], [Tensor("float", (8,))])
+    68.0
+    >>> moved_bytes("Gather", [Tensor("float", (1000, 8)), Tensor("int64", (2,))], [Tensor("float", (2, 8))])
+    144.0
+    """
+    if op_type in VIEWS:
+        return 0.0
+    written_B = tensor_bytes(outputs)
+    if op_type in DESCRIBE:
+        return float(written_B)
+    if op_type in PICK:
+        return float(2 * written_B + tensor_bytes(inputs[1:]))
+    return float(written_B + tensor_bytes(inputs))
