@@ -24,7 +24,7 @@ from simsched.traces.onnx.inference import infer, open_dimensions, sized
 from simsched.traces.onnx.model import Model, Node, declared, plain_model
 from simsched.traces.onnx.proto import read_proto, starts_as_model
 from simsched.traces.onnx.tensors import Tensor, dims, tensor_bytes
-from simsched.traces.onnx.traffic import moved_bytes
+from simsched.traces.onnx.traffic import VIEWS, moved_bytes
 from simsched.traces.options import whole_number
 
 #: Sizes of dimensions, as text: `batch:8+seq:128`.
@@ -56,9 +56,14 @@ class _Row:
     @property
     def bytes_B(self) -> float:
         """Bytes moved; NaN where shapes are not known."""
-        if self.inputs is None or self.outputs is None:
-            return math.nan
-        return moved_bytes(self.node.op_type, self.inputs, self.outputs)
+        if self.node.op_type in VIEWS:
+            return 0.0
+        return math.nan if self.unsized else moved_bytes(self.node.op_type, self.inputs or (), self.outputs or ())
+
+    @property
+    def unsized(self) -> bool:
+        """Whether the shape of something that it reads or writes is not known."""
+        return self.inputs is None or self.outputs is None
 
 
 class OnnxReader:
@@ -159,7 +164,9 @@ def _graph(path: Path, model: Model, report: ImportReport) -> TaskGraph:
 
 
 def _row(node: Node, known: Mapping[str, Tensor]) -> _Row:
-    return _Row(node, _known(node.inputs, known), _known(node.outputs, known))
+    # Inference does not tell of all optional outputs, such as Dropout's mask.
+    told = [name for i, name in enumerate(node.outputs) if i == 0 or name in known]
+    return _Row(node, _known(node.inputs, known), _known(told, known))
 
 
 def _known(names: Sequence[str], known: Mapping[str, Tensor]) -> tuple[Tensor, ...] | None:
@@ -179,7 +186,7 @@ def _describe_proto(proto: Any, model: Model, report: ImportReport) -> None:
 
 def _describe(report: ImportReport, rows: Sequence[_Row], flop: Sequence[float]) -> None:
     facts = report.facts
-    unsized = sum(row.inputs is None or row.outputs is None for row in rows)
+    unsized = sum(math.isnan(row.bytes_B) for row in rows)
     facts["tasks_without_shapes"] = unsized
     facts["tasks_without_flops"] = sum(map(math.isnan, flop))
     facts["flops"] = math.fsum(f for f in flop if f < math.inf)
@@ -192,7 +199,7 @@ def _describe(report: ImportReport, rows: Sequence[_Row], flop: Sequence[float])
         report.note(f"What runs graphs of its own is one task each, whose own operations are not counted: {names}.")
     strange = Counter(
         row.node.op_type for row, f in zip(rows, flop, strict=True)
-        if math.isnan(f) and row.inputs is not None and row.outputs is not None and not row.node.has_body
+        if math.isnan(f) and not row.unsized and not row.node.has_body
     )  # fmt: skip
     if strange:
         names = ", ".join(f"{n} {shown(kind)[1:-1]}" for kind, n in strange.most_common(MOST_NAMES))

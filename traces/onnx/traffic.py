@@ -8,6 +8,8 @@ from simsched.traces.onnx.tensors import Tensor, tensor_bytes
 
 #: Name memory anew, and move none.
 VIEWS = frozenset({"Flatten", "Identity", "Optional", "OptionalGetElement", "Reshape", "Squeeze", "Unsqueeze"})
+#: Lists of tensors: what is put in and taken out is not copied.
+VIEWS |= {"SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert"}
 #: Tell of a tensor without reading it.
 DESCRIBE = frozenset({"OptionalHasElement", "SequenceLength", "Shape", "Size"})
 #: Read of their first input as much as they write, whatever its size: rows of a table, parts of a tensor.
