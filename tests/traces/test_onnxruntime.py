@@ -407,3 +407,82 @@ def test_any_change_gives_a_graph_or_one_clear_error(
         assert graph.recording is not None
         assert (graph.recording.finish_s >= graph.recording.start_s).all()
     assert not problem or "run.json" in problem
+
+
+@pytest.mark.parametrize("mended", ["cut", "control"])
+def test_tolerant_reads_what_is_complete(tmp_path: Path, mended: str) -> None:
+    """Two runs, the second cut off after its second node, or a raw tab in a name."""
+    profile, model = write(tmp_path / "p.json", diamond() + diamond(500)), save(tmp_path / "m.onnx", DIAMOND)
+    text = profile.read_text()
+    text = (
+        text[: text.index('"c_kernel', text.index('"ts": 500'))]
+        if mended == "cut"
+        else text.replace("Relu", "Relu\x01")
+    )
+    profile.write_text(text)
+    with pytest.raises(FormatError, match=r"cut off|not valid JSON"):
+        ONNXRUNTIME.read(profile, model=model)
+    graph = ONNXRUNTIME.read(profile, model=model if mended == "cut" else None, tolerant="true")
+    assert (graph.n_tasks, graph.report.facts["runs"]) == (4, 1 if mended == "cut" else 2)
+    told = [note for note in graph.report.notes if "complete before" in note or "JSON does not allow" in note]
+    assert len(told) == 1
+
+
+def test_names_of_indices_before_version_1_12(tmp_path: Path) -> None:
+    """Two unnamed nodes, called by operator and index, which was the index of the plan."""
+    events = [node_event("Relu_3", "Relu", 1, 2), node_event("Exp_4", "Exp", 4, 5), run_event(0, 10)]
+    for event, index in zip(events, "34", strict=False):
+        event["args"] = {"op_name": event["args"]["op_name"], "graph_index": index, "exec_plan_index": index}
+    graph = join(tmp_path, events, [("Relu", "", ["x"], ["t"]), ("Exp", "", ["t"], ["y"])])
+    assert edges_of(graph) == [("Relu_3", "Exp_4")]
+
+
+def test_nodes_without_names_of_version_0_4(tmp_path: Path) -> None:
+    events = [node_event("", "Relu", 1, 2), node_event("", "Exp", 4, 5), run_event(0, 10)]
+    for event in events[:2]:
+        event["args"] = {"op_name": event["args"]["op_name"]}
+    graph = join(tmp_path, events, [("Relu", "", ["x"], ["t"]), ("Exp", "", ["t"], ["y"])])
+    assert graph.n_edges == 1
+    assert graph.durations_s.tolist() == [2e-6, 5e-6]
+
+
+def test_threads_and_executor_are_told(tmp_path: Path) -> None:
+    """Sequential: the caller runs all, a pool of three helps; parallel: the pool's threads run them."""
+    pool = {
+        "main_thread": {},
+        "sub_threads": {"11": {"num_run": 0}, "12": {"num_run": 0}, "13": {"num_run": 0}},
+    }
+    events = diamond()
+    events[0]["args"]["thread_scheduling_stats"] = pool
+    facts = join(tmp_path, events, DIAMOND).report.facts
+    assert (facts["executor"], facts["lanes"], facts["intra_op_threads"], facts["max_width"]) == (
+        "sequential",
+        1,
+        4,
+        1,
+    )
+    for event, tid in zip(events[:4], [2, 2, 3, 2], strict=True):
+        event["tid"] = tid
+    facts = join(tmp_path, events + diamond(500), DIAMOND, run=0).report.facts
+    assert (facts["executor"], facts["lanes"], facts["threads_of_all_runs"]) == ("parallel", 2, 3)
+
+
+def test_events_of_a_device_are_counted(tmp_path: Path) -> None:
+    kernels = [
+        {"cat": "Kernel", "pid": -1, "tid": -1, "ts": ts, "dur": 3, "name": "sgemm"} for ts in (105, 110, 900)
+    ]
+    graph = join(tmp_path, [*diamond(), *kernels], DIAMOND)
+    assert graph.n_tasks == 4
+    assert any("2 events of a device are no tasks" in note for note in graph.report.notes)
+
+
+def test_several_sessions_in_one_file(tmp_path: Path) -> None:
+    made = {**run_event(0, 5), "name": "session_initialization"}
+    graph = join(tmp_path, [made, *diamond(), made, *diamond(500)], DIAMOND, run="0")
+    assert any("The file holds 2 sessions" in note for note in graph.report.notes)
+
+
+def test_a_full_recording_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simsched.traces.onnxruntime.profile.MAX_EVENTS", len(diamond()))
+    graph = join(tmp_path, diamond(), DIAMOND)
+    assert any("stopped at its limit" in note for note in graph.report.notes)

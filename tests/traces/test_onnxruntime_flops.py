@@ -50,7 +50,13 @@ from simsched.traces.onnx.flops import flops
         ("Einsum", [(2, 3), (3, 4)], [(2, 4)], {"equation": "ij, jk -> ik"}, 48),
         # the second output: 4 keys given after 5 of earlier calls
         ("MultiHeadAttention", [(1, 4, 8), (1, 4, 8), (1, 4, 8)], [(1, 4, 8), (1, 2, 9, 4)], {}, 2 * 9 * 64),
-        ("Attention", [(1, 4, 8), (8, 24), (24,)], [(1, 4, 8), (2, 1, 2, 9, 4)], {}, 2 * 4 * 8 * 24 + 4 * 4 * 9 * 8),
+        (
+            "Attention",
+            [(1, 4, 8), (8, 24), (24,)],
+            [(1, 4, 8), (2, 1, 2, 9, 4)],
+            {},
+            2 * 4 * 8 * 24 + 4 * 4 * 9 * 8,
+        ),
         ("Einsum", [(2, 3), (3, 4)], [(2, 4)], {"equation": "...j,jk->...k"}, 48),
         ("Einsum", [(5, 2, 3), (1, 3, 4)], [(5, 2, 4)], {"equation": "...ij,...jk->...ik"}, 240),
         ("Einsum", [(5, 3, 3)], [(5, 3)], {"equation": "...ii->...i"}, 15),

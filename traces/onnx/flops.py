@@ -53,8 +53,8 @@ _ELEMENTWISE = _operators("""
     Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Upsample Xor
     """)
 _REDUCTIONS = _operators("""
-    ArgMax ArgMin Col2Im CumProd CumSum GlobalAveragePool GlobalMaxPool Hardmax QLinearGlobalAveragePool ReduceMax ReduceMean
-    ReduceMin ReduceProd ReduceSum TopK
+    ArgMax ArgMin Col2Im CumProd CumSum GlobalAveragePool GlobalMaxPool Hardmax QLinearGlobalAveragePool ReduceMax
+    ReduceMean ReduceMin ReduceProd ReduceSum TopK
     """)
 
 #: Operations for each element of the output.
@@ -77,7 +77,8 @@ PER_INPUT = {
     "LpNormalization": 3.0,  # power, sum, divide
     "MeanVarianceNormalization": 5.0,  # sum, subtract, square, sum, divide
     "DynamicQuantizeLinear": 4.0,  # minimum, maximum, scale, shift
-    **dict.fromkeys(["Softmax", "LogSoftmax", "QLinearSoftmax", "SoftmaxCrossEntropyLoss"], 5.0),  # maximum, subtract, exp, sum, divide
+    # maximum, subtract, exp, sum, divide
+    **dict.fromkeys(["Softmax", "LogSoftmax", "QLinearSoftmax", "SoftmaxCrossEntropyLoss"], 5.0),
     **dict.fromkeys(["RMSNormalization", "SimplifiedLayerNormalization"], 4.0),  # square, sum, divide, scale
     "SkipSimplifiedLayerNormalization": 5.0,  # and the residual
     # sum, subtract, square, sum, divide, scale, shift

@@ -30,6 +30,7 @@ def inlined(file: Path, proto: Any, report: ImportReport) -> Any:
     """
     if not proto.functions:
         return proto
+    from onnx.checker import ValidationError
     from onnx.inliner import inline_local_functions
 
     calls = _Calls(file, {_key(f.domain, f.name, f.overload): f for f in proto.functions})
@@ -41,8 +42,10 @@ def inlined(file: Path, proto: Any, report: ImportReport) -> Any:
     report.facts["functions"] = len(proto.functions)
     try:
         return inline_local_functions(proto)
-    except (RuntimeError, ValueError, TypeError, IndexError) as error:
-        report.note(f"The model's functions are single tasks, since they cannot be put in place: {_line(error)}.")
+    except (ValidationError, RuntimeError, ValueError, TypeError, IndexError) as error:
+        report.note(
+            f"The model's functions are single tasks, since they cannot be put in place: {_line(error)}."
+        )
         return proto
 
 

@@ -41,7 +41,15 @@ STANDARD = {
     "Conv": {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"},
     "Gemm": {"alpha", "beta", "transA", "transB"},
     "MaxPool": {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides"},
-    "AveragePool": {"auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"},
+    "AveragePool": {
+        "auto_pad",
+        "ceil_mode",
+        "count_include_pad",
+        "dilations",
+        "kernel_shape",
+        "pads",
+        "strides",
+    },
 }
 
 
@@ -74,7 +82,9 @@ def sized(file: Path, proto: Any, dims: Mapping[str, int], batch: int | None) ->
                 f"{file}: batch is {batch}, but the first dimension of all inputs is fixed; export the model with a "
                 "dynamic batch, or leave the option out"
             )
-        sizes.update({str(dim.dim_param): sizes.get(str(dim.dim_param), batch) for dim in first if dim.dim_param})
+        sizes.update(
+            {str(dim.dim_param): sizes.get(str(dim.dim_param), batch) for dim in first if dim.dim_param}
+        )
         for dim in first:
             if not dim.dim_param:
                 dim.dim_value = batch
@@ -106,7 +116,7 @@ def infer(proto: Any, report: ImportReport) -> Any:
 
     The model is changed: weights are dropped, and operators pass as others. Keep what else is needed before.
     """
-    from onnx.shape_inference import infer_shapes
+    from onnx.shape_inference import InferenceError, infer_shapes
 
     drop_weights(proto.graph)
     for node in proto.graph.node:
@@ -114,7 +124,7 @@ def infer(proto: Any, report: ImportReport) -> Any:
     _import_standard(proto)
     try:
         return infer_shapes(proto, data_prop=True).graph
-    except (RuntimeError, ValueError, TypeError, IndexError, OverflowError) as error:
+    except (InferenceError, RuntimeError, ValueError, TypeError, IndexError, OverflowError) as error:
         reason = shown(" ".join(str(error).split()), 160)[1:-1]
         report.note(f"Shapes could not be inferred; only those that the model declares are known: {reason}.")
         return proto.graph

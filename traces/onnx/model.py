@@ -176,7 +176,11 @@ def declared(graph: Any) -> Iterator[tuple[str, Tensor]]:
     """Yield what a graph says of its tensors; dimensions that it leaves open, or absurd ones, are None."""
     for value in (*graph.value_info, *graph.input, *graph.output):
         tensor = value.type.tensor_type
-        if value.type.HasField("tensor_type") and tensor.HasField("shape") and len(tensor.shape.dim) <= MAX_RANK:
+        if (
+            value.type.HasField("tensor_type")
+            and tensor.HasField("shape")
+            and len(tensor.shape.dim) <= MAX_RANK
+        ):
             dims = (int(d.dim_value) if d.HasField("dim_value") else -1 for d in tensor.shape.dim)
             known = tuple(d if 0 <= d <= MAX_DIMENSION else None for d in dims)
             yield str(value.name), Tensor(_dtype(tensor.elem_type), known)

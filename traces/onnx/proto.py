@@ -48,8 +48,8 @@ def _content(file: Path) -> bytes:
         data = read_bounded(stream, MAX_MODEL_B + 1) if file.stat().st_size <= MAX_MODEL_B else None
     if data is None or len(data) > MAX_MODEL_B:
         raise FormatError(
-            f"{file}: larger than {MAX_MODEL_B} bytes, the most an ONNX model can have; save it with its weights beside "
-            "it: onnx.save_model(model, path, save_as_external_data=True). They are not needed here"
+            f"{file}: larger than {MAX_MODEL_B} bytes, the most an ONNX model can have; save it with its weights "
+            "beside it: onnx.save_model(model, path, save_as_external_data=True). They are not needed here"
         )
     if not data:
         raise FormatError(f"{file}: the file is empty; expected an ONNX model")

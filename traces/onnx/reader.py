@@ -58,7 +58,11 @@ class _Row:
         """Bytes moved; NaN where shapes are not known."""
         if self.node.op_type in VIEWS:
             return 0.0
-        return math.nan if self.unsized else moved_bytes(self.node.op_type, self.inputs or (), self.outputs or ())
+        return (
+            math.nan
+            if self.unsized
+            else moved_bytes(self.node.op_type, self.inputs or (), self.outputs or ())
+        )
 
     @property
     def unsized(self) -> bool:
@@ -122,7 +126,9 @@ def _sizes(path: Path, given: object) -> dict[str, int]:
         parts = [_SIZE.fullmatch(part) for part in given.split("+")]
         pairs = [(m[1], m[2]) for m in parts if m]
         if len(pairs) != len(parts):
-            raise FormatError(f"{path}: dims is {shown(given)}, expected name:size+name:size, as batch:8+seq:128")
+            raise FormatError(
+                f"{path}: dims is {shown(given)}, expected name:size+name:size, as batch:8+seq:128"
+            )
         given = dict(pairs)
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         raise FormatError(f"{path}: dims is {shown(given)}, expected sizes by name, as batch:8+seq:128")
@@ -171,12 +177,16 @@ def _row(node: Node, known: Mapping[str, Tensor]) -> _Row:
 
 def _known(names: Sequence[str], known: Mapping[str, Tensor]) -> tuple[Tensor, ...] | None:
     tensors = [known.get(name) for name in names]
-    return tuple(t for t in tensors if t is not None) if all(t and None not in t.dims for t in tensors) else None
+    return (
+        tuple(t for t in tensors if t is not None) if all(t and None not in t.dims for t in tensors) else None
+    )
 
 
 def _describe_proto(proto: Any, model: Model, report: ImportReport) -> None:
     facts = report.facts
-    facts["opset"] = max((o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), default="none")
+    facts["opset"] = max(
+        (o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), default="none"
+    )
     facts["nodes"] = len(model.nodes)
     facts["constants"] = sum(node.op_type == "Constant" for node in model.nodes)
     facts["weights_B"] = float(tensor_bytes(model.initialisers.values()))
@@ -193,10 +203,14 @@ def _describe(report: ImportReport, rows: Sequence[_Row], flop: Sequence[float])
     report.note("The model tells no times: simulate() takes them from the machine's cost curves.")
     if unsized:
         advice = "; give sizes, as dims=batch:8 or batch=8" if "open_dimensions" in facts else ""
-        report.note(f"Of {unsized} tasks not all shapes are known, so that what they cost is not known{advice}.")
+        report.note(
+            f"Of {unsized} tasks not all shapes are known, so that what they cost is not known{advice}."
+        )
     if inside := Counter(row.node.op_type for row in rows if row.node.has_body):
         names = ", ".join(f"{n} {shown(kind)[1:-1]}" for kind, n in sorted(inside.items()))
-        report.note(f"What runs graphs of its own is one task each, whose own operations are not counted: {names}.")
+        report.note(
+            f"What runs graphs of its own is one task each, whose own operations are not counted: {names}."
+        )
     strange = Counter(
         row.node.op_type for row, f in zip(rows, flop, strict=True)
         if math.isnan(f) and not row.unsized and not row.node.has_body

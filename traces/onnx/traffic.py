@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from simsched.traces.onnx.tensors import Tensor, tensor_bytes
 
 #: Name memory anew, and move none.
-VIEWS = frozenset({"Flatten", "Identity", "Optional", "OptionalGetElement", "Reshape", "Squeeze", "Unsqueeze"})
+VIEWS = frozenset(
+    {"Flatten", "Identity", "Optional", "OptionalGetElement", "Reshape", "Squeeze", "Unsqueeze"}
+)
 #: Lists of tensors: what is put in and taken out is not copied.
 VIEWS |= {"SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert"}
 #: Tell of a tensor without reading it.

@@ -9,7 +9,7 @@ from pathlib import Path
 from simsched.errors import FormatError
 from simsched.traces.json_stream import shown
 from simsched.traces.onnx.model import Model
-from simsched.traces.onnx.tensors import ITEMSIZE_B, Tensor, dims, tensor_bytes
+from simsched.traces.onnx.tensors import ITEMSIZE_B, Tensor, tensor_bytes
 from simsched.traces.onnxruntime.join import ADVICE, Task
 
 #: Operators with packed weights have few inputs; of longer lists the absent ones are not looked for.
