@@ -10,7 +10,7 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.report import ImportReport
 from simsched.traces.json_stream import shown
-from simsched.traces.onnx.proto import bodies
+from simsched.traces.onnx.proto import bodies, library_errors
 
 #: Functions call functions call functions: each level may double the graph, and the library recurses.
 MAX_LEVELS = 64
@@ -30,7 +30,6 @@ def inlined(file: Path, proto: Any, report: ImportReport) -> Any:
     """
     if not proto.functions:
         return proto
-    from onnx.checker import ValidationError
     from onnx.inliner import inline_local_functions
 
     calls = _Calls(file, {_key(f.domain, f.name, f.overload): f for f in proto.functions})
@@ -42,7 +41,7 @@ def inlined(file: Path, proto: Any, report: ImportReport) -> Any:
     report.facts["functions"] = len(proto.functions)
     try:
         return inline_local_functions(proto)
-    except (ValidationError, RuntimeError, ValueError, TypeError, IndexError) as error:
+    except library_errors() as error:
         report.note(
             f"The model's functions are single tasks, since they cannot be put in place: {_line(error)}."
         )

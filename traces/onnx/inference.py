@@ -13,7 +13,7 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.report import ImportReport
 from simsched.traces.json_stream import shown
-from simsched.traces.onnx.proto import bodies
+from simsched.traces.onnx.proto import bodies, library_errors
 
 #: Constants of more bytes than this hold weights, of which inference needs the shape alone; axes and sizes are short.
 MAX_CONSTANT_B = 4096
@@ -116,7 +116,7 @@ def infer(proto: Any, report: ImportReport) -> Any:
 
     The model is changed: weights are dropped, and operators pass as others. Keep what else is needed before.
     """
-    from onnx.shape_inference import InferenceError, infer_shapes
+    from onnx.shape_inference import infer_shapes
 
     drop_weights(proto.graph)
     for node in proto.graph.node:
@@ -124,7 +124,7 @@ def infer(proto: Any, report: ImportReport) -> Any:
     _import_standard(proto)
     try:
         return infer_shapes(proto, data_prop=True).graph
-    except (InferenceError, RuntimeError, ValueError, TypeError, IndexError, OverflowError) as error:
+    except library_errors() as error:
         reason = shown(" ".join(str(error).split()), 160)[1:-1]
         report.note(f"Shapes could not be inferred; only those that the model declares are known: {reason}.")
         return proto.graph

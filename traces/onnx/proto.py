@@ -56,6 +56,14 @@ def _content(file: Path) -> bytes:
     return data
 
 
+def library_errors() -> tuple[type[Exception], ...]:
+    """Return what the library raises on models that it does not understand."""
+    from onnx.checker import ValidationError
+    from onnx.shape_inference import InferenceError
+
+    return ValidationError, InferenceError, RuntimeError, ValueError, TypeError, IndexError, OverflowError
+
+
 def bodies(node: Any) -> Iterator[Any]:
     """Yield the graphs that a node runs: branches, loop bodies."""
     for attribute in node.attribute:
