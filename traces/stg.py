@@ -199,7 +199,7 @@ def _tasks(path: Path, rows: Iterator[tuple[int, list[int]]]) -> _Tasks:
         raise FormatError(
             f"{path}: line {line}: expected the number of tasks, alone or with processors, found {len(first)} numbers"
         )
-    tasks = _Tasks(first[0], *(first[1:] or [0]))
+    tasks = _Tasks(first[0], processors=first[1] if len(first) > 1 else 0)
     for line, row in rows:
         if not tasks.times and tasks.processors and row[0] == 1:
             tasks.first = 1

@@ -132,17 +132,24 @@ def infer(proto: Any, report: ImportReport) -> Any:
 
 def drop_weights(graph: Any) -> None:
     """Take the data of all large constants away, and what tells in which file they lie."""
-    from onnx import TensorProto
-
     for tensor in graph.initializer:
-        if tensor.ByteSize() > MAX_CONSTANT_B:
-            kept = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
-            # Inference then knows that there is nothing to look at.
-            kept.data_location = TensorProto.EXTERNAL
-            tensor.CopyFrom(kept)
+        _drop(tensor)
     for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("t"):
+                _drop(attribute.t)
         for body in bodies(node):
             drop_weights(body)
+
+
+def _drop(tensor: Any) -> None:
+    from onnx import TensorProto
+
+    if tensor.ByteSize() > MAX_CONSTANT_B:
+        kept = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+        # Inference then knows that there is nothing to look at.
+        kept.data_location = TensorProto.EXTERNAL
+        tensor.CopyFrom(kept)
 
 
 def _pass_as_standard(node: Any) -> None:

@@ -24,7 +24,7 @@ from simsched.traces.onnx.inference import infer, open_dimensions, sized
 from simsched.traces.onnx.model import Model, Node, declared, plain_model
 from simsched.traces.onnx.proto import read_proto, starts_as_model
 from simsched.traces.onnx.tensors import Tensor, dims, tensor_bytes
-from simsched.traces.onnx.traffic import VIEWS, moved_bytes
+from simsched.traces.onnx.traffic import moved_bytes
 from simsched.traces.options import whole_number
 
 #: Sizes of dimensions, as text: `batch:8+seq:128`.
@@ -50,19 +50,13 @@ class _Row:
         """Operations; NaN where operator or shapes are not known."""
         if self.node.has_body:
             return math.nan
-        shapes = [tuple(map(dims, tensors or ())) for tensors in (self.inputs, self.outputs)]
-        return flops(self.node.op_type, *shapes, self.node.attributes)
+        read, written = (tuple(map(dims, tensors or ())) for tensors in (self.inputs, self.outputs))
+        return flops(self.node.op_type, read, written, self.node.attributes)
 
     @property
     def bytes_B(self) -> float:
         """Bytes moved; NaN where shapes are not known."""
-        if self.node.op_type in VIEWS:
-            return 0.0
-        return (
-            math.nan
-            if self.unsized
-            else moved_bytes(self.node.op_type, self.inputs or (), self.outputs or ())
-        )
+        return moved_bytes(self.node.op_type, self.inputs, self.outputs)
 
     @property
     def unsized(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from simsched.traces.onnx.tensors import Tensor, tensor_bytes
@@ -18,20 +19,20 @@ DESCRIBE = frozenset({"OptionalHasElement", "SequenceLength", "Shape", "Size"})
 PICK = frozenset({"Gather", "GatherElements", "GatherND", "GatherBlockQuantized", "Slice"})
 
 
-def moved_bytes(op_type: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> float:
+def moved_bytes(op_type: str, inputs: Sequence[Tensor] | None, outputs: Sequence[Tensor] | None) -> float:
     """Return the bytes of one call of an operator: its inputs and outputs once each, unless it is known to move less.
 
     Parameters
     ----------
     op_type : str
         `MatMul`, `Conv`, ...
-    inputs, outputs : sequences of Tensor
-        With all dimensions known.
+    inputs, outputs : sequences of Tensor, or None
+        With all dimensions known; None where one is not.
 
     Returns
     -------
     float
-        Bytes; NaN where the size of an element is not known, as of a string.
+        Bytes; NaN where that takes a shape that is not known, or the size of an element, as of a string.
 
     Examples
     --------
@@ -42,9 +43,13 @@ def moved_bytes(op_type: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor
     """
     if op_type in VIEWS:
         return 0.0
+    if outputs is None:
+        return math.nan
     written_B = tensor_bytes(outputs)
     if op_type in DESCRIBE:
         return float(written_B)
+    if inputs is None:
+        return math.nan
     if op_type in PICK:
         return float(2 * written_B + tensor_bytes(inputs[1:]))
     return float(written_B + tensor_bytes(inputs))
