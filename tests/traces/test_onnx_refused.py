@@ -142,6 +142,16 @@ def test_functions_without_measure(tmp_path: Path, functions: list[Any], problem
         read(tmp_path, proto)
 
 
+def test_levels_count_from_whichever_call_is_seen_first(tmp_path: Path) -> None:
+    """The lower half of 99 levels is called first, and is known when the upper half reaches it."""
+    functions = [*(function(f"f{i}", f"f{i + 1}") for i in range(98)), function("f98", "Exp")]
+    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("own", 1)]
+    calls = [node("f50", ["x"], ["t"], domain="own"), node("f0", ["t"], ["y"], domain="own")]
+    proto = model(calls, [value("x", [4])], opset_imports=opsets, functions=functions)
+    with pytest.raises(FormatError, match="is called more than 64 deep"):
+        read(tmp_path, proto)
+
+
 def test_weights_elsewhere_are_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     proto = model([node("MatMul", ["x", "w"], ["y"])], [value("x", [2, 8])])
     weights = proto.graph.initializer.add(name="w", data_type=FLOAT, dims=[8, 4])

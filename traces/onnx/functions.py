@@ -33,7 +33,7 @@ def inlined(file: Path, proto: Any, report: ImportReport) -> Any:
     from onnx.inliner import inline_local_functions
 
     calls = _Calls(file, {_key(f.domain, f.name, f.overload): f for f in proto.functions})
-    size_B = proto.graph.ByteSize() + calls.within(proto.graph, ())
+    size_B = proto.graph.ByteSize() + calls.within(proto.graph, ())[0]
     if size_B > max(MAX_INLINED_B, MAX_GROWTH * proto.ByteSize()):
         raise FormatError(
             f"{file}: the model's functions call each other so often that it would take {size_B} bytes without them"
@@ -54,24 +54,29 @@ def _line(error: Exception) -> str:
 
 @dataclass
 class _Calls:
-    """How many bytes calls of functions stand for."""
+    """How many bytes calls of functions stand for, and how many levels of further calls."""
 
     file: Path
     functions: dict[Key, Any]
-    known_B: dict[Key, int] = field(default_factory=dict)
+    known: dict[Key, tuple[int, int]] = field(default_factory=dict)
 
-    def within(self, graph: Any, callers: tuple[Key, ...]) -> int:
-        """Return the bytes that the calls in a graph or function add to it."""
-        return sum(self._of(key, callers) for key in _called(graph, self.functions))
+    def within(self, graph: Any, callers: tuple[Key, ...]) -> tuple[int, int]:
+        """Return the bytes that the calls in a graph or function add to it, and their levels."""
+        calls = [self._of(key, callers) for key in _called(graph, self.functions)]
+        return sum(size_B for size_B, _ in calls), max((levels for _, levels in calls), default=0)
 
-    def _of(self, key: Key, callers: tuple[Key, ...]) -> int:
-        if key in callers or len(callers) >= MAX_LEVELS:
-            how = "in a circle" if key in callers else f"more than {MAX_LEVELS} deep"
-            raise FormatError(f"{self.file}: function {shown(key[1])} of the model is called {how}; refused")
-        if key not in self.known_B:
-            function = self.functions[key]
-            self.known_B[key] = function.ByteSize() + self.within(function, (*callers, key))
-        return self.known_B[key]
+    def _of(self, key: Key, callers: tuple[Key, ...]) -> tuple[int, int]:
+        if key in callers:
+            raise self._refused(key, "in a circle")
+        if key not in self.known and len(callers) < MAX_LEVELS:
+            size_B, levels = self.within(self.functions[key], (*callers, key))
+            self.known[key] = self.functions[key].ByteSize() + size_B, levels + 1
+        if len(callers) + self.known.get(key, (0, 1))[1] > MAX_LEVELS:
+            raise self._refused(key, f"more than {MAX_LEVELS} deep")
+        return self.known[key]
+
+    def _refused(self, key: Key, how: str) -> FormatError:
+        return FormatError(f"{self.file}: function {shown(key[1])} of the model is called {how}; refused")
 
 
 def _called(graph: Any, functions: dict[Key, Any]) -> Iterator[Key]:
