@@ -202,9 +202,10 @@ def _scope(node: Any) -> str:
         # "model: Net/model.layer1: Linear/linear: aten.linear": the path of each level before its class.
         levels = [level.split(":")[0].strip() for level in metadata[NAMESPACE].split("/")]
         path = levels[-2] if len(levels) > 1 else ""
-    elif str(node.name).startswith("/"):
-        # The TorchScript exporter names nodes by the path of their module: "/encoder/layer.0/MatMul".
-        return plain_text("/".join(str(node.name).split("/")[1:-1]))
+    elif str(node.name).startswith("/") or str(node.name).count("/") > 1:
+        # Exporters name nodes by the path of their module: PyTorch's "/encoder/layer.0/MatMul", TensorFlow's
+        # "model/dense/MatMul". One slash alone may be that of a fusion: "node_select/GatherSliceToSplitFusion".
+        return plain_text("/".join(str(node.name).removeprefix("/").split("/")[:-1]))
     else:
         path = ""
     return plain_text("/".join(filter(None, path.split("."))))
