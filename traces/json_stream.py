@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -42,10 +43,18 @@ class _Guard:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._in_string, self._escape, self._depth = False, b"", 0
+        self._ends = b""
+
+    @property
+    def between_items(self) -> bool:
+        """Tell whether the file, read so far, is a list that lacks nothing but its end."""
+        return self._depth == 1 and not self._in_string and self._ends in (b"[[", b"[,", b"[}")
 
     def check(self, chunk: bytes, offset_B: int) -> None:
         """Raise `FormatError` if the file, read up to this chunk, nests too deep or holds an endless number."""
         outside = self._outside_strings(chunk)
+        if text := chunk.strip():
+            self._ends = (self._ends or text.removeprefix(codecs.BOM_UTF8))[:1] + text[-1:]
         if _LONG_NUMBER.search(outside):
             raise FormatError(
                 f"{self._path}: near byte {offset_B}: a number of more than {MAX_DIGITS} digits; refused"
@@ -67,7 +76,9 @@ class _Guard:
         return outside
 
 
-def stream(path: Path, *prefixes: str, mend: Mend | None = None) -> Iterator[tuple[str, Any]]:
+def stream(
+    path: Path, *prefixes: str, mend: Mend | None = None, unclosed: Mend | None = None
+) -> Iterator[tuple[str, Any]]:
     """Yield (prefix, value) for every value of a JSON file that stands under one of `prefixes`, in file order.
 
     Parameters
@@ -79,6 +90,8 @@ def stream(path: Path, *prefixes: str, mend: Mend | None = None) -> Iterator[tup
     mend : callable, optional
         If given, characters that JSON does not allow are replaced, a file that is cut off ends after its last complete
         value, and `mend` is told so in a sentence.
+    unclosed : callable, optional
+        If given, for formats that allow it: the list that is the file may lack its end, and `unclosed` is told so.
 
     Raises
     ------
@@ -116,7 +129,10 @@ def stream(path: Path, *prefixes: str, mend: Mend | None = None) -> Iterator[tup
         for parser in parsers:
             _parse(parser.close, path, offset_B)
     except FormatError as error:
-        _give_up(error, mend)
+        if unclosed is not None and guard.between_items:
+            unclosed("the list lacks its end, which the format allows; what was still to come is not known")
+        else:
+            _give_up(error, mend)
     yield from _drained(queues)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend
+from simsched.traces.chrome.halves import Half, paired
 from simsched.traces.json_stream import shown, stream
 from simsched.traces.pytorch.fields import MAX_RECORDS, Place
 
@@ -107,12 +108,12 @@ class _Place(Place):
 
 
 class _Reading:
-    """Events as they come: spans that have begun on each lane wait for their end."""
+    """Events as they come; beginnings and ends of spans are paired once all are there."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.found = path, Events()
         self._lanes: dict[Lane, int] = {}
-        self._open: dict[int, list[Span]] = {}
+        self._halves: list[Half] = []
 
     def take(self, number: int, value: object) -> None:
         place = _Place(self.path, "event", number)
@@ -130,8 +131,8 @@ class _Reading:
             self.found.counts["other"] += 1
 
     def end(self) -> Events:
-        """Return all events; spans that have begun and not ended are dropped."""
-        self.found.counts["unfinished"] += sum(map(len, self._open.values()))
+        """Return all events."""
+        self.found.spans += paired(self._halves, self.found.counts)
         return self.found
 
     def _complete(self, place: Place, event: dict[str, Any], number: int) -> None:
@@ -144,22 +145,12 @@ class _Reading:
             self.found.counts["negative duration"] += 1
             return
         self._keep(place, self._span(place, event, number, start_ns, start_ns + duration_ns))
+        self._bound_flow(place, event, start_ns)
 
     def _half(self, place: Place, event: dict[str, Any], number: int, begins: bool) -> None:
         time_ns = place.nanoseconds(event.get("ts"), "ts")
-        waiting = self._open.setdefault(self._lane(place, event), [])
-        if begins:
-            waiting.append(self._span(place, event, number, time_ns, time_ns))
-            self._bound(place, len(waiting))
-        elif not waiting:
-            self.found.counts["ended, never begun"] += 1
-        else:
-            span = waiting.pop()
-            span.finish_ns = time_ns
-            if time_ns < span.start_ns:
-                self.found.counts["negative duration"] += 1
-            else:
-                self._keep(place, span)
+        self._halves.append(Half(self._span(place, event, number, time_ns, time_ns), begins))
+        self._bound(place, len(self._halves))
 
     def _span(self, place: Place, event: dict[str, Any], number: int, start_ns: int, finish_ns: int) -> Span:
         args = event.get("args")
@@ -187,6 +178,16 @@ class _Reading:
         self.found.flows.setdefault(key, []).append(point)
         self._bound(place, len(self.found.flows))
 
+    def _bound_flow(self, place: Place, event: dict[str, Any], time_ns: int) -> None:
+        """Keep the flow that a span itself is a point of: `bind_id`, with `flow_out`, `flow_in` or both."""
+        leaves, enters = event.get("flow_out") is True, event.get("flow_in") is True
+        ident = event.get("bind_id")
+        if type(ident) in (int, str) and (leaves or enters):
+            phase = "t" if leaves and enters else "s" if leaves else "f"
+            point = FlowEnd(time_ns, self._lane(place, event), phase, True)
+            self.found.flows.setdefault(("", "bind_id", str(ident)), []).append(point)
+            self._bound(place, len(self.found.flows))
+
     def _metadata(self, place: Place, event: dict[str, Any]) -> None:
         args = event.get("args")
         name = args.get("name") if isinstance(args, dict) else None
@@ -203,14 +204,14 @@ class _Reading:
         return self._lanes[thread]
 
 
-def read_events(path: Path, mend: Mend | None = None) -> Events:
+def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = None) -> Events:
     """Return the spans and flows of a file.
 
     Parameters
     ----------
     path : Path
         The file, plain or gzipped, in the object or the list form.
-    mend : callable, optional
+    mend, unclosed : callable, optional
         See `simsched.traces.json_stream.stream`.
 
     Raises
@@ -219,7 +220,7 @@ def read_events(path: Path, mend: Mend | None = None) -> Events:
         If the file is no JSON, or an event of it has no time or thread.
     """
     reading, number = _Reading(path), -1
-    for prefix, value in stream(path, *EVENTS, OTHER_DATA, mend=mend):
+    for prefix, value in stream(path, *EVENTS, OTHER_DATA, mend=mend, unclosed=unclosed):
         if prefix == OTHER_DATA:
             reading.found.other = value if isinstance(value, dict) else {}
             continue

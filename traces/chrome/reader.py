@@ -77,7 +77,8 @@ class ChromeTrace:
         _require(path, "edges", edges, EDGES)
         report = ImportReport(path.name, "chrome")
         mend = report.note if flag(path, "tolerant", tolerant) else None
-        events = read_events(path, mend)
+        # The format lets the list form end without its bracket: what wrote it may have been stopped at any time.
+        events = read_events(path, mend, report.note)
         if own.made_by_simsched(events):
             return own.graph(path, events, report)
         _restrict(path, events, process)
