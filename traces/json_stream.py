@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -54,7 +53,7 @@ class _Guard:
         """Raise `FormatError` if the file, read up to this chunk, nests too deep or holds an endless number."""
         outside = self._outside_strings(chunk)
         if text := chunk.strip():
-            self._ends = (self._ends or text.removeprefix(codecs.BOM_UTF8))[:1] + text[-1:]
+            self._ends = (self._ends or text)[:1] + text[-1:]
         if _LONG_NUMBER.search(outside):
             raise FormatError(
                 f"{self._path}: near byte {offset_B}: a number of more than {MAX_DIGITS} digits; refused"
@@ -123,7 +122,8 @@ def stream(
                 yield from _drained(queues)
             elif offset_B - last_value_B > MAX_VALUE_B:
                 raise FormatError(
-                    f"{path}: near byte {offset_B}: a value of more than {MAX_VALUE_B} bytes; refused"
+                    f"{path}: near byte {offset_B}: more than {MAX_VALUE_B} bytes without the end of a value that is "
+                    f"read ({', '.join(prefixes)}); refused; take out what else the file holds"
                 )
     try:
         for parser in parsers:

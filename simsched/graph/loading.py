@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import zlib
@@ -97,6 +98,8 @@ def _recognised(file: Path) -> str:
         head = read_bounded(stream, HEAD_B)
     if not head:
         raise FormatError(f"{file}: the file is empty, as a recorder that dies before it finishes leaves it")
+    if not head.strip(b"\0 \t\r\n"):
+        raise FormatError(f"{file}: nothing but blanks or zero bytes, as a crash may leave it")
     untried, general = [], []
     for name in registered("formats"):
         try:
@@ -115,7 +118,8 @@ def _recognised(file: Path) -> str:
         raise FormatError(f"{file}: {advice}")
     formats, problems = ", ".join(registered("formats")), "".join(untried)
     raise FormatError(
-        f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}{problems}"
+        f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}; "
+        f"if it is one of them, say which by format={problems}"
     )
 
 
@@ -185,7 +189,7 @@ def _ignore(sentence: str) -> None:
 
 @contextmanager
 def open_plain(path: Path, mend: Mend | None = None) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, decompressed where it is gzipped (by content).
+    """Open a file for reading bytes, decompressed where it is gzipped (by content), behind a byte order mark of UTF-8.
 
     Parameters
     ----------
@@ -204,13 +208,21 @@ def open_plain(path: Path, mend: Mend | None = None) -> Iterator[BinaryIO]:
             compressed = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
             if not compressed:
+                marked = raw.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+                raw.seek(len(codecs.BOM_UTF8) if marked else 0)
                 yield raw
                 return
             limit_B = max(MIN_LIMIT_B, MAX_EXPANSION * path.stat().st_size)
             with gzip.GzipFile(fileobj=raw) as unzipped:
-                yield io.BufferedReader(_Bounded(unzipped, limit_B, path, mend), 1 << 16)
+                stream = io.BufferedReader(_Bounded(unzipped, limit_B, path, mend), 1 << 16)
+                if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):
+                    stream.read(len(codecs.BOM_UTF8))
+                yield stream
     except EOFError:
-        raise FormatError(f"{path}: the compressed data is cut off; was it copied completely?") from None
+        raise FormatError(
+            f"{path}: the compressed data is cut off; was it copied completely? "
+            "tolerant=true, where the format has it, reads what there is"
+        ) from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise FormatError(f"{path}: broken gzip data: {error}") from None
     except OSError as error:

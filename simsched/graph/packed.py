@@ -1,9 +1,12 @@
-"""Files packed by something else than gzip: what they are, and how to unpack them."""
+"""Files packed or encoded so that no reader takes them: what they are, and how to unpack them."""
 
 from __future__ import annotations
 
+import codecs
+
 #: How files start that another program packed, what they are called, and the command that unpacks them.
 _STARTS = (
+    (b"\x1f\x8b", "data gzipped twice", "gunzip --keep"),
     (b"BZh", "bzip2 data", "bunzip2 --keep"),
     (b"\xfd7zXZ\0", "xz data", "unxz --keep"),
     (b"\x28\xb5\x2f\xfd", "zstd data", "unzstd"),
@@ -35,6 +38,8 @@ def unpacking(name: str, head: bytes) -> str:
     """
     if head[_TAR_AT:].startswith(_TAR):
         return _advice("a tar archive", f"tar xf {name}")
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return f"this is text in UTF-16; convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8 {name} > utf8-{name})"
     found = next(((what, command) for start, what, command in _STARTS if head.startswith(start)), None)
     return _advice(found[0], f"{found[1]} {name}") if found else ""
 

@@ -84,6 +84,12 @@ def test_a_list_that_ends_within_an_event_is_cut_off(tmp_path: Path, cut: int) -
         ss.load(tmp_path / "t.json")
 
 
+def test_why_nothing_could_be_read(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text('{"traceEvents": [{"ph": "X", "name": "a", "ts": NaN, "dur": 1}]}')
+    with pytest.raises(FormatError, match=r"no span .* not valid JSON near byte 0"):
+        ss.load(tmp_path / "t.json", tolerant=True)
+
+
 def test_an_id_is_used_again_once_its_flow_has_ended(tmp_path: Path) -> None:
     tasks = [span("a", 0, 1, 1), span("b", 2, 1, 2), span("c", 4, 1, 3), span("d", 6, 1, 4)]
     arrows = [flow("s", 0.5, 1), flow("f", 2.5, 2), flow("s", 4.5, 3), flow("f", 6.5, 4)]

@@ -84,7 +84,8 @@ class ChromeTrace:
         _restrict(path, events, process)
         if not events.spans:
             raise FormatError(
-                f"{path}: no span (events X, or B and E) in the trace; nothing ran, or was recorded"
+                f"{path}: no span (events X, or B and E) in the trace; "
+                + ("; ".join(report.notes) or "nothing ran, or was recorded")
             )
         report.facts["overlaps"] = nest(events.spans)
         tasks = chosen(events.spans, level)

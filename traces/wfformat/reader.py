@@ -170,7 +170,8 @@ def _width(path: Path, task: Task) -> int:
 
 def _tell(found: Instance, report: ImportReport) -> None:
     facts = report.facts
-    facts["schema_version"] = shown(found.first("schemaVersion"))[1:-1]
+    version = found.first("schemaVersion")
+    facts["schema_version"] = "none" if version is None else plain_text(shown(version).strip("'"))
     system = found.first(*SYSTEM)
     if isinstance(system, str):
         facts["runtime_system"] = plain_text(system)

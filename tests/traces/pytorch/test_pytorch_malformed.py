@@ -47,7 +47,6 @@ BROKEN = {
     "cut off": kineto(event())[:-9],
     "cut off in a string": kineto(event())[:60],
     "trailing garbage": kineto(event()) + b"x",
-    "byte order mark": b"\xef\xbb\xbf" + kineto(event()),
     "NaN": kineto(event().replace(b'"ts": 5', b'"ts": NaN')),
     "Infinity": kineto(event().replace(b'"ts": 5', b'"ts": Infinity')),
     "astronomical time": kineto(event().replace(b'"ts": 5', b'"ts": 1e999999999')),
@@ -198,7 +197,7 @@ def test_a_name_of_a_megabyte_is_kept_and_not_shouted(mini):
 def test_one_endless_value_is_refused(tmp_path):
     path = tmp_path / "endless.json"
     path.write_bytes(kineto(b'"' + b"x" * (MAX_VALUE_B + 2 * CHUNK_B) + b'"'))
-    with pytest.raises(FormatError, match=r"endless\.json: near byte \d+: a value of more than"):
+    with pytest.raises(FormatError, match=r"endless\.json: near byte \d+: more than"):
         PYTORCH.read(path)
 
 
