@@ -61,11 +61,30 @@ def test_an_end_with_a_name_ends_the_span_of_that_name(tmp_path: Path) -> None:
         half("B", 1, "lost"),
         half("E", 10, "outer"),
         half("B", 20, "a"),
-        half("E", 21, "b"),
+        half("E", 21, "stray"),
+        half("E", 23, "a"),
+        half("B", 30),
+        half("E", 31, "of none"),
     ]
     graph = load(tmp_path, events)
-    assert times(graph) == {"outer": (0, 10), "a": (20, 21)}
+    assert times(graph) == {"outer": (0, 10), "a": (20, 23), "": (30, 31)}
     assert graph.report.facts["dropped, unfinished"] == 1
+    assert graph.report.facts["dropped, ended, never begun"] == 1
+
+
+def test_times_may_be_texts(tmp_path: Path) -> None:
+    """Trace Compass writes them so."""
+    events = [{}, span("a", "445191683049.142", "5.5", 1), span("b", "445191683059", 1, 1)]  # type: ignore[arg-type]
+    assert times(load(tmp_path, events)) == {"a": (0, 5.5), "b": (9.858, 10.858)}
+    with pytest.raises(FormatError, match="event 0: ts is '1e9', expected microseconds"):
+        load(tmp_path, [span("a", "1e9", 1, 1)])  # type: ignore[arg-type]
+
+
+def test_sums_of_clang_are_no_tasks(tmp_path: Path) -> None:
+    sums = span("Total Frontend", 0, 7, 2, args={"count": 2, "avg ms": 0})
+    graph = load(tmp_path, {"traceEvents": [span("Frontend", 5, 4, 1), sums, span("Total cost", 0, 1, 3)]})
+    assert sorted(graph.kinds.to_list()) == ["Frontend", "Total cost"]
+    assert graph.report.facts["dropped, sums"] == 1
 
 
 @pytest.mark.parametrize("tail", ["", ",", ",\n  "])

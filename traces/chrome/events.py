@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from simsched.traces.pytorch.fields import MAX_RECORDS, Place
 EVENTS = ("traceEvents.item", "item")
 OTHER_DATA = "otherData"
 FLOW_PHASES = ("s", "t", "f")
+_SPELLED = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?", re.ASCII)
 Lane = tuple[str, str]
 
 
@@ -139,16 +142,21 @@ class _Reading:
         if event.get("dur") is None:
             self.found.counts["without duration"] += 1
             return
-        start_ns = place.nanoseconds(event.get("ts"), "ts")
-        duration_ns = place.nanoseconds(event["dur"], "dur")
+        start_ns = _nanoseconds(place, event, "ts")
+        duration_ns = _nanoseconds(place, event, "dur")
         if duration_ns < 0:
             self.found.counts["negative duration"] += 1
             return
-        self._keep(place, self._span(place, event, number, start_ns, start_ns + duration_ns))
+        span = self._span(place, event, number, start_ns, start_ns + duration_ns)
+        if span.name.startswith("Total ") and "avg ms" in span.args:
+            # LLVM's time trace ends with a lane a kind of span, and their sum on it, which never ran.
+            self.found.counts["sums"] += 1
+            return
+        self._keep(place, span)
         self._bound_flow(place, event, start_ns)
 
     def _half(self, place: Place, event: dict[str, Any], number: int, begins: bool) -> None:
-        time_ns = place.nanoseconds(event.get("ts"), "ts")
+        time_ns = _nanoseconds(place, event, "ts")
         self._halves.append(Half(self._span(place, event, number, time_ns, time_ns), begins))
         self._bound(place, len(self._halves))
 
@@ -173,7 +181,7 @@ class _Reading:
             self.found.counts["flows without id"] += 1
             return
         key = (_text(event, "cat"), _text(event, "name"), str(ident))
-        time_ns = place.nanoseconds(event.get("ts"), "ts")
+        time_ns = _nanoseconds(place, event, "ts")
         point = FlowEnd(time_ns, self._lane(place, event), phase, phase != "f" or event.get("bp") == "e")
         self.found.flows.setdefault(key, []).append(point)
         self._bound(place, len(self.found.flows))
@@ -227,6 +235,13 @@ def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = No
         number += 1
         reading.take(number, value)
     return reading.end()
+
+
+def _nanoseconds(place: Place, event: dict[str, Any], key: str) -> int:
+    """Return a time, a number or, as some tools write it, the text of one."""
+    value = event.get(key)
+    spelled = isinstance(value, str) and _SPELLED.fullmatch(value)
+    return place.nanoseconds(Decimal(value) if spelled else value, key)
 
 
 def _text(event: dict[str, Any], key: str) -> str:

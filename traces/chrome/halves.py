@@ -32,9 +32,9 @@ class _Open:
         self._named.setdefault(span.name, []).append(span)
 
     def end(self, name: str) -> Span | None:
-        """Return the innermost span that an end of this name ends; of any name, where none or no other has it."""
-        of_name = self._named.get(name, []) if name else []
-        span = self._innermost(of_name) or self._innermost(self._all)
+        """Return the innermost span that an end of this name ends, as Perfetto has it; no name is that of any span."""
+        of_name = self._named.get(name, []) if name else self._all
+        span = self._innermost(of_name) or self._innermost(self._named.get("", []))
         if span is not None:
             self._ended.add(span.order)
         return span
