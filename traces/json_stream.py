@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -30,7 +31,8 @@ _STEPS[[ord("]"), ord("}")]] = -1
 def shown(value: object, most: int = 60) -> str:
     """Return a value as an error message quotes it: on one line, and cut where it is long."""
     try:
-        text = repr(value[: most + 1] if isinstance(value, str | bytes | list) else value)
+        cut = value[: most + 1] if isinstance(value, str | bytes | list) else value
+        text = str(cut) if isinstance(cut, Decimal) else repr(cut)
     except (ValueError, RecursionError):  # thousands of digits, thousands of brackets
         text = f"a {type(value).__name__} too large to show"
     return text if len(text) <= most else text[:most] + "..."

@@ -123,3 +123,8 @@ def test_spans_that_are_points_of_a_flow(tmp_path: Path) -> None:
         span("d", 6, 1, 4, bind_id="0x7"),
     ]
     assert edges(load(tmp_path, events)) == [("a", "b"), ("b", "c")]
+
+
+def test_numbers_are_shown_as_they_stand(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"event 0: pid is 2\.5, expected a whole number or a text"):
+        load(tmp_path, [{**span("a", 0, 1, 1), "pid": 2.5}])

@@ -240,8 +240,9 @@ def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = No
 def _nanoseconds(place: Place, event: dict[str, Any], key: str) -> int:
     """Return a time, a number or, as some tools write it, the text of one."""
     value = event.get(key)
-    spelled = isinstance(value, str) and _SPELLED.fullmatch(value)
-    return place.nanoseconds(Decimal(value) if spelled else value, key)
+    if isinstance(value, str) and _SPELLED.fullmatch(value):
+        value = Decimal(value)
+    return place.nanoseconds(value, key)
 
 
 def _text(event: dict[str, Any], key: str) -> str:
@@ -252,5 +253,5 @@ def _text(event: dict[str, Any], key: str) -> str:
 def _thread(place: Place, event: dict[str, Any]) -> Lane:
     for key in ("pid", "tid"):
         if type(event.get(key, 0)) not in (int, str):
-            raise place.error(f"{key} is {shown(event.get(key))}, expected a number or a text")
+            raise place.error(f"{key} is {shown(event.get(key))}, expected a whole number or a text")
     return str(event.get("pid", 0)), str(event.get("tid", 0))

@@ -121,13 +121,16 @@ def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
     second["parents"].append("nobody")
     third["children"].append("gone")
     made["workflow"]["execution"]["tasks"].append({"id": "stranger", "runtimeInSeconds": 1})
+    made["workflow"]["execution"]["tasks"].append({"id": "map_ID2", "runtimeInSeconds": 7})
     graph = WFFORMAT.read(write(tmp_path, made))
     assert edges(graph) == [(0, 1), (0, 2)]
+    assert graph.durations_s[1] == 7
     told = "\n".join(graph.report.notes)
     for sentence in (
         "2 parents or children are no tasks",
         "1 edges are told by one",
         "1 executions are of no task",
+        "1 executions are of a task that was executed before",
     ):
         assert sentence in told
 
