@@ -148,6 +148,18 @@ class Schedule:
 
         return gantt(self, ax=ax, **options)
 
+    def roofline(self, machine: str | Path | Machine | None = None, ax: Axes | None = None) -> Axes:
+        """Draw what the ops attain below what the machine can reach; see `simsched.plots.roofline`."""
+        from simsched.plots import roofline
+
+        return roofline(self, machine, ax=ax)
+
+    def core_use(self, ax: Axes | None = None, value: str = "busy_share") -> Axes:
+        """Draw the machine, its cores coloured by what they did; see `simsched.plots.core_use`."""
+        from simsched.plots import core_use
+
+        return core_use(self, ax=ax, value=value)
+
     def to_chrome_trace(self, path: str | Path) -> None:
         """Write the schedule in Chrome's trace format, which Perfetto opens too; a name ending in .gz is compressed."""
         from simsched.plugins import named
