@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import SimschedError
 from simsched.plots.canvas import outside_legend, require_columns, set_title, shown_axes
@@ -75,14 +76,16 @@ def layouts_frame(tuned: pd.DataFrame, cores: int | None = None, tie: float = 0.
     shortest = float(tried.min())
     frame["relative"] = frame["makespan_s"] / shortest if shortest else frame["makespan_s"] + 1.0
     most = max(k * w for k, w in tried.index) if cores is None else cores
-    states = {
+    states: dict[str, npt.ArrayLike] = {
         "best": pairs == tried.idxmin(),
         "tied": frame["relative"] <= 1 + tie,
         "slower": frame["makespan_s"].notna(),
         "failed": pairs.isin(tried.index),
         "does not fit": frame["executors"] * frame["width"] > most,
     }
-    frame["state"] = np.select(list(states.values()), list(states), "not tried")
+    frame["state"] = np.select(
+        [np.asarray(s, bool) for s in states.values()], np.array(list(states)), "not tried"
+    )
     return frame[COLUMNS]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule
 
 #: Area of a marker in square points: of no time, and what the largest share adds.
-SMALLEST, LARGEST = 12.0, 220.0
+SMALLEST, LARGEST = 12.0, 160.0
 #: Tones of the machine's parts, from the smallest to the whole.
 TONES = ("0.65", "0.5", "0.3", "0.0")
 

@@ -53,7 +53,7 @@ def roofs_frame(machine: str | Path | Machine) -> pd.DataFrame:
 def _parts(machine: Machine) -> dict[int, str]:
     """Return the names of the parts by their cores, ascending; of those of one size that named last below."""
     domain, tile = int(np.bincount(machine.structure.domain_of).max()), machine.cores_per_tile
-    parts = {domain: f"domain of {domain} cores", tile: f"tile of {tile} cores"}
+    parts = {tile: f"tile of {tile} cores", domain: f"domain of {domain} cores"}
     parts |= {machine.n_cores: f"all {machine.n_cores} cores", 1: "one core"}
     return dict(sorted(parts.items()))
 
