@@ -62,8 +62,11 @@ class Step:
         In file order.
     lanes : list of str
         Names of the threads.
+    lane_numbers : list of int
+        What the file's lanes number them.
     """
 
     window: Window | None
     events: list[Event] = field(default_factory=list)
     lanes: list[str] = field(default_factory=list)
+    lane_numbers: list[int] = field(default_factory=list)

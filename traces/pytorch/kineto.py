@@ -19,6 +19,7 @@ from simsched.graph.loading import Mend
 from simsched.traces.json_elements import Elements, require_msgspec
 from simsched.traces.pytorch.events import Window
 from simsched.traces.pytorch.fields import Place
+from simsched.traces.pytorch.streams import DEVICE, Streams, is_of_device
 from simsched.traces.pytorch.table import Table, arguments
 from simsched.traces.pytorch.threads import Lanes
 from simsched.traces.pytorch.timing import times
@@ -31,13 +32,7 @@ ROLES = {
     "cpu_op": "operators",
     "Operator": "operators",
     "user_annotation": "annotations",
-    "kernel": "device",
-    "Kernel": "device",
-    "concurrent_kernel": "device",
-    "gpu_memcpy": "device",
-    "Memcpy": "device",
-    "gpu_memset": "device",
-    "Memset": "device",
+    **dict.fromkeys(DEVICE, "device"),
 }
 METADATA = "simsched"
 _STEP = re.compile(r"ProfilerStep#(\d{1,18})")
@@ -63,6 +58,8 @@ class Survey:
         Steps that stand in the file more than once; the longest is kept.
     untimed : int
         Operators without a duration, or with one below zero, that were left out.
+    streams : Streams
+        What ran on devices, where that was asked for.
     """
 
     table: Table
@@ -72,6 +69,7 @@ class Survey:
     counts: Counter[str] = field(default_factory=Counter)
     repeated_steps: int = 0
     untimed: int = 0
+    streams: Streams = field(default_factory=Streams)
 
     def complete_steps(self) -> list[int]:
         """Return the numbers of the steps that hold operators, ascending."""
@@ -84,7 +82,7 @@ class Survey:
         )
 
 
-def survey(path: Path, mend: Mend | None = None) -> Survey:
+def survey(path: Path, mend: Mend | None = None, devices: bool = False) -> Survey:
     """Return what a Kineto file holds.
 
     Parameters
@@ -93,6 +91,8 @@ def survey(path: Path, mend: Mend | None = None) -> Survey:
         The file, plain or gzipped.
     mend : callable, optional
         As for `simsched.traces.json_stream.stream`; operators without a valid duration are then left out.
+    devices : bool
+        Whether to keep what ran on devices.
 
     Raises
     ------
@@ -107,7 +107,11 @@ def survey(path: Path, mend: Mend | None = None) -> Survey:
     events = Elements(path, "traceEvents", EVENTS, (METADATA,), mend)
     for piece in events:
         for event in piece:
-            _take(found, path, number, event, mend is not None)
+            place = Place(path, "event", number)
+            if devices and event.ph == "X" and is_of_device(event.cat):
+                _take_device(found, place, number, event, mend is not None)
+            else:
+                _take(found, place, number, event, mend is not None)
             number += 1
     if METADATA in events.members:
         found.metadata = Place(path, "simsched").record(events.members[METADATA])
@@ -118,22 +122,16 @@ def survey(path: Path, mend: Mend | None = None) -> Survey:
     return found
 
 
-def _take(found: Survey, path: Path, number: int, event: RawEvent, tolerant: bool) -> None:
+def _take(found: Survey, place: Place, number: int, event: RawEvent, tolerant: bool) -> None:
     role = _role(event)
     found.counts[role] += 1
     if role in ("other", "device"):
         if event.ph == "M" and event.name == "thread_name":
-            place = Place(path, "event", number)
             name = place.text(arguments(event, place).name, "args.name")
             found.lanes.name(event.pid, event.tid, name, place)
         return
-    place = Place(path, "event", number)
-    try:
-        when_ns = times(event, place)
-    except FormatError:
-        if not tolerant:
-            raise
-        found.untimed += 1
+    when_ns = _when(found, place, event, tolerant)
+    if when_ns is None:
         found.counts[role] -= 1
         return
     step = _STEP.fullmatch(place.text(event.name, "name"))
@@ -151,3 +149,20 @@ def _take(found: Survey, path: Path, number: int, event: RawEvent, tolerant: boo
 def _role(event: RawEvent) -> str:
     category = event.cat
     return ROLES.get(category, "other") if event.ph == "X" and isinstance(category, str) else "other"
+
+
+def _when(found: Survey, place: Place, event: RawEvent, tolerant: bool) -> tuple[int, int] | None:
+    try:
+        return times(event, place)
+    except FormatError:
+        if not tolerant:
+            raise
+        found.untimed += 1
+        return None
+
+
+def _take_device(found: Survey, place: Place, number: int, event: RawEvent, tolerant: bool) -> None:
+    found.counts[_role(event)] += 1
+    when_ns = _when(found, place, event, tolerant)
+    if when_ns is not None:
+        found.streams.add(event, when_ns, found.lanes, number, place)

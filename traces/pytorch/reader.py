@@ -23,12 +23,13 @@ from simsched.graph.loading import HEAD_B, find_file, open_plain, read_bounded
 from simsched.traces.json_stream import shown
 from simsched.traces.options import TOLERANT, flag, whole_number
 from simsched.traces.pytorch.aten import short
+from simsched.traces.pytorch.devices import with_devices
 from simsched.traces.pytorch.events import Step, Window
 from simsched.traces.pytorch.fields import MAX_INTEGER, Place
 from simsched.traces.pytorch.join import Columns, alone, joined
 from simsched.traces.pytorch.kineto import Survey, survey
 from simsched.traces.pytorch.nesting import Nesting, Task, nest
-from simsched.traces.pytorch.report import fill_report
+from simsched.traces.pytorch.report import fill_report, tell_step
 from simsched.traces.pytorch.untimed import untimed
 
 #: What an object with events holds in its first lines, and what a bare list of events does.
@@ -48,6 +49,7 @@ class PyTorch:
         "execution_trace": "file of ExecutionTraceObserver from the same run; without it, a chain per thread",
         "step": "number of the ProfilerStep to take; the last complete one when not given",
         "threads": "intra-op threads of the run; what the recorder noted, else 1, when not given",
+        "devices": "true to take what ran on devices as tasks, too: kernels on streams, after their launches",
         "tolerant": TOLERANT,
     }
 
@@ -70,6 +72,7 @@ class PyTorch:
         execution_trace: str | Path | None = None,
         step: int | str | None = None,
         threads: int | str | None = None,
+        devices: bool | str = False,
         tolerant: bool | str = False,
     ) -> TaskGraph:
         """Return the graph of one step.
@@ -85,6 +88,8 @@ class PyTorch:
         threads : int or str, optional
             Threads that ran each operator (`torch.get_num_threads()`), or their digits, which PyTorch does not write
             down; what the recorder of simsched noted, else 1, when not given.
+        devices : bool or str, optional
+            Whether what ran on devices is tasks, too; operators are then cut where they launched it.
         tolerant : bool or str, optional
             Whether to read what is complete of a file that is cut off or not quite valid.
 
@@ -96,12 +101,16 @@ class PyTorch:
         if not isinstance(execution_trace, str | Path | None):
             raise FormatError(f"{path}: execution_trace is {shown(execution_trace)}, expected a file's name")
         asked = threads if threads is None else _threads(path, threads)
-        whole = flag(path, "tolerant", tolerant)
+        whole, on_devices = flag(path, "tolerant", tolerant), flag(path, "devices", devices)
+        if on_devices and execution_trace is not None:
+            raise FormatError(
+                f"{path}: devices=true takes the Kineto trace alone; leave execution_trace= out"
+            )
         if _holds_no_times(path):
             _require_alone(path, execution_trace, step)
             return untimed(path, asked, whole)
         mended: list[str] = []
-        held = survey(path, mended.append if whole else None)
+        held = survey(path, mended.append if whole else None, on_devices)
         width = asked or _noted_threads(held.metadata, Place(path, "simsched"))
         chosen = _chosen(path, held, step)
         events = held.table.step(Place(path, "step"), chosen)
@@ -111,11 +120,16 @@ class PyTorch:
                 f"{path}: no operator in the step; its events are wrappers and annotations only"
             )
         _require_distinct(path, nesting.tasks)
-        if execution_trace is None:
-            columns = alone(path, nesting.tasks)
+        if on_devices and held.streams.kernels:
+            graph = with_devices(path, held, events, nesting, width or 1)
+            tell_step(graph, held, events, nesting)
         else:
-            columns = joined(path, find_file(execution_trace), nesting)
-        graph = _graph(path, held, events, nesting, columns, width or 1)
+            columns = (
+                alone(path, nesting.tasks)
+                if execution_trace is None
+                else joined(path, find_file(execution_trace), nesting)
+            )
+            graph = _graph(path, held, events, nesting, columns, width or 1)
         graph.report.notes += mended
         if width is None:
             graph.report.note("threads of an operator are unknown and taken as 1; tell with threads=")

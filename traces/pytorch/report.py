@@ -42,14 +42,19 @@ def fill_report(
     graph: TaskGraph, path: Path, held: Survey, step: Step, nesting: Nesting, edges: Edges
 ) -> None:
     """Add the facts and sentences of an import to the graph's report."""
-    _parallelism(graph)
-    _steps(graph, held, step)
-    _coverage(graph, step, nesting)
+    tell_step(graph, held, step, nesting)
     _events(graph, held, step, nesting)
     _edges(graph, edges)
     _compiled(graph, nesting, edges)
     _tracing_cost(graph, path, held)
     _views(graph, nesting)
+
+
+def tell_step(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> None:
+    """Add which step was taken, how much of it operators cover, and the graph's parallelism to its report."""
+    _parallelism(graph)
+    _steps(graph, held, step)
+    _coverage(graph, step, nesting)
 
 
 def _parallelism(graph: TaskGraph) -> None:

@@ -104,7 +104,7 @@ class Table:
                 )
             )  # fmt: skip
         lanes = self._lanes.names()
-        step.lanes = [lanes[lane] for lane in used]
+        step.lanes, step.lane_numbers = [lanes[lane] for lane in used], list(used)
         return step
 
 
