@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from decimal import Decimal
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -185,7 +186,7 @@ class Elements(Generic[T]):
     def _decoded(self, text: bytes, commas: npt.NDArray[np.intp]) -> list[T]:
         try:
             elements = self._decoder.decode(b"[" + text + b"]")
-        except (ValueError, RecursionError) as error:
+        except (ValueError, ArithmeticError, RecursionError) as error:
             raise _MalformedError(self._story(error, len(text)), self._complete(text, commas)) from None
         if not elements:
             raise _MalformedError(self._story(ValueError("nothing before a comma or bracket"), len(text)))
@@ -201,7 +202,7 @@ class Elements(Generic[T]):
         for start, stop in pairwise(cuts):
             try:
                 found += self._decoder.decode(b"[" + text[start : stop - 1] + b"]")
-            except (ValueError, RecursionError):
+            except (ValueError, ArithmeticError, RecursionError):
                 break
         return found
 
@@ -209,7 +210,7 @@ class Elements(Generic[T]):
         said = str(error).split("\n")[0]
         if found := _ELEMENT.search(said):
             return FormatError(
-                f"{self._path}: event {self._count + int(found[1])}: {_ELEMENT.sub('', said)[:100]}; "
+                f"{self._path}: element {self._count + int(found[1])}: {_ELEMENT.sub('', said)[:100]}; "
                 "the file is damaged"
             )
         at = self._offset_B - length + (int(found[1]) - 1 if (found := _BYTE.search(said)) else 0)
@@ -227,6 +228,33 @@ class Elements(Generic[T]):
         except FormatError as error:
             raise _MalformedError(error) from None
         self.members.update(self._around.values())
+
+
+def objects(
+    path: Path, key: str, members: tuple[str, ...] = (), mend: Mend | None = None
+) -> tuple[dict[str, Any], Iterator[Any]]:
+    """Return the members beside an array, filled while its elements are taken, and its elements as plain values.
+
+    Numbers with a decimal point are `Decimal`, exact.
+
+    Parameters
+    ----------
+    path, key, members, mend
+        As for `Elements`.
+
+    Raises
+    ------
+    FormatError
+        As for `Elements`.
+    MissingExtraError
+        If msgspec is not installed.
+    """
+    require_msgspec()
+    import msgspec
+
+    decoder = msgspec.json.Decoder(list[Any], float_hook=Decimal)
+    elements = Elements(path, key, decoder, members, mend)
+    return elements.members, chain.from_iterable(elements)
 
 
 class _MalformedError(Exception):

@@ -11,7 +11,8 @@ from typing import Any
 from simsched.graph.loading import Mend
 from simsched.traces.chakra.delimited import messages_in
 from simsched.traces.chakra.schema import attributes, messages
-from simsched.traces.json_stream import shown, stream
+from simsched.traces.json_elements import objects
+from simsched.traces.json_stream import shown
 from simsched.traces.pytorch.fields import MAX_MICROSECONDS, MAX_RECORDS, Place
 
 METADATA_NODE, MEM_LOAD, MEM_STORE, COMP, COMM_SEND, COMM_RECV, COMM_COLL = range(1, 8)
@@ -160,11 +161,8 @@ def read_linked(path: Path, mend: Mend | None) -> tuple[dict[str, Any], list[Rec
         If the file is damaged.
     """
     records: list[Record] = []
-    metadata: dict[str, Any] = {}
-    for prefix, value in stream(path, "nodes.item", "schema", mend=mend):
-        if prefix == "schema":
-            metadata["schema"] = str(value)[:60]
-            continue
+    metadata, nodes = objects(path, "nodes", ("schema",), mend)
+    for value in nodes:
         place = Place(path, "node", len(records))
         _bounded(records, place)
         records.append(_of_object(place.record(value), place))

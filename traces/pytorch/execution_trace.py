@@ -18,12 +18,12 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend
 from simsched.graph.shapes import format_shape
-from simsched.traces.json_stream import stream
+from simsched.traces.json_elements import objects
 from simsched.traces.pytorch.arguments import Side, Tensor
 from simsched.traces.pytorch.aten import Call, flops
 from simsched.traces.pytorch.fields import MAX_RECORDS, Place
 
-NODES = "nodes.item"
+NODES = "nodes"
 #: An annotation, `torch.profiler.record_function`.
 USER_SCOPE = 7
 _MAKES_SPARSE = re.compile(
@@ -133,7 +133,7 @@ def read_execution_trace(
         If the file is no execution trace, a node is malformed, or an id stands twice.
     """
     trace = ExecutionTrace(path)
-    for number, (_, value) in enumerate(stream(path, NODES, mend=mend)):
+    for number, value in enumerate(objects(path, NODES, mend=mend)[1]):
         place = Place(path, "node", number)
         node = node_of(place.record(value), place, wanted)
         if trace.nodes.setdefault(node.id, node) is not node:
