@@ -127,8 +127,12 @@ class Elements(Generic[T]):
                 yield self._elements(commas if end is None else commas[commas < end], end)
             else:
                 end = self._found(marks)
-                commas = marks.commas(1)
-                self._skip(end + 1 if end is not None else int(commas[-1]) + 1 if len(commas) else 0)
+                # The array's name, its colon and its bracket have no comma between them: text may be cut after any.
+                last = np.flatnonzero(marks.kind == _COMMA)[-1:]
+                if end is not None:
+                    self._skip(end + 1, self._base)
+                elif len(last):
+                    self._skip(int(marks.at[last[0]]) + 1, int(marks.depth[last[0]]))
             if end is None:
                 return
 
@@ -146,12 +150,10 @@ class Elements(Generic[T]):
                 return at
         return None
 
-    def _skip(self, length: int) -> None:
-        """Give what is not of the array to the other parser."""
-        if not length:
-            return
+    def _skip(self, length: int, depth: int) -> None:
+        """Give what is not of the array to the other parser; what follows begins `depth` deep."""
         text = self._take(length)
-        self._depth = self._base or 1
+        self._depth = depth
         self._parse(text)
 
     def _parse(self, text: bytes) -> None:

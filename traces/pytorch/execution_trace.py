@@ -163,7 +163,8 @@ def node_of(raw: dict[str, Any], place: Place, wanted: Collection[int] | None) -
     """
     fields = _attributes(raw, place)
     name = sys.intern(place.text(raw.get("name"), "name"))
-    rf_id = place.integer(fields.get("rf_id"), "rf_id")
+    # The oldest writers had flat fields and no such ids.
+    rf_id = place.integer(fields.get("rf_id", 0 if fields is raw else None), "rf_id")
     ins = Side.of(raw, "input", place)
     outs = Side.of(raw, "output", place)
     sources = {t.storage for t in ins.tensors}

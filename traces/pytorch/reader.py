@@ -36,7 +36,7 @@ from simsched.traces.pytorch.untimed import untimed
 _MARKS = (b'"Operator"', b'"baseTimeNanoseconds"', b'"deviceProperties"')
 _MARKS_OF_LISTS = (b'"cpu_op"', b"ProfilerStep#", b"PyTorch Profiler", b'"cuda_runtime"')
 MAX_THREADS = 2**16
-_EXECUTION_TRACE_MARKS = (b'"rf_id"', b"[pytorch|profiler|execution_")
+_EXECUTION_TRACE_MARKS = (b'"rf_id"', b'"op_schema"', b"[pytorch|profiler|execution_")
 
 
 class PyTorch:

@@ -44,6 +44,16 @@ def test_members_after_the_events_and_another_unit_of_display(two):
     assert graph.durations_s.tolist() == [2e-6, 1e-6]
 
 
+def test_long_members_before_and_after_the_events(two, monkeypatch):
+    monkeypatch.setattr(json_elements, "CHUNK_B", 1000)
+    monkeypatch.setattr(json_elements, "MAX_VALUE_B", 5000)
+    numbers = [[{"traceEvents": [1, "]"]}, 2]] * 1000
+    two.top = {"samples": numbers}
+    path = two.write()[0]
+    path.write_text(path.read_text().removesuffix("}") + f', "more": {json.dumps(numbers)}' + "}")
+    assert ss.load(path, format="pytorch").kinds.to_list() == ["mm", "relu"]
+
+
 def test_ids_as_texts(two):
     for event in two.events:
         event |= {"pid": "python 7", "tid": "thread one"}

@@ -51,6 +51,17 @@ def test_flat_fields_of_the_oldest_schema_give_the_same(step):
     assert graph.bytes_B.tolist() == expected.bytes_B.tolist()
 
 
+def test_flat_fields_without_record_function_ids(step):
+    path = step.write()[1]
+    document = json.loads(path.read_text())
+    document["nodes"] = [flat(node) for node in document["nodes"]]
+    for node in document["nodes"]:
+        del node["rf_id"]
+    path.write_text(json.dumps(document))
+    graph = ss.load(path, format="pytorch")
+    assert [graph.task_name(task) for task in range(2)] == ["mm#call101", "add_#call102"]
+
+
 def flat(node: dict) -> dict:
     """Return a node of schema 1.0.1."""
     sides = {}
