@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 CHUNK_B = 1024 * 1024
+#: An object should have a name once; each time what is left of a chunk is looked at again.
+MAX_ARRAYS = 16
 _QUOTE, _COMMA, _OPENING = ord('"'), ord(","), ord("[")
 _STEPS = np.zeros(256, np.int8)
 _STEPS[[ord("["), ord("{")]] = 1
@@ -98,6 +100,7 @@ class Elements(Generic[T]):
         self._text, self._offset_B, self._count = b"", 0, 0
         #: Depth of the elements while within the array; before and after it, 0, and depth of the text's begin.
         self._base, self._depth, self._after_comma = 0, 0, False
+        self._arrays = 0
 
     def __iter__(self) -> Iterator[list[T]]:
         try:
@@ -130,6 +133,7 @@ class Elements(Generic[T]):
                 # The array's name, its colon and its bracket have no comma between them: text may be cut after any.
                 last = np.flatnonzero(marks.kind == _COMMA)[-1:]
                 if end is not None:
+                    self._require_few()
                     self._skip(end + 1, self._base)
                 elif len(last):
                     self._skip(int(marks.at[last[0]]) + 1, int(marks.depth[last[0]]))
@@ -149,6 +153,14 @@ class Elements(Generic[T]):
                 self._base = 2
                 return at
         return None
+
+    def _require_few(self) -> None:
+        self._arrays += 1
+        if self._arrays > MAX_ARRAYS:
+            raise FormatError(
+                f"{self._path}: near byte {self._offset_B}: the array of events begins for the {self._arrays}th time; "
+                "the file is damaged"
+            )
 
     def _skip(self, length: int, depth: int) -> None:
         """Give what is not of the array to the other parser; what follows begins `depth` deep."""

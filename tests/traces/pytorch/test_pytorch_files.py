@@ -54,6 +54,13 @@ def test_long_members_before_and_after_the_events(two, monkeypatch):
     assert ss.load(path, format="pytorch").kinds.to_list() == ["mm", "relu"]
 
 
+def test_a_name_that_stands_again_and_again(tmp_path):
+    path = tmp_path / "again.json"
+    path.write_text('{"schemaVersion": 1,' + '"traceEvents": [],' * 100_000 + '"traceEvents": []}')
+    with pytest.raises(FormatError, match="begins for the 17th time"):
+        ss.load(path, format="pytorch")
+
+
 def test_ids_as_texts(two):
     for event in two.events:
         event |= {"pid": "python 7", "tid": "thread one"}
