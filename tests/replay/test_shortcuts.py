@@ -48,7 +48,9 @@ def test_small_tasks_of_a_shared_queue(replay):
     schedule = replay(seconds, edges, "fifo[small_s=0.2]", runtime=pops)
     assert schedule.executor.tolist() == [0, 0, 1, 0]
     np.testing.assert_allclose(schedule.start_s, [0.5, 1.5, 2, 1.6], rtol=1e-12)
-    np.testing.assert_allclose(replay(seconds, edges, "fifo", runtime=pops).start_s, [0.5, 2, 2.5, 3], rtol=1e-12)
+    np.testing.assert_allclose(
+        replay(seconds, edges, "fifo", runtime=pops).start_s, [0.5, 2, 2.5, 3], rtol=1e-12
+    )
 
 
 def test_last_come_first_served_with_small_tasks(replay):
