@@ -53,6 +53,8 @@ class Schedule:
         Seed of every random draw.
     notes : tuple of str
         Where the seconds came from, and what else a reader should know.
+    lane_names : tuple of str
+        What a recording calls each of its lanes, which are the cores then; empty for cores of a machine.
     """
 
     graph: TaskGraph
@@ -71,6 +73,7 @@ class Schedule:
     engine: str = ""
     seed: int = 0
     notes: tuple[str, ...] = field(default=())
+    lane_names: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
         # Everything else is derived from these: a change in place would make the derived numbers lie.
@@ -98,6 +101,7 @@ class Schedule:
             policy="recorded",
             engine="measured",
             notes=(f"recorded on {graph.recorded_on.name}" if graph.recorded_on else "recorded run",),
+            lane_names=recording.lane_names,
         )
 
     @property
