@@ -68,7 +68,7 @@ class Waits:
         rank[schedule.start_order] = np.arange(schedule.graph.n_tasks)
         ready_s, depends_on = _ready(schedule, rank)
         free_s, freed_by = _freed(schedule, places, rank)
-        most_s = _most_s(schedule, places)
+        most_s = _most_s(schedule)
         decided_s, decided = _decided(schedule, np.maximum(ready_s, free_s), most_s)
         held_s = _held(schedule.start_s, np.maximum.reduce([ready_s, free_s, decided_s]), most_s)
         return cls(schedule, places, ready_s, depends_on, free_s, freed_by, decided_s, decided, held_s)
@@ -160,16 +160,19 @@ def _freed(schedule: Schedule, places: Places, rank: Ints) -> tuple[Seconds, Ind
     return free_s, freed_by
 
 
-def _most_s(schedule: Schedule, places: Places) -> float:
+def _most_s(schedule: Schedule) -> float:
     """Return what a decision cost at most (docs/semantics.md, rule 3)."""
     if schedule.inputs is None:
         return 0.0
     from simsched.policy import RankPolicy
 
     policy, runtime = schedule.inputs.policy, schedule.inputs.runtime
-    if policy.queue == "shared":
-        return runtime.pop_s + runtime.pop_per_poller_s * max(max(places.capacity) - 1, 0)
-    return runtime.dispatch_s if isinstance(policy, RankPolicy) else runtime.choice_s
+    if policy.queue == "central":
+        return runtime.dispatch_s if isinstance(policy, RankPolicy) else runtime.choice_s
+    if isinstance(policy, RankPolicy):
+        # How many single-threaded executors poll beside those that were used is not known.
+        return np.inf if runtime.pop_s or runtime.pop_per_poller_s else 0.0
+    return runtime.pop_s + runtime.pop_per_poller_s * (schedule.n_cores - 1)
 
 
 def _decided(schedule: Schedule, possible_s: Seconds, most_s: float) -> tuple[Seconds, Index]:
