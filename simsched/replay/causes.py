@@ -42,7 +42,7 @@ def slow_downs(schedule: Schedule, causes: bool | None = None) -> pd.DataFrame:
     ----------
     schedule : Schedule
     causes : bool, optional
-        Whether to tell the causes apart; when not given, where `looks` are few enough.
+        Whether to tell the causes apart; when not given, where the schedule is not `too_large`.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def slow_downs(schedule: Schedule, causes: bool | None = None) -> pd.DataFrame:
         parts["noise"] = np.zeros(n) if inputs.factors is None else schedule.alone_s * (inputs.factors - 1.0)
         left = left - parts["noise"]
         told = not schedule.require_machine().effects.any
-        if not told and (causes or (causes is None and looks(schedule) <= MOST_LOOKS)):
+        if not told and (causes or (causes is None and not too_large(schedule))):
             parts |= dict(zip(EXCESSES, _Walk(schedule, inputs).excess_s().T, strict=True))
             left, told = left - sum(parts[cause] for cause in EXCESSES), True
         if told and not isinstance(inputs.policy, RankPolicy) and any(inputs.runtime.resize_costs_s):
@@ -77,9 +77,12 @@ def slow_downs(schedule: Schedule, causes: bool | None = None) -> pd.DataFrame:
     return pd.DataFrame(parts)
 
 
-def looks(schedule: Schedule) -> int:
-    """Return how often a walk looks at a running task."""
-    return int(Events.of(schedule).running.sum())
+def too_large(schedule: Schedule) -> bool:
+    """Return whether the causes are told apart only if that is asked for: many tasks share something."""
+    if schedule.inputs is None or not schedule.require_machine().effects.any:
+        return False
+    # A walk looks at all running tasks at every start and finish.
+    return int(Events.of(schedule).running.sum()) > MOST_LOOKS
 
 
 @dataclass(slots=True)

@@ -112,9 +112,13 @@ class Explanation:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is not known of this schedule."""
-        if self.waits.costs_known:
-            return ()
-        return ("of a real run it is not known what decisions cost; that is counted as queue",)
+        from simsched.replay.causes import too_large
+
+        if not self.waits.costs_known:
+            return ("of a real run it is not known what decisions cost; that is counted as queue",)
+        if self._causes is None and too_large(self.schedule):
+            return ("the causes of slow-down are not told apart in so large a schedule; causes=True does it",)
+        return ()
 
     def plot_critical_path(self, ax: Axes | None = None) -> Axes:
         """Draw the critical path through time; see `simsched.plots.critical_path`."""

@@ -45,36 +45,49 @@ class Segment:
     other: int
 
 
+class _Moments:
+    """The moments of all tasks as lists: what a long path looks at, one by one."""
+
+    def __init__(self, waits: Waits) -> None:
+        schedule = waits.schedule
+        self.first_s = float(schedule.start_s.min())
+        self.start_s: list[float] = schedule.start_s.tolist()
+        self.finish_s: list[float] = schedule.finish_s.tolist()
+        self.held_s: list[float] = waits.held_s.tolist()
+        self._ready_s, self._depends_on = waits.ready_s.tolist(), waits.depends_on.tolist()
+        self._free_s, self._freed_by = waits.free_s.tolist(), waits.freed_by.tolist()
+        self._decided_s, self._decided = waits.decided_s.tolist(), waits.decided.tolist()
+
+    def before(self, task: int) -> tuple[float, str, int]:
+        """Return until when a task had to wait at least, for what, and for which task."""
+        ready_s, free_s = self._ready_s[task], self._free_s[task]
+        if max(ready_s, free_s) < self._decided_s[task] == self.held_s[task]:
+            return self._decided_s[task], "scheduler", self._decided[task]
+        if self._depends_on[task] >= 0 and ready_s >= free_s:
+            return ready_s, "dependence", self._depends_on[task]
+        if self._freed_by[task] >= 0:
+            return free_s, "no core", self._freed_by[task]
+        return min(self.first_s, self.held_s[task]), "start", -1
+
+
 def segments(waits: Waits) -> Iterator[Segment]:
     """Yield the pieces of the path, the last one first; each begins where the next one yielded ends."""
     schedule = waits.schedule
     if not schedule.graph.n_tasks:
         return
-    first_s = float(schedule.start_s.min())
+    moments = _Moments(waits)
     task, running = int(schedule.finish_s.argmax()), True
     while True:
-        begin_s, held_s = float(schedule.start_s[task]), float(waits.held_s[task])
-        moment_s, after, other = _before(waits, task, first_s)
-        pieces = [(begin_s, float(schedule.finish_s[task]), "run")] if running else []
+        begin_s, held_s = moments.start_s[task], moments.held_s[task]
+        moment_s, after, other = moments.before(task)
+        pieces = [(begin_s, moments.finish_s[task], "run")] if running else []
         for start_s, end_s, part in [*pieces, (held_s, begin_s, "dispatch"), (moment_s, held_s, "queue")]:
-            if end_s > max(start_s, first_s):
-                yield Segment(max(start_s, first_s), end_s, part, task, after, other)
-        if other < 0 or moment_s <= first_s:
+            if end_s > max(start_s, moments.first_s):
+                yield Segment(max(start_s, moments.first_s), end_s, part, task, after, other)
+        if other < 0 or moment_s <= moments.first_s:
             return
+        # The scheduler only decided on the other task: the path does not go through its run.
         task, running = other, after != "scheduler"
-
-
-def _before(waits: Waits, task: int, first_s: float) -> tuple[float, str, int]:
-    """Return until when a task had to wait at least, for what, and for which task."""
-    ready_s, free_s = float(waits.ready_s[task]), float(waits.free_s[task])
-    possible_s = max(ready_s, free_s)
-    if possible_s < waits.decided_s[task] == waits.held_s[task]:
-        return float(waits.decided_s[task]), "scheduler", int(waits.decided[task])
-    if waits.depends_on[task] >= 0 and ready_s >= free_s:
-        return ready_s, "dependence", int(waits.depends_on[task])
-    if waits.freed_by[task] >= 0:
-        return free_s, "no core", int(waits.freed_by[task])
-    return min(first_s, float(waits.held_s[task])), "start", -1
 
 
 def path_frame(waits: Waits) -> pd.DataFrame:

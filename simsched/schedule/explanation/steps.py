@@ -31,8 +31,10 @@ class Steps:
     @classmethod
     def of(cls, begin_s: Seconds, end_s: Seconds, amount: Ints) -> Steps:
         """Return the sum of amounts, each from its beginning to its end."""
+        lasting = end_s > begin_s
+        begin_s, end_s, amount = begin_s[lasting], end_s[lasting], amount[lasting]
         time_s = np.concatenate([begin_s, end_s])
-        order = np.argsort(time_s, kind="stable")
+        order = np.argsort(time_s)
         time_s = time_s[order]
         level = np.cumsum(np.concatenate([amount, -amount])[order])
         last = np.ones(len(time_s), bool)

@@ -9,7 +9,9 @@ from simsched.errors import SimschedError
 
 def path(schedule):
     frame = schedule.explain().critical_path
-    return list(zip(frame["part"], frame["task"], frame["seconds_s"], frame["after"], frame["other"], strict=True))
+    return list(
+        zip(frame["part"], frame["task"], frame["seconds_s"], frame["after"], frame["other"], strict=True)
+    )
 
 
 def core_time(schedule):
@@ -80,13 +82,17 @@ def test_noise_and_team_changes(engine):
                 yield ss.Start(view.ready[0], width=view.ready[0] + 1)
 
     chain = ss.TaskGraph.from_edges([1, 1], [(0, 1)])
-    resized = ss.simulate(chain, "generic[cores=2]", Growing, runtime=ss.RuntimeProfile(resize_s=0.5), engine=engine)
+    resized = ss.simulate(
+        chain, "generic[cores=2]", Growing, runtime=ss.RuntimeProfile(resize_s=0.5), engine=engine
+    )
     assert core_time(resized)["team changes"] == pytest.approx(2 * 0.5)
 
 
 def test_memory_bandwidth(engine):
     """Two tasks that ask for all of the bandwidth each take 2 s instead of 1."""
-    machine = "generic[cores=2,core_bandwidth_Bps=1e10,bandwidth_Bps=1e10,contention=false,share_bandwidth=true]"
+    machine = (
+        "generic[cores=2,core_bandwidth_Bps=1e10,bandwidth_Bps=1e10,contention=false,share_bandwidth=true]"
+    )
     graph = ss.TaskGraph.from_edges([1, 1], [], bytes_B=[1e10, 1e10])
     schedule = ss.simulate(graph, machine, "fifo", layout="2x1", engine=engine)
     assert schedule.makespan_s == pytest.approx(2)

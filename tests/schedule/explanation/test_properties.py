@@ -12,6 +12,9 @@ from simsched.replay.sharing_run import SharingRun
 from simsched.testing.equivalence import cases
 from simsched.testing.invariants import RELATIVE
 
+#: Start, length and lane of a recorded task.
+SPANS = st.tuples(st.sampled_from([0, 0.5, 1, 2, 2.5]), st.sampled_from([0, 0.5, 1, 3]), st.integers(0, 2))
+
 
 def check(schedule):
     why = schedule.explain()
@@ -30,7 +33,9 @@ def check(schedule):
 def check_tasks(why, scale):
     tasks, parts = why.tasks, ["dependence_s", "no_core_s", "queue_s", "dispatch_s"]
     assert (tasks[parts[1:]].to_numpy() >= 0).all()
-    assert tasks[parts].sum(axis=1).to_numpy() == pytest.approx(why.schedule.start_s, rel=1e-12, abs=1e-15 * scale)
+    assert tasks[parts].sum(axis=1).to_numpy() == pytest.approx(
+        why.schedule.start_s, rel=1e-12, abs=1e-15 * scale
+    )
     waits = (tasks[parts[1:]] > 0).any(axis=1)
     assert waits.equals(tasks["reason"].isin(["no core", "queue", "dispatch"]))
 
@@ -60,7 +65,7 @@ def test_simulated_schedules(case):
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_decisions_cost_what_the_engine_says(case):
-    """Buffers hide decisions, and those that fill them from a shared queue look like those of others; else it is exact."""
+    """Buffers hide decisions, and those that fill them from a shared queue look like those of others."""
     cost_s = {}
 
     class Listening(Run):
@@ -79,14 +84,15 @@ def test_decisions_cost_what_the_engine_says(case):
     costs = [cost_s[task] for task in range(len(cost_s))]
     dispatch_s = schedule.waits["dispatch_s"].to_numpy()
     if "buffered" in schedule.policy:
-        assert (dispatch_s <= max(costs, default=0.0) * (1 + RELATIVE) + np.spacing(schedule.start_s) * 4).all()
+        assert (
+            dispatch_s <= max(costs, default=0.0) * (1 + RELATIVE) + np.spacing(schedule.start_s) * 4
+        ).all()
     elif "pooled" not in schedule.policy:
         assert dispatch_s == pytest.approx(costs, rel=RELATIVE, abs=1e-15 * max([*schedule.start_s, 1.0]))
 
 
 @settings(max_examples=100)
-@given(st.lists(st.tuples(st.sampled_from([0, 0.5, 1, 2, 2.5]), st.sampled_from([0, 0.5, 1, 3]), st.integers(0, 2)), max_size=12),
-       st.sampled_from([0.0, 0.3]), st.integers(0, 99))  # fmt: skip
+@given(st.lists(SPANS, max_size=12), st.sampled_from([0.0, 0.3]), st.integers(0, 99))
 def test_recorded_runs(tasks, density, seed):
     """Tasks anywhere on three lanes, over each other or apart, whatever they depend on."""
     starts, lengths, lanes = (np.array([task[i] for task in tasks], np.float64) for i in range(3))

@@ -58,7 +58,7 @@ def test_pollers_make_decisions_dearer(replay):
 
 
 def test_a_core_is_held_while_a_decision_for_it_is_taken(replay):
-    """One core, dispatch 1 s. 0: decided until 1, runs until 2. 1 waits two seconds for the core, one for its dispatch."""
+    """One core, dispatch 1 s. 0: decided until 1, runs until 2 s. 1 waits 2 s for the core, 1 s for its dispatch."""
     schedule = replay([1, 1], [], machine=ONE_CORE, runtime=ss.RuntimeProfile(dispatch_s=1.0))
     assert rows(schedule) == [(0, 0, 0, 1, "dispatch"), (0, 2, 0, 1, "no core")]
 
@@ -127,7 +127,11 @@ def test_tasks_by_name_and_those_that_are_not_there():
 def test_names_are_escaped_in_cards():
     graph = ss.TaskGraph.from_edges([1, 1], [], names=["<script>x</script>", "\x1b[2J"], kinds="<b>")
     schedule = ss.simulate(graph, ONE_CORE, "fifo")
-    html = schedule.explain(1)._repr_html_() + schedule.explain(0)._repr_html_() + schedule.explain()._repr_html_()
+    html = (
+        schedule.explain(1)._repr_html_()
+        + schedule.explain(0)._repr_html_()
+        + schedule.explain()._repr_html_()
+    )
     assert "<script" not in html
     assert "<b>" not in html.replace("<b>Where", "").replace("<b>&lt;script", "").replace("<b>\\x1b", "")
     assert "\x1b" not in html + str(schedule.explain(1))
