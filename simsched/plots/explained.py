@@ -128,7 +128,10 @@ def core_time(frames: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Axe
     ax.invert_yaxis()
     ax.set_xlabel("core-time (%)")
     ax.spines[["top", "right"]].set_visible(False)
-    outside_legend(ax, list(handles.values()), list(handles))
+    rows = (zip(frame["group"].tolist(), frame["cause"].tolist(), strict=True) for frame in frames.values())
+    order = list(dict.fromkeys(labelled(group, cause) for pairs in rows for group, cause in pairs))
+    shown = sorted(handles, key=order.index)
+    outside_legend(ax, [handles[label] for label in shown], shown)
     return ax
 
 
@@ -144,7 +147,7 @@ def _style(cause: str) -> tuple[RGB, str]:
     if cause in SLOW_DOWNS:
         return OKABE_ITO[1 + SLOW_DOWNS.index(cause) % (len(OKABE_ITO) - 2)], "////"
     if cause in IDLE:
-        grey = 0.92 - 0.1 * IDLE.index(cause)
+        grey = 0.85 - 0.11 * IDLE.index(cause)
         return (grey, grey, grey), "...."
     return (OKABE_ITO[-1], "xxxx") if cause == SHARED else (OKABE_ITO[0], "")
 

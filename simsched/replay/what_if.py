@@ -39,8 +39,8 @@ def what_if(
 
     Each row is a real replay: same graph, machine, policy, layout and seed, and `factors` that make some tasks faster
     without telling the policy. Replayed are the tasks that run longest on the critical path through time, and the kinds
-    that run longest there: at most 8 of these, the rest of the replays are of tasks. No other task can shorten the
-    makespan, unless an anomaly of scheduling does it; and one of them can lengthen it.
+    that run longest there: at most 8 of these, the rest of the replays are of tasks. A task beside the path helps only
+    by slowing others down less, or through an anomaly of scheduling; such an anomaly can lengthen the makespan, too.
 
     Parameters
     ----------
