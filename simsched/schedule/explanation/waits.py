@@ -145,7 +145,8 @@ def _freed(schedule: Schedule, places: Places, rank: Ints) -> tuple[Seconds, Ind
     """Return when, and by whom, the places of each task were given back last; nothing by a task that still ran."""
     n = schedule.graph.n_tasks
     task, place = entries(places.places, places.row)
-    order = np.argsort(place * np.int64(n) + rank[task])
+    # A thread that strays may share a core with another of its own team.
+    order = np.unique(place * np.int64(n) + rank[task], return_index=True)[1]
     before = np.full(len(task), -1, np.int64)
     same = place[order[1:]] == place[order[:-1]]
     before[order[1:][same]] = task[order[:-1][same]]

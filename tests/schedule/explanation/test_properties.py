@@ -1,5 +1,7 @@
 """Parts add up, on random graphs, machines, policies and recordings."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -57,6 +59,7 @@ def test_simulated_schedules(case):
     schedule = ss.simulate(**case)
     why = check(schedule)
     assert why.tasks["dependence_s"].to_numpy().tolist() == schedule.ready_s.tolist()
+    check(replace(schedule, inputs=None, engine="measured"))
     # What the walk through the schedule leaves over is rounding: it takes the engine's rates.
     left = why.slow_downs["not told apart"].abs().max() if schedule.graph.n_tasks else 0.0
     assert left <= RELATIVE * max(float(schedule.finish_s.max(initial=0.0)), 1e-300)
