@@ -53,6 +53,14 @@ def slow_downs(schedule: Schedule, causes: bool | None = None) -> pd.DataFrame:
     ------
     SimschedError
         If causes are asked for of a real run, whose tasks do not follow the rules of a replay.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 1.0], bytes_B=[1e10, 1e10])
+    >>> machine = "generic[cores=2,core_bandwidth_Bps=1e10,bandwidth_Bps=1e10,contention=false,share_bandwidth=true]"
+    >>> slow_downs(ss.simulate(graph, machine, "fifo"))["memory bandwidth"].tolist()
+    [1.0, 1.0]
     """
     import pandas as pd
 

@@ -70,6 +70,13 @@ def what_if(
     ------
     SimschedError
         If the schedule is a real run, or a number is impossible.
+
+    Examples
+    --------
+    >>> from simsched.graph import TaskGraph
+    >>> schedule = simulate(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo")
+    >>> what_if(schedule, schedule.explain().critical_path)[["name", "gain_s"]].values.tolist()
+    [['task 2', 1.5], ['task 0', 0.5]]
     """
     inputs = _checked(schedule, speedup, kind_speedup, top, replays)
     ran = critical_path[critical_path["part"] == "run"]
