@@ -44,6 +44,9 @@ OWN_OPTIONS = FLAGS | {
     "--core-use",
     "--noise",
     "--seeds",
+    "--task",
+    "--replays",
+    "--speedup",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """

@@ -9,6 +9,7 @@ from simsched.plots.core_use import core_use, core_use_frame
 from simsched.plots.corunning import corunning, corunning_frame
 from simsched.plots.corunning_events import corunning_events, corunning_events_frame
 from simsched.plots.curves import cost_curves, cost_curves_frame
+from simsched.plots.explained import core_time, critical_path, what_if
 from simsched.plots.gantt import gantt
 from simsched.plots.graph import draw_graph, graph_frame
 from simsched.plots.layouts import layouts, layouts_frame
@@ -24,6 +25,7 @@ from simsched.plots.stacked import stacked
 __all__ = [
     "accuracy",
     "comparison",
+    "core_time",
     "core_use",
     "core_use_frame",
     "corunning",
@@ -32,6 +34,7 @@ __all__ = [
     "corunning_frame",
     "cost_curves",
     "cost_curves_frame",
+    "critical_path",
     "curves",
     "diagonal_score",
     "draw_graph",
@@ -52,4 +55,5 @@ __all__ = [
     "stacked",
     "start_order",
     "start_order_frame",
+    "what_if",
 ]
