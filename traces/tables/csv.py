@@ -19,6 +19,7 @@ from simsched.errors import FormatError
 from simsched.files import replacing
 from simsched.graph.loading import HEAD_B, open_plain, read_bounded
 from simsched.graph.saving import Subject
+from simsched.text import one_line
 from simsched.traces.json_stream import shown
 from simsched.traces.tables.frames import (
     EDGE_COLUMNS,
@@ -128,7 +129,7 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
                 file, dtype=_dtypes(header), na_filter=False, index_col=False, encoding="utf-8-sig"
             )
     except (ValueError, OverflowError, Warning) as error:  # pandas' own errors are ValueErrors
-        raise FormatError(f"{path}: not a CSV table: {str(error).strip()[:200]}") from None
+        raise FormatError(f"{path}: not a CSV table: {one_line(str(error))}") from None
     kept = [column for column in header if column in columns]
     return frame[kept].copy(), [column for column in header if column not in columns]
 
