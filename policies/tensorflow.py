@@ -73,14 +73,13 @@ class TensorFlow(RankPolicy):
 
     def shortcuts(self, problem: Problem) -> Shortcuts | None:
         """Return the pool, which runs the chunks; None where there are no chunks."""
-        kinds = problem.graph.kinds
-        chunks = np.array([label.startswith(CHUNK) for label in kinds.labels], np.bool_)[kinds.codes]
-        if not chunks.any():
+        apart = is_chunk(problem.graph)
+        if not apart.any():
             return None
         assert problem.layout is not None  # noqa: S101 - narrows the type: static policies always have a layout
         cores = self.executors(problem.machine, problem.layout).indices
         threads = np.arange(self.pool or len(cores)) % len(cores)
-        return Shortcuts(apart=chunks, inline=np.zeros_like(chunks), singles=cores[::-1][threads])
+        return Shortcuts(apart=apart, inline=np.zeros_like(apart), singles=cores[::-1][threads])
 
 
 def one_threaded() -> dict[str, Curve]:
@@ -95,6 +94,11 @@ def one_threaded() -> dict[str, Curve]:
         for kind, curve in curves.items()
         if curve.family == "element-wise"
     }
+
+
+def is_chunk(graph: TaskGraph) -> npt.NDArray[np.bool_]:
+    """Return which tasks are chunks that `chunked` made, shape (n,)."""
+    return np.array([label.startswith(CHUNK) for label in graph.kinds.labels], np.bool_)[graph.kinds.codes]
 
 
 def chunked(graph: TaskGraph, threads: int = 64, chunk_cycles: float = CHUNK_CYCLES) -> TaskGraph:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from simsched.text import printable
+
 
 class SimschedError(Exception):
-    """Base of all errors that simsched raises on bad input; the message says what to do."""
+    """Base of all errors that simsched raises on bad input; the message says what to do.
+
+    Names in messages may come from files: their control characters are shown as escapes.
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(map(printable, super().__str__().split("\n")))
 
 
 class SpecError(SimschedError):

@@ -4,6 +4,9 @@ A file begins with n. A line a task follows: the identifier, the processing time
 and the predecessors themselves. There are n + 2 of them: task 0 is a dummy source, task n + 1 a dummy
 sink, both of zero time; they are kept. What stands behind a `#` is information about the generator.
 
+In graphs with communication costs each predecessor stands on a line of its own, with the cost of its edge, which is
+left out. In the prototype set a number of processors stands behind n, and there is no source: tasks begin with 1.
+
 References
 ----------
 "A standard task graph set for fair evaluation of multiprocessor scheduling algorithms", Journal of
@@ -12,34 +15,70 @@ Scheduling 5(5), 2002.
 
 from __future__ import annotations
 
+import math
 import re
+from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
 
 from simsched.errors import FormatError, GraphError
-from simsched.graph.columns import plain_text
 from simsched.graph.loading import open_plain
 from simsched.graph.report import ImportReport
+from simsched.traces.json_stream import shown
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
-#: The count, then task 0 without predecessors.
+#: The count, then task 0; or count and processors, then task 0 or 1; without predecessors.
 _BEGINNING = re.compile(
-    rb"(?:\s|#.*\n)*[0-9]{1,15}[ \t]*(?:#.*)?\r?\n"
-    rb"(?:\s|#.*\n)*0+[ \t]+[0-9]{1,15}[ \t]+0+[ \t]*[#\r\n]"
+    rb"(?:\s|#.*\n)*[0-9]{1,15}([ \t]+[0-9]{1,15})?[ \t]*(?:#.*)?\r?\n"
+    rb"(?:\s|#.*\n)*0*(?(1)[01]|0)[ \t]+[0-9]{1,15}[ \t]+0+[ \t]*[#\r\n]"
 )
-_CP_LENGTH = re.compile(r"#\s*CP Length\s*:\s*([0-9]{1,15})\s*$")
+_CP_LENGTH = re.compile(rb"#\s*CP Length\s*:\s*([0-9]{1,15})\s*$")
 #: float64 holds whole numbers of so many digits exactly.
 MAX_DIGITS = 15
+#: A line of more bytes names no predecessors of one task.
+MAX_LINE_B = 64 * 1024 * 1024
+#: Seconds of one unit of time are within these.
+MIN_UNIT_S, MAX_UNIT_S = 1e-12, 1e6
 
 
-@dataclass(frozen=True)
-class _Task:
-    time_s: int
-    before: list[int]
+@dataclass
+class _Tasks:
+    """Columns of what was read so far.
+
+    Parameters
+    ----------
+    n : int
+        As announced.
+    processors : int
+        As announced by prototypes; 0 where the file tells none.
+    first : int
+        Number of the first task: 0, or 1 in prototypes.
+    times : array
+        Processing time of each task.
+    before, after : arrays
+        Edges, by the tasks' numbers.
+    messages : int
+        Sum of the communication costs.
+    """
+
+    n: int
+    processors: int
+    first: int = 0
+    times: array[int] = field(default_factory=lambda: array("q"))
+    before: array[int] = field(default_factory=lambda: array("q"))
+    after: array[int] = field(default_factory=lambda: array("q"))
+    messages: int = 0
+
+    @property
+    def last(self) -> int:
+        """Number of the dummy sink."""
+        return self.n + 1
 
 
 class StgFile:
@@ -48,14 +87,21 @@ class StgFile:
     title = "Standard Task Graph set (.stg)"
     dependences = "in the file"
     times = "in the file, whole numbers taken as seconds"
-    options: dict[str, str] = {}  # noqa: RUF012 - the protocol's type; nothing changes it
+    options = {"unit": "seconds that one unit of time stands for, as 1e-6; 1 if not given"}  # noqa: RUF012 - the protocol's
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by the first two lines of numbers: the count, and task 0 without predecessors."""
+        """Tell by the first two lines of numbers: the count, and a first task without predecessors."""
         return _BEGINNING.match(head) is not None
 
-    def read(self, path: Path) -> TaskGraph:
+    def read(self, path: Path, *, unit: float | str = 1.0) -> TaskGraph:
         """Return the graph of a file, plain or gzipped.
+
+        Parameters
+        ----------
+        path : Path
+            The file.
+        unit : float or str
+            Seconds that one unit of time stands for.
 
         Raises
         ------
@@ -64,28 +110,40 @@ class StgFile:
         GraphError
             If its tasks form a cycle.
         """
+        unit_s = _unit(path, unit)
+        stated: list[int] = []
         with open_plain(path) as stream:
-            lines = plain_text(stream.read()).split("\n")
-        tasks = _tasks(path, lines)
+            tasks = _tasks(path, _rows(path, stream, stated))
         report = ImportReport(path.name, "stg")
-        graph = _graph(path, tasks, report)
-        _compare(graph, lines, report)
+        graph = _graph(path, tasks, unit_s, report)
+        _describe(graph, tasks, stated, unit_s, report)
         return graph
 
 
 STG = StgFile()
 
 
-def _graph(path: Path, tasks: list[_Task], report: ImportReport) -> TaskGraph:
+def _unit(path: Path, given: object) -> float:
+    try:
+        unit_s = float(given) if isinstance(given, str | int | float) else math.nan
+    except (ValueError, OverflowError):
+        unit_s = math.nan
+    if not MIN_UNIT_S <= unit_s <= MAX_UNIT_S:
+        expected = f"a number of seconds from {MIN_UNIT_S:g} to {MAX_UNIT_S:g}, as 1e-6"
+        raise FormatError(f"{path}: unit is {shown(given)}, expected {expected}")
+    return unit_s
+
+
+def _graph(path: Path, tasks: _Tasks, unit_s: float, report: ImportReport) -> TaskGraph:
     from simsched.graph.taskgraph import TaskGraph
 
-    last = len(tasks) - 1
-    dummies = {i for i in (0, last) if tasks[i].time_s == 0}
+    last = len(tasks.times) - 1
+    dummies = {i for i in ({0, last} if tasks.first == 0 else {last}) if tasks.times[i] == 0}
     try:
         return TaskGraph.from_edges(
-            [task.time_s for task in tasks],
-            [(before, i) for i, task in enumerate(tasks) for before in task.before],
-            kinds=["dummy" if i in dummies else "task" for i in range(len(tasks))],
+            np.frombuffer(tasks.times, np.int64) * unit_s,
+            np.array([tasks.before, tasks.after], np.int64).T - tasks.first,
+            kinds=("dummy" if i in dummies else "task" for i in range(last + 1)),
             name=path.name.removesuffix(".gz").removesuffix(".stg"),
             report=report,
         )
@@ -93,64 +151,108 @@ def _graph(path: Path, tasks: list[_Task], report: ImportReport) -> TaskGraph:
         raise GraphError(f"{path}: {error}") from None
 
 
-def _compare(graph: TaskGraph, lines: list[str], report: ImportReport) -> None:
-    """Compare the critical path with the one that the generator wrote down."""
-    for line in lines:
-        if match := _CP_LENGTH.match(line):
-            report.facts["stated_critical_path_s"] = float(match[1])
-            if float(match[1]) != graph.critical_path_s:
-                found = f"{graph.critical_path_s:g}"
-                report.note(f"the file states a critical path of {match[1]}, its tasks have one of {found}")
-
-
-def _tasks(path: Path, lines: list[str]) -> list[_Task]:
-    rows = _rows(path, lines)
-    where, first = next(rows, (1, []))
-    if len(first) != 1:
-        raise FormatError(
-            f"{path}: line {where}: expected the number of tasks alone, found {len(first)} numbers"
+def _describe(
+    graph: TaskGraph, tasks: _Tasks, stated: list[int], unit_s: float, report: ImportReport
+) -> None:
+    """Compare the critical path with the one that the generator wrote down, and tell what was left out."""
+    if unit_s != 1:
+        report.facts["unit_s"] = unit_s
+    if tasks.processors:
+        report.facts["stated_processors"] = tasks.processors
+    if tasks.messages:
+        report.facts["communication_s"] = tasks.messages * unit_s
+        report.note(
+            "the communication costs of the edges are left out: messages between cores cost no time here"
         )
-    n = first[0]
-    tasks: list[_Task] = []
-    for line, row in rows:
-        if len(tasks) == n + 2:
-            raise FormatError(f"{path}: line {line}: more than the {n} tasks and two dummies announced")
-        tasks.append(_task(path, line, row, len(tasks), n))
-    if len(tasks) != n + 2:
+    for path_units in stated:
+        report.facts["stated_critical_path_s"] = path_units * unit_s
+        if not math.isclose(path_units * unit_s, graph.critical_path_s, rel_tol=1e-9):
+            found = f"{graph.critical_path_s / unit_s:g}"
+            report.note(f"the file states a critical path of {path_units}, its tasks have one of {found}")
+
+
+def _rows(path: Path, stream: BinaryIO, stated: list[int]) -> Iterator[tuple[int, list[int]]]:
+    """Yield the numbers of every line that has some, with the line's number, from 1; keep stated critical paths."""
+    line = 0
+    while text := stream.readline(MAX_LINE_B):
+        line += 1
+        if len(text) == MAX_LINE_B:
+            raise FormatError(f"{path}: line {line}: longer than {MAX_LINE_B} bytes; refused")
+        numbers, _, _ = text.partition(b"#")
+        if words := numbers.split():
+            if not b"".join(words).isdigit() or max(map(len, words)) > MAX_DIGITS:
+                raise _no_number(path, line, words)
+            yield line, [int(word) for word in words]
+        elif match := _CP_LENGTH.match(text):
+            stated.append(int(match[1]))
+
+
+def _no_number(path: Path, line: int, words: list[bytes]) -> FormatError:
+    wrong = next(word for word in words if not word.isdigit() or len(word) > MAX_DIGITS)
+    word = wrong[:40].decode("utf-8", "replace")
+    return FormatError(f"{path}: line {line}: {word!r} is not a whole number of up to {MAX_DIGITS} digits")
+
+
+def _tasks(path: Path, rows: Iterator[tuple[int, list[int]]]) -> _Tasks:
+    line, first = next(rows, (1, []))
+    if not 1 <= len(first) <= 2:
         raise FormatError(
-            f"{path}: {len(tasks)} task lines; expected {n + 2}, the {n} announced and two dummies; "
+            f"{path}: line {line}: expected the number of tasks, alone or with processors, found {len(first)} numbers"
+        )
+    tasks = _Tasks(first[0], processors=first[1] if len(first) > 1 else 0)
+    for line, row in rows:
+        if not tasks.times and tasks.processors and row[0] == 1:
+            tasks.first = 1
+        task = tasks.first + len(tasks.times)
+        if task > tasks.last:
+            raise FormatError(f"{path}: line {line}: more than the {_announced(tasks)} announced")
+        _add(path, line, row, tasks, task, rows)
+    if tasks.first + len(tasks.times) != tasks.last + 1:
+        expected = tasks.last + 1 - tasks.first
+        raise FormatError(
+            f"{path}: {len(tasks.times)} task lines; expected {expected}, the {_announced(tasks)} announced; "
             "is the file cut off?"
         )
     return tasks
 
 
-def _rows(path: Path, lines: list[str]) -> Iterator[tuple[int, list[int]]]:
-    """Yield the numbers of every line that has some, with the line's number, from 1."""
-    for line, text in enumerate(lines, 1):
-        words = text.partition("#")[0].split()
-        for word in words:
-            if not (word.isascii() and word.isdigit() and len(word) <= MAX_DIGITS):
-                raise FormatError(
-                    f"{path}: line {line}: {word[:40]!r} is not a whole number of up to {MAX_DIGITS} digits"
-                )
-        if words:
-            yield line, [int(word) for word in words]
+def _announced(tasks: _Tasks) -> str:
+    return f"{tasks.n} tasks and {'a dummy' if tasks.first else 'two dummies'}"
 
 
-def _task(path: Path, line: int, row: list[int], expected: int, n: int) -> _Task:
-    if len(row) < 3 or len(row) != 3 + row[2]:
+def _add(
+    path: Path, line: int, row: list[int], tasks: _Tasks, task: int, rows: Iterator[tuple[int, list[int]]]
+) -> None:
+    """Add a task, and its predecessors from its own line or, with costs, from the lines behind it."""
+    apart = len(row) == 3 and row[2] > 0
+    if len(row) < 3 or (len(row) != 3 + row[2] and not apart):
         raise FormatError(
             f"{path}: line {line}: expected task, time, number of predecessors and as many predecessors; "
             f"found {len(row)} numbers"
         )
-    if row[0] != expected:
-        raise FormatError(
-            f"{path}: line {line}: task {row[0]} where task {expected} is due; tasks are in order"
-        )
-    for before in row[3:]:
-        if before > n + 1 or before == expected:
+    if row[0] != task:
+        raise FormatError(f"{path}: line {line}: task {row[0]} where task {task} is due; tasks are in order")
+    tasks.times.append(row[1])
+    for before in _apart(path, line, row[2], tasks, rows) if apart else row[3:]:
+        if not tasks.first <= before <= tasks.last or before == task:
             raise FormatError(
-                f"{path}: line {line}: task {expected} has predecessor {before}; "
-                f"expected another one of 0 to {n + 1}"
+                f"{path}: line {line}: task {task} has predecessor {before}; "
+                f"expected another one of {tasks.first} to {tasks.last}"
             )
-    return _Task(row[1], row[3:])
+        tasks.before.append(before)
+        tasks.after.append(task)
+
+
+def _apart(
+    path: Path, line: int, count: int, tasks: _Tasks, rows: Iterator[tuple[int, list[int]]]
+) -> Iterator[int]:
+    """Yield the predecessors on the lines behind a task's, each with the cost of its edge."""
+    for _ in range(count):
+        where, row = next(rows, (line, []))
+        if len(row) != 2:
+            raise FormatError(
+                f"{path}: line {line}: expected {count} predecessors, behind the task or each with its communication "
+                f"cost on a line; found {len(row)} numbers on line {where}"
+            )
+        tasks.messages += row[1]
+        yield row[0]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from simsched.errors import FormatError, SpecError
+from simsched.graph.packed import unpacking
 from simsched.plugins import named, registered
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ def _recognised(file: Path) -> str:
             general.append(name)
     if general:
         return general[0]
+    if advice := unpacking(file.name, head):
+        raise FormatError(f"{file}: {advice}")
     formats, problems = ", ".join(registered("formats")), "".join(untried)
     raise FormatError(
         f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}{problems}"
@@ -129,9 +132,18 @@ def find_file(path: str | Path) -> Path:
         for candidate in (file, Path(f"{file}.gz"), Path(str(file).removesuffix(".gz"))):
             if candidate.is_file():
                 return candidate
-        raise FormatError(f"{file}: {'this is a folder' if file.is_dir() else 'no such file'}")
+        raise FormatError(f"{file}: {_no_file(file)}")
     except OSError as error:
         raise FormatError(f"{file}: {error.strerror or error}") from None
+
+
+def _no_file(path: Path) -> str:
+    """Return what is wrong with a path that is no regular file; a pipe would be waited for, and read only once."""
+    if path.is_dir():
+        return "this is a folder; give a file in it"
+    if path.is_fifo() or path.is_socket() or path.is_char_device() or path.is_block_device():
+        return "this is a pipe or a device, not a file; save what it gives to a file first"
+    return "this link leads nowhere" if path.is_symlink() else "no such file"
 
 
 class _Bounded(io.RawIOBase):

@@ -17,6 +17,7 @@ from simsched.policy import policy
 from simsched.replay import simulate
 from simsched.reproduce.one_core_seconds import with_kernel_seconds
 from simsched.reproduce.op_mixes import NETWORKS
+from simsched.reproduce.spinning import among_spinning
 from simsched.schedule import Schedule
 from simsched.spec import Spec
 from simsched.workloads import workload
@@ -132,17 +133,7 @@ class Runs:
 
 
 def _among_spinning(graph: TaskGraph, inter_op: int, intra_op: int) -> Seconds:
-    """Return how much longer each task takes where the threads of all teams run, working or spinning; shape (n,).
-
-    Threads beyond the ways of the cores yield. What a team's threads wait for each other takes as long as without
-    spinning ones: all ways of a core wait at once.
-    """
+    """Return how much longer each task takes where the threads of all teams run, working or spinning."""
     target = machine_of(ALL_WAYS)
     asked = loads(CostModel().on(graph, target), intra_op, target.effects)
-    threads = min(ceil(inter_op * intra_op / target.n_cores), target.smt)
-    core, core_waiting = (
-        threads / throughput[threads - 1]
-        for throughput in (target.compute_throughput, target.memory_throughput)
-    )
-    memory, overhead = asked.memory_share, asked.overhead_share
-    return (1 - memory - overhead) * core + memory * core_waiting + overhead
+    return among_spinning(asked, target, ceil(inter_op * intra_op / target.n_cores))

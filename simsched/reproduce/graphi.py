@@ -44,11 +44,20 @@ class Graphi(System):
     buffered : bool
         Whether busy executors are handed one op in advance.
     locks : int
-        Times that a task takes the naive queue's lock: 2, to be pushed and to be popped, or 1.
+        Times that a task takes the lock of the naive queue, and a job that of TensorFlow's queues: 2, to be pushed and
+        to be popped, or 1.
     chunk_cycles : float
         Least cycles of a chunk of TensorFlow's element-wise ops, as Eigen estimates them.
     idle : {"parked", "polling"}
         Whether TensorFlow's idle threads are parked, as Eigen's are, or poll a lock like those of the naive queue.
+    waiting : {"spin", "sleep"}
+        Whether the threads of TensorFlow's OpenMP teams spin on their cores between their regions, as KMP_BLOCKTIME is
+        200 ms where nobody sets it, or leave them at once.
+    teams : {"split", "whole"}
+        Whether the teams of TensorFlow's executors divide the cores among them, or each has a thread on every core, as
+        OMP_NUM_THREADS is where nobody sets it.
+    ways : {"all", "one"}
+        Whether TensorFlow's threads have all hardware threads of a core, or one, on which they take turns.
     pool : int
         Threads of TensorFlow's second pool; 0 for as many as the teams have.
     """
@@ -66,6 +75,9 @@ class Graphi(System):
     locks: int = whole(2)
     chunk_cycles: float = positive(40_000.0)
     idle: str = one_of("parked", "polling")
+    waiting: str = one_of("spin", "sleep")
+    teams: str = one_of("split", "whole")
+    ways: str = one_of("all", "one")
     pool: int = whole(0, least=0)
 
     def predictions(self) -> Mapping[tuple[str, str], Prediction]:

@@ -11,9 +11,10 @@ from simsched.costs import CostModel
 from simsched.costs.kernel_seconds import KernelSeconds
 from simsched.machine import Machine
 from simsched.machine import machine as machine_of
-from simsched.policies.tensorflow import chunked, one_threaded
+from simsched.policies.tensorflow import chunked
 from simsched.policy import policy
 from simsched.replay import simulate
+from simsched.reproduce.graphi_tensorflow import TensorFlowRuns
 from simsched.spec import Scalar, Spec
 from simsched.workloads import workload
 
@@ -111,14 +112,8 @@ class Runs:
         ).makespan_s
 
     def _tensorflow_s(self, network: str, size: str) -> float:
-        chosen, graph = policy(f"tensorflow[pool={self._choices.pool}]"), self._chunked(network, size)
-        costs = replace(self._costs, curves=one_threaded())
-        polled = self._runtime.pop_per_poller_s if self._choices.idle == "polling" else 0.0
-        runtime = replace(self._runtime, pop_per_poller_s=polled)
-        return min(
-            simulate(graph, self._machine, chosen, layout, costs, runtime).makespan_s
-            for layout in self.layouts(network)
-        )
+        runs = TensorFlowRuns(self._choices, self._machine, self._costs, self._runtime)
+        return runs.best_s(self._chunked(network, size), self.layouts(network))
 
     def _run(self, graph: TaskGraph, chosen: Policy, layout: str) -> Schedule:
         return simulate(graph, self._machine, chosen, layout, self._costs, self._runtime)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
+import errno
 import gzip
+import io
+import lzma
+import os
+import tarfile
+import zipfile
+from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -124,3 +133,93 @@ def test_reading_stops_at_the_bound(tmp_path: Path) -> None:
     with open_plain(tmp_path / "long") as stream:
         assert len(read_bounded(stream, 70_000)) == 70_000
         assert len(read_bounded(stream, 70_000)) == 30_000
+
+
+@pytest.mark.parametrize(
+    ("suffix", "packed", "advice"),
+    [
+        (".bz2", bz2.compress, r"this is bzip2 data, .* \(bunzip2 --keep g\.bz2\)"),
+        (".xz", lzma.compress, r"this is xz data, .* \(unxz --keep g\.xz\)"),
+        (".zst", lambda data: b"\x28\xb5\x2f\xfd" + data, r"this is zstd data, .* \(unzstd g\.zst\)"),
+        (".zip", lambda data: _archive(zipfile.ZipFile, data), r"this is a zip archive, .* \(unzip g\.zip\)"),
+        (".tar", lambda data: _archive(tarfile.open, data), r"this is a tar archive, .* \(tar xf g\.tar\)"),
+        (
+            ".tgz",
+            lambda data: gzip.compress(_archive(tarfile.open, data)),
+            r"a tar archive, .* \(tar xf g\.tgz\)",
+        ),
+    ],
+)
+def test_other_packers_are_named_with_the_command(
+    tmp_path: Path, saved: Path, suffix: str, packed: Callable[[bytes], bytes], advice: str
+) -> None:
+    (tmp_path / f"g{suffix}").write_bytes(packed(saved.read_bytes()))
+    with pytest.raises(FormatError, match=advice):
+        load(tmp_path / f"g{suffix}")
+
+
+def _archive(opened: Any, content: bytes) -> bytes:
+    buffer = io.BytesIO()
+    if opened is zipfile.ZipFile:
+        with zipfile.ZipFile(buffer, "w") as archive:
+            archive.writestr("trace.json", content)
+    else:
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            member = tarfile.TarInfo("trace.json")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def test_pipes_and_devices_are_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/null"):
+        with pytest.raises(FormatError, match="this is a pipe or a device, not a file; save what it gives"):
+            load(path)
+
+
+def test_links(tmp_path: Path, saved: Path) -> None:
+    (tmp_path / "good").symlink_to(saved)
+    (tmp_path / "bad").symlink_to(tmp_path / "gone")
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+    assert load(tmp_path / "good").n_tasks == 1
+    for name in ("bad", "round"):
+        with pytest.raises(FormatError, match=f"{name}: (this link leads nowhere|Too many levels)"):
+            load(tmp_path / name)
+
+
+def test_permission_denied(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(FormatError, match=r"g\.simsched: Permission denied"):
+        load(saved)
+
+
+def test_a_file_that_goes_or_shrinks_between_looking_and_reading(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = saved.read_bytes()
+    for left in (None, b"", content[:40]):
+        saved.write_bytes(content)
+        monkeypatch.setattr(loading, "_recognised", lambda file, left=left: _changed(file, left))
+        with pytest.raises(FormatError, match=r"g\.simsched: "):
+            load(saved)
+
+
+def _changed(file: Path, left: bytes | None) -> str:
+    file.unlink()
+    if left is not None:
+        file.write_bytes(left)
+    return "taskgraph"
+
+
+def test_control_characters_in_names_are_shown_as_escapes(tmp_path: Path) -> None:
+    path = tmp_path / "a\x1b[2J\u202eb"
+    for content in (b"", b"hello"):
+        path.write_bytes(content)
+        with pytest.raises(FormatError) as caught:
+            load(path)
+        assert "a\\x1b[2J\\u202eb" in str(caught.value)
+        assert str(caught.value).isprintable()

@@ -8,7 +8,6 @@ import pytest
 import simsched as ss
 from simsched.costs.kernel_seconds import KernelSeconds
 from simsched.errors import SpecError
-from simsched.policies.tensorflow import chunked, one_threaded
 from simsched.reproduce.graphi import Graphi
 from simsched.reproduce.graphi_claims import AGAINST, RATIO, against_the_diagonal
 from simsched.reproduce.graphi_runs import Runs
@@ -69,7 +68,7 @@ def test_the_recovered_diagonal_is_in_the_rows():
     assert {record["case"]["engine"] for record in made.records()} == {"critical path first", "naive queue"}
 
 
-def test_sequential_best_layout_and_tensorflow(runs):
+def test_sequential_and_best_layout(runs):
     """A small GoogLeNet, each time from its own replay."""
     graph, layouts = (
         ss.workload("googlenet[size=small]"),
@@ -80,12 +79,6 @@ def test_sequential_best_layout_and_tensorflow(runs):
     found = {layout: seconds(graph, ENGINE, layout) for layout in layouts}
     assert runs.best_layout("googlenet", "small") == min(found, key=found.__getitem__)
     assert runs.best_s("googlenet", "small") == min(found.values())
-    parked, alone = replace(OWN, pop_per_poller_s=0.0), replace(COSTS, curves=one_threaded())
-    cut = chunked(graph)
-    assert runs.tensorflow_s("googlenet", "small") == min(
-        seconds(cut, "tensorflow", layout, runtime=parked, costs=alone) for layout in layouts
-    )
-    assert runs.tensorflow_s("googlenet", "small") > runs.best_s("googlenet", "small")
 
 
 def test_small_networks_gain_more_than_large_ones(runs):
@@ -128,14 +121,10 @@ def test_a_choice_changes_the_engine(runs, choice, value):
     assert other.graphi_s("lstm", "small", "8x8") != runs.graphi_s("lstm", "small", "8x8")
 
 
-def test_choices_of_the_baselines(runs):
+def test_choices_of_the_naive_queue(runs):
     naive = runs.naive_s("pathnet", "small", "32x2")
     assert Runs(Graphi(order="fifo")).naive_s("pathnet", "small", "32x2") != naive
     assert Runs(Graphi(locks=1)).naive_s("pathnet", "small", "32x2") < naive
-    tensorflow = runs.tensorflow_s("pathnet", "small")
-    for choice in ({"pool": 8}, {"idle": "polling"}):
-        assert Runs(Graphi(**choice)).tensorflow_s("pathnet", "small") > tensorflow
-    assert Runs(Graphi(chunk_cycles=1e5)).tensorflow_s("pathnet", "small") != tensorflow
     with pytest.raises(SpecError, match="order"):
         ss.reproduce("graphi[order=any]")
 

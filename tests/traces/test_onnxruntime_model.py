@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from simsched.errors import FormatError, MissingExtraError
-from simsched.traces.onnx.model import Model, Tensor, read_model
+from simsched.traces.onnx.model import Model, read_model
+from simsched.traces.onnx.tensors import Tensor
 
 onnx = pytest.importorskip("onnx")
 
@@ -33,6 +34,9 @@ def saved(tmp_path: Path, nodes: list[Any], weights: list[Any] | None = None) ->
     [
         ({}, "relu", ""),
         ({}, "/encoder/layer.0/Relu", "encoder/layer.0"),
+        ({}, "/Relu", ""),
+        ({}, "model/dense_1/Relu", "model/dense_1"),
+        ({}, "node_select/GatherSliceToSplitFusion", ""),
         ({"pkg.torch.onnx.name_scopes": "['', 'layer1', 'layer1.conv', 'conv2d']"}, "r", "layer1/conv"),
         ({"pkg.torch.onnx.name_scopes": "['relu']"}, "r", ""),
         ({"pkg.torch.onnx.name_scopes": "[[[("}, "r", ""),

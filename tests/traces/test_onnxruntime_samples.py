@@ -11,7 +11,7 @@ import pytest
 from simsched.errors import FormatError
 from simsched.graph import TaskGraph
 from simsched.graph.loading import find_file
-from simsched.traces.onnxruntime.profile import read_events, read_runs
+from simsched.traces.onnxruntime.profile import read_contents, read_events
 from simsched.traces.onnxruntime.reader import ONNXRUNTIME
 
 pytest.importorskip("onnx")
@@ -53,7 +53,7 @@ def test_own_model_joins_with_exact_times_and_no_violated_edge(capture: str, run
 def test_times_survive_as_integer_nanoseconds(capture: str) -> None:
     file = find_file(SAMPLES / f"{capture}.ortprof.json")
     graph = read(capture, capture)
-    events = read_events(file, read_runs(file)[-1])
+    events = read_events(file, read_contents(file).runs[-1])
     first = events[0].start_us
     expected = {e.name: (1000 * (e.start_us - first), 1000 * (e.finish_us - first)) for e in events}
     assert graph.recording is not None

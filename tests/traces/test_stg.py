@@ -67,7 +67,7 @@ def test_recognises() -> None:
         "2",
         "2\n",
         "2\n1 0 0\n",
-        "2 3\n0 0 0\n",
+        "2 3 4\n0 0 0\n",
         "{}",
         "2\n0 0 1\n",
         "#\n" * 30_000,
@@ -79,8 +79,8 @@ def test_recognises() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("    2\n", "    2 2\n", "line 1: expected the number of tasks alone, found 2 numbers"),
-        ("    2\n", "    3\n", "4 task lines; expected 5, the 3 announced and two dummies; is the file cut off?"),
+        ("    2\n", "    2 2 2\n", "line 1: expected the number of tasks, alone or with processors, found 3 numbers"),
+        ("    2\n", "    3\n", "4 task lines; expected 5, the 3 tasks and two dummies announced; is the file cut off?"),
         ("    2\n", "    1\n", "line 5: more than the 1 tasks and two dummies announced"),
         ("    1    5", "    2    5", "line 3: task 2 where task 1 is due; tasks are in order"),
         ("    1    5", "    1   -5", "line 3: '-5' is not a whole number of up to 15 digits"),
@@ -88,7 +88,7 @@ def test_recognises() -> None:
         ("    1    5", "    1  1_0", "line 3: '1_0' is not a whole number"),
         ("    1    5", "    1    ٥", "line 3: '٥' is not a whole number"),
         ("    1    5", "    1 " + "9" * 16, f"line 3: '{'9' * 16}' is not a whole number"),
-        ("    1    5    1    0", "    1    5    1", "line 3: expected task, time, number of predecessors and as many"),
+        ("    1    5    1    0", "    1    5    1", "line 3: expected 1 predecessors, behind the task or each"),
         ("    1    5    1    0", "    1    5", "line 3: expected task, time, number of predecessors"),
         ("    1    5    1    0", "    1    5    1    4", "line 3: task 1 has predecessor 4; expected another one of 0"),
         ("    1    5    1    0", "    1    5    1    1", "line 3: task 1 has predecessor 1; expected another one of 0"),
@@ -101,7 +101,9 @@ def test_wrong_files(tmp_path: Path, old: str, new: str, message: str) -> None:
 
 
 def test_empty(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="line 1: expected the number of tasks alone, found 0 numbers"):
+    with pytest.raises(
+        FormatError, match="line 1: expected the number of tasks, alone or with processors, found 0 numbers"
+    ):
         read(tmp_path, "# nothing\n")
 
 
@@ -126,6 +128,83 @@ def test_damage(data: st.DataObject, tmp_path: Path) -> None:
     except (FormatError, GraphError):
         return
     assert graph.n_tasks >= 2
+
+
+WITH_COSTS = """\
+    2
+    0    0    0
+    1    5    1
+         0    0
+    2    3    2
+         0    0
+         1    7
+    3    0    1
+         2    0
+"""
+PROTOTYPE = """\
+     2     3
+     1     5     0
+     2     3     1     1
+     3     0     2     1     2
+"""
+
+
+def test_communication_costs_are_read_and_left_out(tmp_path: Path) -> None:
+    graph = read(tmp_path, WITH_COSTS)
+    assert graph.durations_s.tolist() == [0, 5, 3, 0]
+    assert graph.n_edges == 4
+    assert graph.report.facts["communication_s"] == 7
+    assert "messages between cores cost no time here" in graph.report.notes[0]
+    assert STG.recognises(WITH_COSTS.encode())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "         1    7\n",
+            "",
+            "line 5: expected 2 predecessors, behind the task or each with its communication",
+        ),
+        ("         1    7", "         1", "found 1 numbers on line 7"),
+        ("         1    7", "         9    7", "line 5: task 2 has predecessor 9"),
+    ],
+)
+def test_wrong_costs(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        read(tmp_path, WITH_COSTS.replace(old, new))
+
+
+def test_prototypes(tmp_path: Path) -> None:
+    """1 (5 s) -> 2 (3 s) -> dummy 3, and 1 -> 3; for 3 processors."""
+    graph = read(tmp_path, PROTOTYPE)
+    assert graph.kinds.to_list() == ["task", "task", "dummy"]
+    assert (graph.n_edges, graph.critical_path_s) == (3, 8)
+    assert graph.report.facts["stated_processors"] == 3
+    assert STG.recognises(PROTOTYPE.encode())
+    with pytest.raises(FormatError, match="2 task lines; expected 3, the 2 tasks and a dummy announced"):
+        read(tmp_path, PROTOTYPE[: PROTOTYPE.index("     3     0")])
+
+
+def test_units(tmp_path: Path) -> None:
+    (tmp_path / "hand.stg").write_text(BY_HAND)
+    graph = STG.read(tmp_path / "hand.stg", unit="1e-3")
+    assert graph.durations_s.tolist() == pytest.approx([0, 5e-3, 3e-3, 0])
+    assert graph.report.facts["stated_critical_path_s"] == pytest.approx(8e-3)
+    assert graph.report.notes == []
+
+
+@pytest.mark.parametrize("unit", ["ms", "", 0, -1, "nan", 1e300, None, [1], 10**400])
+def test_wrong_units(tmp_path: Path, unit: object) -> None:
+    (tmp_path / "hand.stg").write_text(BY_HAND)
+    with pytest.raises(FormatError, match=r"hand\.stg: unit is .*, expected a number of seconds"):
+        STG.read(tmp_path / "hand.stg", unit=unit)  # type: ignore[arg-type]
+
+
+def test_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simsched.traces.stg.MAX_LINE_B", 100)
+    with pytest.raises(FormatError, match="line 1: longer than 100 bytes; refused"):
+        read(tmp_path, " " * 200 + BY_HAND)
 
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the shared samples are not here")

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from simsched.graph.shapes import numel
+from simsched.graph.shapes import MAX_RANK, numel
 
 Dims = Sequence[int]
 Attributes = Mapping[str, int | str | tuple[int, ...]]
@@ -35,30 +35,35 @@ def _operators(names: str) -> list[str]:
 
 
 MOVES = frozenset(
-    _operators(""" Cast CastLike Compress Concat Constant ConstantOfShape DepthToSpace Dropout Expand EyeLike
-    Flatten Gather GatherElements GatherND Identity MemcpyFromHost MemcpyToHost NonZero OneHot Pad
+    _operators(""" Bernoulli BitCast Cast CastLike CenterCropPad Compress Concat ConcatFromSequence Constant
+    ConstantOfShape DepthToSpace Dropout Expand EyeLike Flatten Gather GatherElements GatherND Identity MaxUnpool
+    MemcpyFromHost MemcpyToHost Multinomial NonZero OneHot Optional OptionalGetElement OptionalHasElement Pad
     RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range ReorderInput ReorderOutput Reshape
-    ReverseSequence ScatterElements ScatterND SequenceAt SequenceConstruct SequenceEmpty SequenceInsert Shape
-    Size Slice SpaceToDepth Split SplitToSequence Squeeze Tile Transpose Trilu Unsqueeze Where
+    ReverseSequence Scatter ScatterElements ScatterND SequenceAt SequenceConstruct SequenceEmpty SequenceErase
+    SequenceInsert SequenceLength Shape Size Slice SpaceToDepth Split SplitToSequence Squeeze TensorScatter Tile
+    Transpose Trilu Unsqueeze Where
     """)
 )
 
 _ELEMENTWISE = _operators("""
-    Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil Celu
-    Clip Cos Cosh Div Elu Equal Erf Exp FastGelu Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish IsInf
-    IsNaN LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow QLinearAdd
-    QLinearLeakyRelu QLinearMul QLinearSigmoid QuickGelu Reciprocal Relu Resize Round Selu Sigmoid Sign Sin
-    Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Upsample Xor
+    Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow
+    Ceil Celu Clip Cos Cosh Div Elu Equal Erf Exp FastGelu Floor Gelu Greater GreaterOrEqual GridSample HammingWindow
+    HannWindow HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or
+    PRelu Pow QLinearAdd QLinearLeakyRelu QLinearMul QLinearSigmoid QuickGelu Reciprocal Relu Resize Round Selu Shrink
+    Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Upsample Xor
     """)
 _REDUCTIONS = _operators("""
-    ArgMax ArgMin CumSum GlobalAveragePool GlobalMaxPool QLinearGlobalAveragePool ReduceMax ReduceMean
-    ReduceMin ReduceProd ReduceSum TopK
+    ArgMax ArgMin Col2Im CumProd CumSum GlobalAveragePool GlobalMaxPool Hardmax QLinearGlobalAveragePool ReduceMax
+    ReduceMean ReduceMin ReduceProd ReduceSum TopK
     """)
 
 #: Operations for each element of the output.
 PER_OUTPUT = {
     **dict.fromkeys(_ELEMENTWISE, 1.0),
     "BiasGelu": 2.0,  # add, activate
+    "EmbedLayerNormalization": 9.0,  # two additions, and as below
+    "RotaryEmbedding": 3.0,  # two products and their sum
+    "SwiGLU": 3.0,  # sigmoid, two products
     "BatchNormalization": 2.0,  # scale, shift
     "DequantizeLinear": 2.0,
     "QuantizeLinear": 2.0,
@@ -68,13 +73,17 @@ PER_OUTPUT = {
 PER_INPUT = {
     **dict.fromkeys(_REDUCTIONS, 1.0),
     **dict.fromkeys(["ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"], 2.0),
+    "GlobalLpPool": 2.0,
+    "LpNormalization": 3.0,  # power, sum, divide
+    "MeanVarianceNormalization": 5.0,  # sum, subtract, square, sum, divide
     "DynamicQuantizeLinear": 4.0,  # minimum, maximum, scale, shift
-    **dict.fromkeys(["Softmax", "LogSoftmax", "QLinearSoftmax"], 5.0),  # maximum, subtract, exp, sum, divide
+    # maximum, subtract, exp, sum, divide
+    **dict.fromkeys(["Softmax", "LogSoftmax", "QLinearSoftmax", "SoftmaxCrossEntropyLoss"], 5.0),
     **dict.fromkeys(["RMSNormalization", "SimplifiedLayerNormalization"], 4.0),  # square, sum, divide, scale
     "SkipSimplifiedLayerNormalization": 5.0,  # and the residual
     # sum, subtract, square, sum, divide, scale, shift
     **dict.fromkeys(["LayerNormalization", "InstanceNormalization", "GroupNormalization", "GroupNorm"], 7.0),
-    "SkipLayerNormalization": 8.0,  # and the residual
+    **dict.fromkeys(["SkipLayerNormalization", "SkipGroupNorm"], 8.0),  # and the residual
 }
 
 
@@ -193,26 +202,47 @@ def _local_response(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes:
 
 
 def _attention(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
-    """Projection where the second input is its weight, scores and weighted sum; masks are not looked at."""
+    """Projection where the second input is its weight, scores and weighted sum; masks are not looked at.
+
+    The keys are those of the second output, if there is one: those given, after those of earlier calls.
+    """
     query, second = inputs[0], inputs[1]
     if len(second) == 2:
         batch, steps, _ = query
-        return 2.0 * batch * steps * numel(second) + 4.0 * batch * steps * steps * outputs[0][-1]
-    keys = second[-2]
+        keys = outputs[1][-2] if len(outputs) > 1 else steps
+        return 2.0 * batch * steps * numel(second) + 4.0 * batch * steps * keys * outputs[0][-1]
+    keys = outputs[1][-2] if len(outputs) > 1 else second[-2]
     return 2.0 * keys * (numel(query) + numel(outputs[0]))
+
+
+def _picked_losses(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    """Every target picks one element, and adds it."""
+    return 2.0 * numel(inputs[1])
+
+
+def _affine_grid(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    """A row of a matrix of 2 x 3 or 3 x 4 times each point gives each coordinate."""
+    return 2.0 * numel(outputs[0]) * (outputs[0][-1] + 1)
+
+
+def _determinant(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    """Elimination: two thirds of the cube."""
+    return numel(inputs[0]) * inputs[0][-1] * 2 / 3
+
+
+#: Labels for the dimensions behind an ellipsis: letters that no equation has, the last for the last dimension.
+_ELLIPSIS = "".join(map(chr, range(0xE000, 0xE000 + MAX_RANK)))
 
 
 def _einsum(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
     """One multiplication an operand and one addition, for every value of all labels."""
-    equation = str(attributes.get("equation", "...")).replace(" ", "")
-    terms = equation.split("->")[0].split(",")
-    if "." in equation or [len(t) for t in terms] != [len(d) for d in inputs]:
-        return math.nan
-    extents = {
-        label: d
-        for term, dims in zip(terms, inputs, strict=True)
-        for label, d in zip(term, dims, strict=True)
-    }
+    terms = str(attributes.get("equation", "")).replace(" ", "").split("->")[0].split(",")
+    extents: dict[str, int] = {}
+    for term, dims in zip(terms, inputs, strict=True):
+        hidden = len(dims) - len(term.replace("...", ""))
+        labels = term.replace("...", _ELLIPSIS[MAX_RANK - hidden :])
+        for label, extent in zip(labels, dims, strict=True):
+            extents[label] = max(extents.get(label, 1), extent)
     return len(terms) * numel(list(extents.values()))
 
 
@@ -223,13 +253,16 @@ COUNTS: dict[str, Count] = {
     **dict.fromkeys(["DynamicQuantizeMatMul", "MatMulIntegerToFloat"], _matmul),
     **dict.fromkeys(["FusedMatMul", "TransposeMatMul"], _fused_matmul),
     **dict.fromkeys(["MatMulNBits", "MatMulBnb4"], _matmul_nbits),
-    **dict.fromkeys(["Conv", "FusedConv", "NhwcFusedConv"], _conv),
+    **dict.fromkeys(["Conv", "FusedConv", "NhwcConv", "NhwcFusedConv"], _conv),
     "QLinearConv": _quantised_conv,
-    "ConvInteger": _integer_conv,
+    **dict.fromkeys(["ConvInteger", "DeformConv"], _integer_conv),
     "ConvTranspose": _conv_transpose,
     **dict.fromkeys(["LSTM", "GRU", "RNN", "DynamicQuantizeLSTM"], _recurrent),
     **dict.fromkeys(["MaxPool", "AveragePool", "LpPool", "QLinearAveragePool", "NhwcMaxPool"], _pool),
     "LRN": _local_response,
-    **dict.fromkeys(["Attention", "MultiHeadAttention"], _attention),
+    **dict.fromkeys(["Attention", "GroupQueryAttention", "MultiHeadAttention", "QAttention"], _attention),
+    "AffineGrid": _affine_grid,
+    "Det": _determinant,
+    "NegativeLogLikelihoodLoss": _picked_losses,
     "Einsum": _einsum,
 }

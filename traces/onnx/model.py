@@ -6,34 +6,23 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from simsched.errors import FormatError, MissingExtraError
+from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
-from simsched.graph.loading import open_plain, read_bounded
 from simsched.graph.shapes import MAX_RANK
 from simsched.traces.onnx.flops import ATTRIBUTES, Attributes
+from simsched.traces.onnx.proto import bodies, read_proto
+from simsched.traces.onnx.tensors import Tensor
 
-#: The limit of a protobuf message; a larger model keeps its weights in other files, which are not read.
-MAX_MODEL_B = 2**31
+#: A dimension beyond this is no size.
+MAX_DIMENSION = 2**48
 #: Longer metadata than this is no path of modules.
 MAX_METADATA = 10_000
 
 NAME_SCOPES = "pkg.torch.onnx.name_scopes"
 NAMESPACE = "namespace"
-
-
-@dataclass(frozen=True)
-class Tensor:
-    """Element type (`float`, `int64`) and dimensions of a tensor; None where a dimension is not told."""
-
-    dtype: str
-    dims: tuple[int | None, ...]
-
-    def __str__(self) -> str:
-        return f"{self.dtype} {'x'.join('?' if d is None else str(d) for d in self.dims) or '()'}"
 
 
 @dataclass(frozen=True)
@@ -103,7 +92,11 @@ def read_model(file: Path) -> Model:
     MissingExtraError
         If the library `onnx` is not installed.
     """
-    proto = _parsed(file)
+    return plain_model(file, read_proto(file))
+
+
+def plain_model(file: Path, proto: Any) -> Model:
+    """Return a parsed model as plain values; raise `FormatError` as `read_model` does."""
     try:
         model = _plain(file, proto.graph)
     except UnicodeDecodeError as error:
@@ -114,42 +107,20 @@ def read_model(file: Path) -> Model:
     return model
 
 
-def _parsed(file: Path) -> Any:
-    try:
-        import onnx
-
-        # Comes with onnx, and without types.
-        message = import_module("google.protobuf.message")
-    except ImportError:
-        raise MissingExtraError("onnx", "formats", "reading an optimized ONNX model") from None
-    with open_plain(file) as stream:
-        data = read_bounded(stream, MAX_MODEL_B + 1)
-    if not data:
-        raise FormatError(f"{file}: the file is empty; expected an ONNX model")
-    if len(data) > MAX_MODEL_B:
-        raise FormatError(f"{file}: larger than {MAX_MODEL_B} bytes, the most an ONNX model can have")
-    try:
-        return onnx.load_model_from_string(data)
-    except (message.DecodeError, ValueError) as error:
-        raise FormatError(
-            f"{file}: not an ONNX model ({error}); model= takes the file that optimized_model_filepath names"
-        ) from None
-
-
 def _plain(file: Path, graph: Any) -> Model:
     return Model(
         file=file,
         nodes=tuple(_node(node) for node in graph.node),
         initialisers=dict(_initialisers(file, graph)),
-        declared=dict(_declared(graph)),
+        declared=dict(declared(graph)),
         body_names=frozenset(_body_names(graph)),
     )
 
 
 def _node(proto: Any) -> Node:
     inputs = tuple(str(name) for name in proto.input if name)
-    bodies = list(_bodies(proto))
-    captured = sorted({name for body in bodies for name in _free(body)} - set(inputs))
+    inside = list(bodies(proto))
+    captured = sorted({name for body in inside for name in _free(body)} - set(inputs))
     return Node(
         name=plain_text(proto.name),
         op_type=plain_text(proto.op_type),
@@ -158,7 +129,7 @@ def _node(proto: Any) -> Node:
         captured=tuple(captured),
         attributes={a.name: _attribute(a) for a in proto.attribute if a.name in ATTRIBUTES},
         scope=_scope(proto),
-        has_body=bool(bodies),
+        has_body=bool(inside),
     )
 
 
@@ -166,13 +137,6 @@ def _attribute(proto: Any) -> int | str | tuple[int, ...]:
     if proto.ints:
         return tuple(int(i) for i in proto.ints)
     return proto.s.decode("utf-8", "replace") if proto.s else int(proto.i)
-
-
-def _bodies(node: Any) -> Iterator[Any]:
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield attribute.g
-        yield from attribute.graphs
 
 
 def _free(body: Any) -> set[str]:
@@ -183,14 +147,14 @@ def _free(body: Any) -> set[str]:
     for node in body.node:
         read.update(map(str, node.input))
         made.update(map(str, node.output))
-        for inner in _bodies(node):
+        for inner in bodies(node):
             read |= _free(inner)
     return read - made - {""}
 
 
 def _body_names(graph: Any) -> Iterator[str]:
     for node in graph.node:
-        for body in _bodies(node):
+        for body in bodies(node):
             yield from (plain_text(inner.name) for inner in body.node)
             yield from _body_names(body)
 
@@ -208,15 +172,18 @@ def _initialisers(file: Path, graph: Any) -> Iterator[tuple[str, Tensor]]:
         yield str(name), Tensor(_dtype(code), tuple(int(d) for d in dims))
 
 
-def _declared(graph: Any) -> Iterator[tuple[str, Tensor]]:
+def declared(graph: Any) -> Iterator[tuple[str, Tensor]]:
+    """Yield what a graph says of its tensors; dimensions that it leaves open, or absurd ones, are None."""
     for value in (*graph.value_info, *graph.input, *graph.output):
         tensor = value.type.tensor_type
-        if value.type.HasField("tensor_type") and tensor.HasField("shape"):
-            dims = (int(d.dim_value) if d.HasField("dim_value") else None for d in tensor.shape.dim)
-            yield (
-                str(value.name),
-                Tensor(_dtype(tensor.elem_type), tuple(None if (d or 0) < 0 else d for d in dims)),
-            )
+        if (
+            value.type.HasField("tensor_type")
+            and tensor.HasField("shape")
+            and len(tensor.shape.dim) <= MAX_RANK
+        ):
+            dims = (int(d.dim_value) if d.HasField("dim_value") else -1 for d in tensor.shape.dim)
+            known = tuple(d if 0 <= d <= MAX_DIMENSION else None for d in dims)
+            yield str(value.name), Tensor(_dtype(tensor.elem_type), known)
 
 
 def _dtype(code: int) -> str:
@@ -235,9 +202,10 @@ def _scope(node: Any) -> str:
         # "model: Net/model.layer1: Linear/linear: aten.linear": the path of each level before its class.
         levels = [level.split(":")[0].strip() for level in metadata[NAMESPACE].split("/")]
         path = levels[-2] if len(levels) > 1 else ""
-    elif str(node.name).startswith("/"):
-        # The TorchScript exporter names nodes by the path of their module: "/encoder/layer.0/MatMul".
-        return plain_text("/".join(str(node.name).split("/")[1:-1]))
+    elif str(node.name).startswith("/") or str(node.name).count("/") > 1:
+        # Exporters name nodes by the path of their module: PyTorch's "/encoder/layer.0/MatMul", TensorFlow's
+        # "model/dense/MatMul". One slash alone may be that of a fusion: "node_select/GatherSliceToSplitFusion".
+        return plain_text("/".join(str(node.name).removeprefix("/").split("/")[:-1]))
     else:
         path = ""
     return plain_text("/".join(filter(None, path.split("."))))

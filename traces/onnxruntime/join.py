@@ -20,9 +20,6 @@ from simsched.traces.onnxruntime.profile import Event
 
 #: Starts and lengths are whole microseconds.
 CLOCK_US = 1
-#: Leaving nodes out can join each of their sources with each of their readers.
-MAX_EDGES = 4_000_000
-
 ADVICE = (
     "the profile and the model are not of one session: set optimized_model_filepath and enable_profiling on "
     "one SessionOptions and give the two files of that session"
@@ -141,41 +138,6 @@ def _same_operator(file: Path, event: Event, model: Model, i: int) -> Node:
             f"{model.file} it is a {shown(node.op_type)}; {ADVICE}"
         )
     return node
-
-
-def edges(model: Model, tasks: Sequence[Task | None]) -> dict[tuple[int, int], str]:
-    """Return the dependences between the nodes that ran, each with one tensor that carries it.
-
-    A node that did not run passes its own dependences on to its readers.
-
-    Raises
-    ------
-    FormatError
-        If that makes more than `MAX_EDGES`.
-    """
-    found: dict[tuple[int, int], str] = {}
-    sources: dict[str, frozenset[int]] = {}
-    passed_on = 0
-    for i, node in enumerate(model.nodes):
-        reads = [name for name in (*node.inputs, *node.captured) if name in sources]
-        # Nodes that did not run hand the same set on and on: each set counts once.
-        distinct = {id(sources[name]): name for name in reversed(reads)}.values()
-        if tasks[i] is not None:
-            made_by = frozenset([i])
-            found.update(((before, i), name) for name in distinct for before in sources[name])
-        else:
-            made_by = _union([sources[name] for name in distinct])
-            passed_on += len(made_by)
-        if len(found) + passed_on > MAX_EDGES:
-            raise FormatError(
-                f"{model.file}: more than {MAX_EDGES} dependences, most through nodes that did not run"
-            )
-        sources.update((name, made_by) for name in node.outputs)
-    return found
-
-
-def _union(sets: Sequence[frozenset[int]]) -> frozenset[int]:
-    return sets[0] if len(sets) == 1 else frozenset().union(*sets)
 
 
 def check_order(

@@ -17,12 +17,17 @@ import numpy.typing as npt
 
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
+from simsched.graph.loading import Mend
 from simsched.traces.json_stream import shown, stream
-from simsched.traces.onnx.model import Tensor
+from simsched.traces.onnx.tensors import Tensor
 from simsched.traces.onnxruntime.fields import Fields
 
 #: Suffix of the events that time a node's computation; older versions also write `_fence_before` and others.
 KERNEL = "_kernel_time"
+#: Categories of what a device did, as its own profiler tells: the times of launched kernels, calls of its library.
+DEVICE = ("Kernel", "Api")
+#: The profiler keeps as many events and drops those that come later.
+MAX_EVENTS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -37,12 +42,15 @@ class Run:
         Process and thread that called it.
     nodes : int
         Number of distinct nodes that ran in it.
+    device_events : int
+        Number of events of a device (a GPU's kernels) that started in it.
     """
 
     start_us: int
     finish_us: int
     thread: str
     nodes: int
+    device_events: int
 
     @property
     def span_us(self) -> int:
@@ -52,6 +60,28 @@ class Run:
     def overlaps(self, other: Run) -> bool:
         """Tell whether both ran at the same time."""
         return self.start_us < other.finish_us and other.start_us < self.finish_us
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a profile holds.
+
+    Parameters
+    ----------
+    runs : list of Run
+        In order of their start.
+    sessions : int
+        How often a session was made.
+    threads : int
+        Number of threads that ran nodes, in all runs.
+    full : bool
+        Whether the profiler reached the number of events at which it stops.
+    """
+
+    runs: list[Run]
+    sessions: int
+    threads: int
+    full: bool
 
 
 @dataclass(frozen=True)
@@ -76,8 +106,8 @@ class Event:
         Shapes of its tensors, where told; constants packed at load time are not among them.
     counted_bytes : int or None
         Bytes of inputs, parameters and outputs, where told.
-    width : int
-        Threads that ran a part of it.
+    width, pool : int
+        Threads that ran a part of it, of how many that could have.
     """
 
     place: int
@@ -92,10 +122,18 @@ class Event:
     outputs: tuple[Tensor, ...] | None
     counted_bytes: int | None
     width: int
+    pool: int
 
 
-def read_runs(file: Path) -> list[Run]:
-    """Return the runs of a profile, in order of their start.
+def read_contents(file: Path, mend: Mend | None = None) -> Contents:
+    """Return what a profile holds.
+
+    Parameters
+    ----------
+    file : Path
+        The profile, plain or gzipped.
+    mend : callable, optional
+        See `stream`.
 
     Raises
     ------
@@ -104,20 +142,43 @@ def read_runs(file: Path) -> list[Run]:
     """
     spans: list[tuple[int, int, str]] = []
     codes: dict[str, int] = {}
-    starts, nodes = array("q"), array("q")
-    for event in _events(file):
-        if event.values.get("cat") == "Session" and event.values.get("name") == "model_run":
-            spans.append((*event.times_us(), event.thread()))
-        elif name := _kernel(event):
+    starts, nodes, device = array("q"), array("q"), array("q")
+    threads: set[str] = set()
+    sessions = place = 0
+    for event in _events(file, mend):
+        category, name, place = event.values.get("cat"), event.values.get("name"), event.place
+        if category == "Session":
+            sessions += name == "session_initialization"
+            if name == "model_run":
+                spans.append((*event.times_us(), event.thread()))
+        elif category in DEVICE:
+            device.append(_moment_us(event.values.get("ts")))
+        elif (kernel := _kernel(event)) is not None:
             starts.append(event.times_us()[0])
-            nodes.append(codes.setdefault(name, len(codes)))
+            nodes.append(codes.setdefault(kernel, len(codes)))
+            threads.add(event.thread())
     if not spans:
         raise FormatError(
             f"{file}: no model_run event; record at least one run, and end with end_profiling()"
         )
     order = np.argsort(np.array(starts, np.int64), kind="stable")
     at, coded = np.array(starts, np.int64)[order], np.array(nodes, np.int64)[order]
-    return [Run(*span, nodes=_distinct(at, coded, *span[:2])) for span in sorted(spans)]
+    on_device = np.sort(np.array(device, np.int64))
+    runs = [
+        Run(*span, nodes=_distinct(at, coded, *span[:2]), device_events=_within(on_device, *span[:2]))
+        for span in sorted(spans)
+    ]
+    return Contents(runs, sessions, len(threads), place + 1 >= MAX_EVENTS)
+
+
+def _moment_us(value: object) -> int:
+    """Return when a device's event started; -1 for no such time, for nothing hangs on it but a count."""
+    return value if type(value) is int and 0 <= value < 2**62 else -1
+
+
+def _within(starts: npt.NDArray[np.int64], start: int, finish: int) -> int:
+    first, last = np.searchsorted(starts, [start, finish + 1])
+    return int(last - first)
 
 
 def _distinct(starts: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], start: int, finish: int) -> int:
@@ -126,7 +187,7 @@ def _distinct(starts: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], start
     return len(np.unique(codes[first:last]))
 
 
-def read_events(file: Path, run: Run) -> list[Event]:
+def read_events(file: Path, run: Run, mend: Mend | None = None) -> list[Event]:
     """Return the node events that start within a run, in order of start, finish and place in the file.
 
     Raises
@@ -136,23 +197,24 @@ def read_events(file: Path, run: Run) -> list[Event]:
     """
     events = []
     parts_run: dict[str, int] = {}
-    for fields in _events(file):
-        if name := _kernel(fields):
+    for fields in _events(file, mend):
+        if (name := _kernel(fields)) is not None:
             # The counters run on through the whole file, so that those of earlier runs must be seen too.
-            width = _width(fields.inside("args"), parts_run)
+            threads = _threads(fields.inside("args"), parts_run)
             if run.start_us <= fields.times_us()[0] <= run.finish_us:
-                events.append(_event(fields, name, width))
+                events.append(_event(fields, name, *threads))
     return sorted(events, key=lambda e: (e.start_us, e.finish_us, e.place))
 
 
-def _event(fields: Fields, name: str, width: int) -> Event:
+def _event(fields: Fields, name: str, width: int, pool: int) -> Event:
     args = fields.inside("args")
     start, finish = fields.times_us()
     return Event(
         place=fields.place,
         name=name,
         op_type=args.text("op_name"),
-        index=args.text("node_index"),
+        # The name since ONNX Runtime 1.12, and the one before.
+        index=args.text("node_index") or args.text("exec_plan_index"),
         start_us=start,
         finish_us=finish,
         thread=fields.thread(),
@@ -161,14 +223,15 @@ def _event(fields: Fields, name: str, width: int) -> Event:
         outputs=args.tensors("output_type_shape"),
         counted_bytes=_counted_bytes(args),
         width=width,
+        pool=pool,
     )
 
 
-def _kernel(event: Fields) -> str:
-    """Return the node that an event times; "" if it is no such event."""
+def _kernel(event: Fields) -> str | None:
+    """Return the node that an event times, which old versions leave empty; None if it is no such event."""
     name = event.values.get("name")
     if event.values.get("cat") != "Node" or not isinstance(name, str) or not name.endswith(KERNEL):
-        return ""
+        return None
     return plain_text(name.removesuffix(KERNEL))
 
 
@@ -177,25 +240,25 @@ def _counted_bytes(args: Fields) -> int | None:
     return sum(args.digits(key) for key in keys) if any(key in args.values for key in keys) else None
 
 
-def _width(args: Fields, parts_run: dict[str, int]) -> int:
-    """Return how many threads ran a part of a node, and remember the counters for the next one.
+def _threads(args: Fields, parts_run: dict[str, int]) -> tuple[int, int]:
+    """Return how many threads ran a part of a node, and of how many; remember the counters for the next one.
 
     `num_run` of a pool's thread counts all parts it ever ran; those that grew since the last event helped
     with this one. The caller always runs a part itself. A session without a pool writes "".
     """
     if isinstance(args.values.get("thread_scheduling_stats", ""), str):
-        return 1
+        return 1, 1
     threads = args.inside("thread_scheduling_stats").inside("sub_threads")
     helpers = 0
     for thread in threads.values:
         count = threads.inside(thread).count("num_run")
         helpers += count > parts_run.get(thread, 0)
         parts_run[thread] = count
-    return 1 + helpers
+    return 1 + helpers, 1 + len(threads.values)
 
 
-def _events(file: Path) -> Iterator[Fields]:
-    for place, (_, event) in enumerate(stream(file, "item")):
+def _events(file: Path, mend: Mend | None) -> Iterator[Fields]:
+    for place, (_, event) in enumerate(stream(file, "item", mend=mend)):
         if not isinstance(event, dict):
             raise FormatError(f"{file}: event {place} is {shown(event)}; expected an object")
         yield Fields(file, place, event)

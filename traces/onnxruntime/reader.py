@@ -17,9 +17,7 @@ the session fuses, splits and renames its nodes.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,34 +25,23 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph
-from simsched.graph.loading import find_file
+from simsched.graph.loading import Mend, find_file
 from simsched.graph.shapes import format_shape
 from simsched.traces.json_stream import shown
-from simsched.traces.lanes import chain, covered
+from simsched.traces.lanes import chain
+from simsched.traces.onnx.edges import edges
 from simsched.traces.onnx.flops import flops
 from simsched.traces.onnx.model import Model, Node, read_model
-from simsched.traces.onnxruntime.join import Task, check_order, edges, match, outermost
-from simsched.traces.onnxruntime.profile import Event, Run, read_events, read_runs
-from simsched.traces.onnxruntime.shapes import Sizes, dims, sizes, tensor_bytes
-from simsched.traces.options import whole_number
+from simsched.traces.onnx.tensors import dims, tensor_bytes
+from simsched.traces.onnxruntime.join import check_order, match, outermost
+from simsched.traces.onnxruntime.profile import Contents, Event, Run, read_contents, read_events
+from simsched.traces.onnxruntime.report import Row, describe_contents, describe_model, describe_tasks
+from simsched.traces.onnxruntime.shapes import Sizes, sizes
+from simsched.traces.options import TOLERANT, flag, whole_number
 
 FIRST_CATEGORY = re.compile(rb'"cat"\s*:\s*"([^"]*)"')
-#: Spans of more runs than this are not listed in the report.
-LISTED_RUNS = 20
 
 Edges = list[tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One task of the graph: an execution and what is known of its node."""
-
-    event: Event
-    kind: str
-    shape: str
-    flops: float
-    size: float
-    scope: str = ""
 
 
 class OnnxRuntimeReader:
@@ -66,6 +53,7 @@ class OnnxRuntimeReader:
     options = {  # noqa: RUF012 - the protocol's attribute
         "model": "the .onnx that the same session saved at optimized_model_filepath; else a chain a thread",
         "run": "which model_run, from 0 in time order; the last complete one if not given",
+        "tolerant": TOLERANT,
     }
 
     def recognises(self, head: bytes) -> bool:
@@ -74,7 +62,14 @@ class OnnxRuntimeReader:
         text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
         return text.startswith(b"[") and first is not None and first[1] in (b"Session", b"Node")
 
-    def read(self, path: Path, *, model: str | Path | None = None, run: int | str | None = None) -> TaskGraph:
+    def read(
+        self,
+        path: Path,
+        *,
+        model: str | Path | None = None,
+        run: int | str | None = None,
+        tolerant: bool | str = False,
+    ) -> TaskGraph:
         """Return the graph of one run.
 
         Parameters
@@ -86,6 +81,8 @@ class OnnxRuntimeReader:
         run : int or str, optional
             Index of the run in time order, as a number or its digits; the last complete one if not given, since
             the first ones warm up.
+        tolerant : bool or str
+            Whether to read what is complete of a profile that is cut off, and to mend characters JSON does not allow.
 
         Raises
         ------
@@ -94,12 +91,18 @@ class OnnxRuntimeReader:
         GraphError
             If a number is impossible.
         """
-        optimized = _model(path, model)
-        runs = read_runs(path)
-        chosen = _choose(path, runs, run)
         report = ImportReport(path.name, "onnxruntime")
-        events = _events(path, runs, chosen, report)
-        return _graph(path, runs[chosen], events, optimized, report)
+        mending = flag(path, "tolerant", tolerant)
+        optimized = _model(path, model)
+        contents = read_contents(path, report.note if mending else None)
+        chosen = _choose(path, contents.runs, run)
+        # The second time nothing new is mended.
+        events = _events(path, contents, chosen, report, _ignore if mending else None)
+        return _graph(path, contents.runs[chosen], events, optimized, report)
+
+
+def _ignore(sentence: str) -> None:
+    """Say nothing more."""
 
 
 def _model(path: Path, model: object) -> Model | None:
@@ -119,10 +122,13 @@ def _choose(path: Path, runs: Sequence[Run], wanted: object) -> int:
     return whole_number(path, "run", wanted, range(len(runs)), expected)
 
 
-def _events(path: Path, runs: Sequence[Run], chosen: int, report: ImportReport) -> list[Event]:
+def _events(
+    path: Path, contents: Contents, chosen: int, report: ImportReport, mend: Mend | None
+) -> list[Event]:
     """Return the events of a run; those of overlapping runs are told apart by the thread that called each."""
+    runs = contents.runs
     run = runs[chosen]
-    events = read_events(path, run)
+    events = read_events(path, run, mend)
     others = [i for i, other in enumerate(runs) if i != chosen and run.overlaps(other)]
     if others:
         callers = {run.thread, *(runs[i].thread for i in others)}
@@ -137,18 +143,8 @@ def _events(path: Path, runs: Sequence[Run], chosen: int, report: ImportReport) 
         )
     if not events:
         raise FormatError(f"{path}: no node ran in run {chosen}; choose another run= of 0 to {len(runs) - 1}")
-    report.facts.update(_run_facts(runs, chosen))
+    describe_contents(report, contents, chosen)
     return events
-
-
-def _run_facts(runs: Sequence[Run], chosen: int) -> dict[str, Any]:
-    spans = [f"{run.span_us / 1e6:.6f}" for run in runs[:LISTED_RUNS]]
-    return {
-        "runs": len(runs),
-        "run": chosen,
-        "run_spans_s": ", ".join(spans + ["..."] * (len(runs) > LISTED_RUNS)),
-        "span_s": runs[chosen].span_us / 1e6,
-    }
 
 
 def _graph(path: Path, run: Run, events: list[Event], model: Model | None, report: ImportReport) -> TaskGraph:
@@ -163,7 +159,7 @@ def _graph(path: Path, run: Run, events: list[Event], model: Model | None, repor
     start_us = np.array([row.event.start_us for row in rows], np.int64)
     finish_us = np.array([row.event.finish_us for row in rows], np.int64)
     recording = _recording(rows, run, start_us, finish_us)
-    _describe(report, run, rows, recording)
+    describe_tasks(report, run, rows, recording)
     graph = TaskGraph.from_edges(
         (finish_us - start_us) * 1000 / 1e9,
         pairs,
@@ -207,20 +203,8 @@ def _joined(path: Path, events: list[Event], model: Model, report: ImportReport)
         if task is not None and size is not None:
             index[i] = len(rows)
             rows.append(_row(task.event, size, task.node))
-    _note_dropped(model, tasks, report)
+    describe_model(report, model, tasks)
     return rows, [(index[a], index[b]) for a, b in found]
-
-
-def _note_dropped(model: Model, tasks: Sequence[Task | None], report: ImportReport) -> None:
-    report.facts["model"] = model.file.name
-    dropped = [node for node, task in zip(model.nodes, tasks, strict=True) if task is None]
-    report.facts["nodes_not_run"] = len(dropped)
-    if dropped:
-        first = shown(dropped[0].name or f"a {dropped[0].op_type}")
-        report.note(
-            f"{len(dropped)} nodes of the model did not run in this run and are left out ({first} first); "
-            "dependences go through them."
-        )
 
 
 def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:
@@ -254,30 +238,6 @@ def _recording(rows: Sequence[Row], run: Run, start_us: Any, finish_us: Any) -> 
         lanes=np.array([lanes[row.event.thread] for row in rows], np.int32),
         lane_names=tuple(lanes),
     )
-
-
-def _describe(report: ImportReport, run: Run, rows: Sequence[Row], recording: Recording) -> None:
-    spans = ((row.event.start_us, row.event.finish_us) for row in rows)
-    covered_us = covered(spans, run.start_us, run.finish_us)
-    widths = [row.event.width for row in rows]
-    report.facts["covered_s"] = covered_us / 1e6
-    report.facts["covered_share"] = covered_us / run.span_us if run.span_us else np.nan
-    report.facts["lanes"] = len(recording.lane_names)
-    report.facts["max_width"] = max(widths)
-    report.facts["zero_length_tasks"] = sum(row.event.finish_us == row.event.start_us for row in rows)
-    report.facts["tasks_without_flops"] = sum(bool(np.isnan(row.flops)) for row in rows)
-    if report.facts["run"] != report.facts["runs"] - 1:
-        report.note("This is not the last run of the profile; early runs are slower, since they warm up.")
-    if report.facts["zero_length_tasks"]:
-        report.note("Some tasks took less than the clock's 1 us and have a duration of 0.")
-    others = Counter(row.event.provider for row in rows) - Counter(
-        {"CPUExecutionProvider": len(rows), "": len(rows)}
-    )
-    if others:
-        names = ", ".join(f"{n} by {shown(name)}" for name, n in sorted(others.items()))
-        report.note(
-            f"Not all nodes ran on the processor ({names}): of those the profile may time the launch alone."
-        )
 
 
 ONNXRUNTIME = OnnxRuntimeReader()

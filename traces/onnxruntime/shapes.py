@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.traces.json_stream import shown
-from simsched.traces.onnx.model import Model, Tensor
+from simsched.traces.onnx.model import Model
+from simsched.traces.onnx.tensors import ITEMSIZE_B, Tensor, tensor_bytes
 from simsched.traces.onnxruntime.join import ADVICE, Task
 
-#: Bytes of one element, under the names that ONNX Runtime gives the types.
-ITEMSIZE_B = {
-    **dict.fromkeys(["bool", "int8", "uint8"], 1),
-    **dict.fromkeys(["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"], 1),
-    **dict.fromkeys(["int16", "uint16", "float16", "bfloat16"], 2),
-    **dict.fromkeys(["float", "int32", "uint32"], 4),
-    **dict.fromkeys(["double", "int64", "uint64", "complex64"], 8),
-    "complex128": 16,
-}
 #: Operators with packed weights have few inputs; of longer lists the absent ones are not looked for.
 MAX_ALIGNED = 64
 
@@ -142,19 +133,3 @@ def _agree(one: Tensor, other: Tensor) -> bool:
     return len(one.dims) == len(other.dims) and all(
         a == b or a is None or b is None for a, b in zip(one.dims, other.dims, strict=True)
     )
-
-
-def tensor_bytes(tensors: Iterable[Tensor]) -> float:
-    """Return the bytes of tensors; NaN where an element's size is not known.
-
-    Examples
-    --------
-    >>> tensor_bytes([Tensor("float", (2, 3)), Tensor("int64", ())])
-    32.0
-    """
-    return sum(math.prod(dims(t), start=float(ITEMSIZE_B.get(t.dtype, math.nan))) for t in tensors)
-
-
-def dims(tensor: Tensor) -> tuple[int, ...]:
-    """Return the dimensions of a tensor all of whose are known."""
-    return tuple(d or 0 for d in tensor.dims)

@@ -258,14 +258,6 @@ def test_files_without_record_function_ids_cannot_be_joined(mini):
     assert mini.load_alone().task_name(0) == "relu@1"
 
 
-def test_an_execution_trace_in_place_of_the_kineto_trace(mini):
-    mini.op("aten::relu", 0, 1, [A], [B])
-    execution_trace = mini.write()[1]
-    assert PYTORCH.recognises(execution_trace.read_bytes())
-    with pytest.raises(FormatError, match="execution_trace="):
-        PYTORCH.read(execution_trace)
-
-
 def test_other_formats_are_not_claimed(mini):
     mini.op("aten::relu", 0, 1, [A], [B])
     assert PYTORCH.recognises(mini.write()[0].read_bytes())

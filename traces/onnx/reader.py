@@ -1,0 +1,217 @@
+"""ONNX models alone: their graph, without times.
+
+What a task costs comes from its operations and bytes, which follow from the shapes of its tensors.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from simsched.errors import FormatError, GraphError
+from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.shapes import format_shape
+from simsched.traces.json_stream import shown
+from simsched.traces.onnx.edges import edges
+from simsched.traces.onnx.flops import flops
+from simsched.traces.onnx.functions import inlined
+from simsched.traces.onnx.inference import infer, open_dimensions, sized
+from simsched.traces.onnx.model import Model, Node, declared, plain_model
+from simsched.traces.onnx.proto import read_proto, starts_as_model
+from simsched.traces.onnx.tensors import Tensor, dims, tensor_bytes
+from simsched.traces.onnx.traffic import moved_bytes
+from simsched.traces.options import whole_number
+
+#: Sizes of dimensions, as text: `batch:8+seq:128`.
+_SIZE = re.compile(r"(.+):([0-9]{1,9})")
+MAX_SIZE = 10**9
+#: Open dimensions and operators named in a report.
+MOST_NAMES = 10
+
+
+@dataclass(frozen=True)
+class _Row:
+    node: Node
+    inputs: tuple[Tensor, ...] | None
+    outputs: tuple[Tensor, ...] | None
+
+    @property
+    def shape(self) -> str:
+        """Shapes of the inputs as text; "" where one is not known."""
+        return format_shape(map(dims, self.inputs or ()))
+
+    @property
+    def flops(self) -> float:
+        """Operations; NaN where operator or shapes are not known."""
+        if self.node.has_body:
+            return math.nan
+        read, written = (tuple(map(dims, tensors or ())) for tensors in (self.inputs, self.outputs))
+        return flops(self.node.op_type, read, written, self.node.attributes)
+
+    @property
+    def bytes_B(self) -> float:
+        """Bytes moved; NaN where shapes are not known."""
+        return moved_bytes(self.node.op_type, self.inputs, self.outputs)
+
+    @property
+    def unsized(self) -> bool:
+        """Whether the shape of something that it reads or writes is not known."""
+        return self.inputs is None or self.outputs is None
+
+
+class OnnxReader:
+    """Reads ONNX models: a task a node, an edge a tensor."""
+
+    title = "ONNX model (.onnx), without times: costs follow from operations and bytes"
+    dependences = "tensors"
+    times = "none: from cost curves"
+    options = {  # noqa: RUF012 - the protocol's attribute
+        "dims": "sizes of dimensions that the model leaves open, as batch:8+seq:128",
+        "batch": "size of the first dimension of every input that leaves it open",
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell whether a file starts as the message of a model: its version, and then only fields it has."""
+        return starts_as_model(head)
+
+    def read(
+        self, path: Path, *, dims: Mapping[str, int] | str | None = None, batch: int | str | None = None
+    ) -> TaskGraph:
+        """Return the graph of a model.
+
+        Parameters
+        ----------
+        path : Path
+            The model, plain or gzipped. Files with its weights are not needed and never opened.
+        dims : mapping of str to int, or str, optional
+            Sizes of dimensions that the model leaves open, by name: `{"batch": 8}` or `"batch:8+seq:128"`.
+        batch : int or str, optional
+            Size of the first dimension of every input that leaves it open.
+
+        Raises
+        ------
+        FormatError
+            If it is no model, breaks ONNX's rules, or has no such dimension.
+        GraphError
+            If a number is impossible.
+        """
+        report = ImportReport(path.name, "onnx")
+        proto = read_proto(path)
+        try:
+            proto = inlined(path, proto, report)
+            sized(path, proto, _sizes(path, dims), _batch(path, batch))
+            model = plain_model(path, proto)
+            _describe_proto(proto, model, report)
+            model = replace(model, declared=dict(declared(infer(proto, report))))
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{path}: a name in the model is not UTF-8 text: {error}") from None
+        return _graph(path, model, report)
+
+
+def _sizes(path: Path, given: object) -> dict[str, int]:
+    if given is None:
+        return {}
+    if isinstance(given, str):
+        parts = [_SIZE.fullmatch(part) for part in given.split("+")]
+        pairs = [(m[1], m[2]) for m in parts if m]
+        if len(pairs) != len(parts):
+            raise FormatError(
+                f"{path}: dims is {shown(given)}, expected name:size+name:size, as batch:8+seq:128"
+            )
+        given = dict(pairs)
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise FormatError(f"{path}: dims is {shown(given)}, expected sizes by name, as batch:8+seq:128")
+    return {name: _size(path, f"dims of {shown(name)}", size) for name, size in given.items()}
+
+
+def _batch(path: Path, given: object) -> int | None:
+    return None if given is None else _size(path, "batch", given)
+
+
+def _size(path: Path, option: str, given: object) -> int:
+    return whole_number(path, option, given, range(1, MAX_SIZE + 1), f"a whole number of 1 to {MAX_SIZE}")
+
+
+def _graph(path: Path, model: Model, report: ImportReport) -> TaskGraph:
+    known = {**model.declared, **model.initialisers}
+    kept = [None if node.op_type == "Constant" else _row(node, known) for node in model.nodes]
+    rows = [row for row in kept if row is not None]
+    if not rows:
+        raise FormatError(f"{path}: the model has no nodes but constants: there is nothing to run")
+    index = {place: i for i, place in enumerate(place for place, row in enumerate(kept) if row is not None)}
+    flop = [row.flops for row in rows]
+    _describe(report, rows, flop)
+    try:
+        return TaskGraph.from_edges(
+            [math.nan] * len(rows),
+            [(index[a], index[b]) for a, b in edges(model, kept)],
+            kinds=[row.node.op_type for row in rows],
+            names=[row.node.name or f"{row.node.op_type}_{i}" for i, row in enumerate(rows)],
+            shapes=[row.shape for row in rows],
+            scopes=[row.node.scope for row in rows],
+            flops=flop,
+            bytes_B=[row.bytes_B for row in rows],
+            name=path.name.removesuffix(".gz").removesuffix(".onnx"),
+            report=report,
+        )
+    except GraphError as error:
+        raise GraphError(f"{path}: {error}") from None
+
+
+def _row(node: Node, known: Mapping[str, Tensor]) -> _Row:
+    # Inference does not tell of all optional outputs, such as Dropout's mask.
+    told = [name for i, name in enumerate(node.outputs) if i == 0 or name in known]
+    return _Row(node, _known(node.inputs, known), _known(told, known))
+
+
+def _known(names: Sequence[str], known: Mapping[str, Tensor]) -> tuple[Tensor, ...] | None:
+    tensors = [known.get(name) for name in names]
+    return (
+        tuple(t for t in tensors if t is not None) if all(t and None not in t.dims for t in tensors) else None
+    )
+
+
+def _describe_proto(proto: Any, model: Model, report: ImportReport) -> None:
+    facts = report.facts
+    facts["opset"] = max(
+        (o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), default="none"
+    )
+    facts["nodes"] = len(model.nodes)
+    facts["constants"] = sum(node.op_type == "Constant" for node in model.nodes)
+    facts["weights_B"] = float(tensor_bytes(model.initialisers.values()))
+    if names := open_dimensions(proto):
+        facts["open_dimensions"] = ", ".join(shown(n)[1:-1] for n in names[:MOST_NAMES])
+
+
+def _describe(report: ImportReport, rows: Sequence[_Row], flop: Sequence[float]) -> None:
+    facts = report.facts
+    unsized = sum(math.isnan(row.bytes_B) for row in rows)
+    facts["tasks_without_shapes"] = unsized
+    facts["tasks_without_flops"] = sum(map(math.isnan, flop))
+    facts["flops"] = math.fsum(f for f in flop if f < math.inf)
+    report.note("The model tells no times: simulate() takes them from the machine's cost curves.")
+    if unsized:
+        advice = "; give sizes, as dims=batch:8 or batch=8" if "open_dimensions" in facts else ""
+        report.note(
+            f"Of {unsized} tasks not all shapes are known, so that what they cost is not known{advice}."
+        )
+    if inside := Counter(row.node.op_type for row in rows if row.node.has_body):
+        names = ", ".join(f"{n} {shown(kind)[1:-1]}" for kind, n in sorted(inside.items()))
+        report.note(
+            f"What runs graphs of its own is one task each, whose own operations are not counted: {names}."
+        )
+    strange = Counter(
+        row.node.op_type for row, f in zip(rows, flop, strict=True)
+        if math.isnan(f) and not row.unsized and not row.node.has_body
+    )  # fmt: skip
+    if strange:
+        names = ", ".join(f"{n} {shown(kind)[1:-1]}" for kind, n in strange.most_common(MOST_NAMES))
+        report.note(f"Operations are not known of: {names}. Their bytes are all they cost.")
+
+
+ONNX = OnnxReader()
