@@ -103,9 +103,9 @@ def check_reader(seeds: Sequence[Seed], examples: int = 100, seed: int = 0) -> T
     Raises
     ------
     AssertionError
-        If reading raises anything but a `SimschedError` whose message begins with the file and is one line of text, takes
-        longer than ten seconds, or gives an impossible graph; the message tells seed and example, and where the damaged
-        files are kept.
+        If reading raises anything but a `SimschedError` whose message begins with the file and is one line of text,
+        takes longer than ten seconds, or gives an impossible graph; the message tells seed and example, and where the
+        damaged files are kept.
 
     Examples
     --------

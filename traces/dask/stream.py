@@ -75,16 +75,19 @@ def read_dependences(path: Path) -> dict[str, list[str]]:
         inner = value.get("dependencies", value) if isinstance(value, dict) else value
         if not isinstance(inner, dict):
             break
-        for key, before in inner.items():
-            if not isinstance(before, list):
-                raise FormatError(f"{path}: {shown(key)} depends on {shown(before)}; expected a list of keys")
-        return {plain_text(key): [key_text(path, b) for b in before] for key, before in inner.items()}
+        return {plain_text(key): _keys(f"{path}: task {shown(key)}", before) for key, before in inner.items()}
     raise FormatError(
         f'{path}: expected {{"dependencies": {{key: [key, ...]}}}}, as docs/formats/dask.md writes it'
     )
 
 
-def key_text(where: object, key: object) -> str:
+def _keys(where: str, before: object) -> list[str]:
+    if not isinstance(before, list):
+        raise FormatError(f"{where} depends on {shown(before)}; expected a list of keys")
+    return [key_text(where, key) for key in before]
+
+
+def key_text(where: str, key: object) -> str:
     """Return a key as text; JSON makes lists of tuples.
 
     Examples

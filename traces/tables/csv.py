@@ -140,6 +140,10 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
     if len(frame) > MAX_ROWS:
         raise FormatError(f"{path}: more than {MAX_ROWS} rows; write such a graph as Parquet")
     kept = [column for column in header if column in columns]
+    if lost := [column for column in kept if column not in frame]:
+        raise FormatError(
+            f"{path}: line 1: column {shown(lost[0])} is cut by quotes or line ends in the header; write it as one line"
+        )
     return frame[kept].copy(), [column for column in header if column not in columns]
 
 
