@@ -25,7 +25,7 @@ import numpy.typing as npt
 from simsched.errors import FormatError, SimschedError
 from simsched.files import replacing
 from simsched.graph.loading import open_plain
-from simsched.text import printable
+from simsched.text import one_line, printable
 
 Array = npt.NDArray[Any]
 
@@ -144,7 +144,7 @@ class Archive:
         try:
             return self._zip.read(member)
         except (*_BROKEN, NotImplementedError) as error:
-            raise self.error(member, f"cannot be read ({error}); {DAMAGED}") from None
+            raise self.error(member, f"cannot be read ({one_line(str(error))}); {DAMAGED}") from None
 
     def header(self, member: str) -> dict[str, Any]:
         """Return the JSON object of a member."""

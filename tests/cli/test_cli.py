@@ -122,9 +122,8 @@ def test_list(what, line):
 def test_list_formats_is_aligned_and_fits_100_columns():
     lines = simsched("list", "formats").stdout.splitlines()
     assert max(map(len, lines)) <= 100
-    titles = {re.match(r"\S+ +", line).end() for line in lines if line[0] != " "}
-    assert len(titles) == 1
-    assert all(line.startswith(" " * (titles.copy().pop() + 2)) for line in lines if line[0] == " ")
+    (title,) = {re.match(r"\S+ +", line).end() for line in lines if line[0] != " "}
+    assert all(line.startswith(" " * title) for line in lines if line[0] == " ")
 
 
 def test_list_formats_shows_the_readers_options():

@@ -80,12 +80,7 @@ def assemble(
     rows = [_row(key, told, vocabulary) for key in keys]
     edges = dependences(path, told, {key: i for i, key in enumerate(keys)})
     _tell(report, records, told, keys, rows, edges, len(every))
-    waits = taskwaits(told, keys)
-    for before, after in waits:
-        edges |= {(task, len(rows)): None for task in before} | {(len(rows), task): None for task in after}
-        rows.append(_wait([rows[task] for task in before]))
-    if waits:
-        report.facts["taskwaits"] = len(waits)
+    _add_taskwaits(told, keys, rows, edges, report)
     try:
         return TaskGraph.from_edges(
             [row.ran_ns / 1e9 for row in rows],
@@ -104,6 +99,21 @@ def assemble(
         )
     except GraphError as error:
         raise GraphError(f"{path}: {error}") from None
+
+
+def _add_taskwaits(
+    told: Told,
+    keys: Sequence[Key],
+    rows: list[_Row],
+    edges: dict[tuple[int, int], None],
+    report: ImportReport,
+) -> None:
+    waits = taskwaits(told, keys)
+    for before, after in waits:
+        edges |= {(task, len(rows)): None for task in before} | {(len(rows), task): None for task in after}
+        rows.append(_wait([rows[task] for task in before]))
+    if waits:
+        report.facts["taskwaits"] = len(waits)
 
 
 def _row(key: Key, told: Told, vocabulary: Vocabulary) -> _Row:
