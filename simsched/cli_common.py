@@ -40,6 +40,9 @@ OWN_OPTIONS = FLAGS | {
     "--reserved",
     "--tables",
     "--system",
+    "--task",
+    "--replays",
+    "--speedup",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """
