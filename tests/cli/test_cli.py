@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import re
 import subprocess
 import sys
 
@@ -148,6 +149,13 @@ def test_list(what, line):
     done = simsched("list", what)
     assert done.returncode == 0, done.stderr
     assert any(text.startswith(line) for text in done.stdout.splitlines())
+
+
+def test_list_formats_is_aligned_and_fits_100_columns():
+    lines = simsched("list", "formats").stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    (title,) = {re.match(r"\S+ +", line).end() for line in lines if line[0] != " "}
+    assert all(line.startswith(" " * title) for line in lines if line[0] == " ")
 
 
 def test_list_formats_shows_the_readers_options():
