@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from simsched.errors import LayoutError, SpecError
 from simsched.policy import Layout, RankPolicy, Shortcuts
 from simsched.policy.placement import executor_cores
+from simsched.policy.shortcuts import released, require_small_s, small_tasks
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -49,8 +49,7 @@ class CriticalPath(RankPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (self.small_s >= 0 and isfinite(self.small_s)):
-            raise SpecError(f"critical-path[small_s={self.small_s}]: expected seconds, 0 or more")
+        require_small_s(self.name, self.small_s)
         if self.reserved < 0:
             raise SpecError(f"critical-path[reserved={self.reserved}]: expected a number of cores, 0 or more")
 
@@ -81,12 +80,11 @@ class CriticalPath(RankPolicy):
         """Return the small tasks, the light-weight executor and whether there are buffers."""
         if not self.small_s and not self.buffered:
             return None
-        small = (problem.costs.seconds(1) <= self.small_s) & (self.small_s > 0)
+        small, inline = small_tasks(problem, self.small_s), released(problem)
         light = bool(self.small_s) and self.reserved > 0
-        released = problem.graph.predecessors.degrees() > 0
         return Shortcuts(
-            apart=small & ~released & light,
-            inline=small & released,
+            apart=small & ~inline & light,
+            inline=small & inline,
             singles=np.array([self._workers(problem.machine)] if light else [], np.int32),
             buffered=self.buffered,
         )

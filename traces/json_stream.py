@@ -101,60 +101,118 @@ def stream(
     MissingExtraError
         If ijson is not installed.
     """
-    try:
-        import ijson
-    except ImportError:
-        raise MissingExtraError("ijson", "formats", "reading JSON traces") from None
-    queues = {prefix: ijson.sendable_list() for prefix in prefixes}
-    parsers = [ijson.items_coro(queue, prefix) for prefix, queue in queues.items()]
-    guard, offset_B, last_value_B = _Guard(path), 0, 0
+    parser = Parser(path, *prefixes)
+    offset_B = last_value_B = 0
     with open_plain(path, mend) as file:
-        for chunk in _chunks(file) if mend is None else mended(_chunks(file), mend):
-            guard.check(chunk, offset_B)
+        for chunk in chunks(file, mend, CHUNK_B):
+            parser.check(chunk)
             try:
-                for parser in parsers:
-                    _parse(parser.send, path, offset_B, chunk)
+                parser.feed(chunk)
             except FormatError as error:
-                yield from _drained(queues)
-                _give_up(error, mend)
+                yield from parser.values()
+                give_up(error, mend)
                 return
             offset_B += len(chunk)
-            if any(queues.values()):
+            told = False
+            for value in parser.values():
+                told = True
+                yield value
+            if told:
                 last_value_B = offset_B
-                yield from _drained(queues)
             elif offset_B - last_value_B > MAX_VALUE_B:
                 raise FormatError(
                     f"{path}: near byte {offset_B}: more than {MAX_VALUE_B} bytes without the end of a value that is "
                     f"read ({', '.join(prefixes)}); refused; take out what else the file holds"
                 )
     try:
-        for parser in parsers:
-            _parse(parser.close, path, offset_B)
+        parser.close()
     except FormatError as error:
-        if unclosed is not None and guard.between_items:
+        if unclosed is not None and parser.between_items:
             unclosed("the list lacks its end, which the format allows; what was still to come is not known")
         else:
-            _give_up(error, mend)
-    yield from _drained(queues)
+            give_up(error, mend)
+    yield from parser.values()
 
 
-def _chunks(file: BinaryIO) -> Iterator[bytes]:
-    while chunk := file.read(CHUNK_B):
-        yield chunk
+class Parser:
+    """ijson's parsers of some prefixes of one file, behind a guard.
+
+    Raises
+    ------
+    MissingExtraError
+        If ijson is not installed.
+    """
+
+    def __init__(self, path: Path, *prefixes: str) -> None:
+        try:
+            import ijson
+        except ImportError:
+            raise MissingExtraError("ijson", "formats", "reading JSON traces") from None
+        self._path, self._offset_B, self._guard = path, 0, _Guard(path)
+        self._queues: dict[str, list[Any]] = {prefix: ijson.sendable_list() for prefix in prefixes}
+        self._parsers = [ijson.items_coro(queue, prefix) for prefix, queue in self._queues.items()]
+
+    @property
+    def between_items(self) -> bool:
+        """Tell whether the file, read so far, is a list that lacks nothing but its end."""
+        return self._guard.between_items
+
+    def check(self, chunk: bytes) -> None:
+        """Raise `FormatError` if the parser would not survive the next piece of the file."""
+        self._guard.check(chunk, self._offset_B)
+
+    def feed(self, chunk: bytes, offset_B: int | None = None) -> None:
+        """Parse the next piece of the file, or raise `FormatError`.
+
+        Parameters
+        ----------
+        chunk : bytes
+            The piece.
+        offset_B : int, optional
+            Where in the file it stands; after what was fed so far when not given.
+        """
+        if offset_B is not None:
+            self._offset_B = offset_B
+        for parser in self._parsers:
+            _parse(parser.send, self._path, self._offset_B, chunk)
+        self._offset_B += len(chunk)
+
+    def close(self) -> None:
+        """Raise `FormatError` if the file is not complete."""
+        for parser in self._parsers:
+            _parse(parser.close, self._path, self._offset_B)
+
+    def values(self) -> Iterator[tuple[str, Any]]:
+        """Yield (prefix, value) for every value that became complete since the last call."""
+        for prefix, queue in self._queues.items():
+            for value in queue:
+                yield prefix, value
+            queue.clear()
 
 
-def _give_up(error: FormatError, mend: Mend | None) -> None:
+def chunks(file: BinaryIO, mend: Mend | None, size_B: int) -> Iterator[bytes]:
+    """Yield the bytes of a file in pieces, mended where `mend` is given."""
+    pieces = iter(lambda: file.read(size_B), b"")
+    return pieces if mend is None else mended(pieces, mend)
+
+
+def give_up(error: FormatError, mend: Mend | None) -> None:
     """Raise the error, or tell what was read in spite of it."""
     if mend is None:
         raise FormatError(f"{error}; tolerant=true keeps what is complete") from None
     mend(f"{error}; what is complete before that was read")
 
 
-def _drained(queues: dict[str, list[Any]]) -> Iterator[tuple[str, Any]]:
-    for prefix, queue in queues.items():
-        for value in queue:
-            yield prefix, value
-        queue.clear()
+def too_large(path: Path, offset_B: int) -> FormatError:
+    """Return the error that tells of a value too large to be read."""
+    return FormatError(f"{path}: near byte {offset_B}: a value of more than {MAX_VALUE_B} bytes; refused")
+
+
+def cut_off(path: Path, offset_B: int) -> FormatError:
+    """Return the error that tells of a file that ends too early."""
+    return FormatError(
+        f"{path}: the JSON is cut off at byte {offset_B}; was the copy or the recording interrupted?"
+    )
 
 
 def _parse(step: Callable[..., object], path: Path, offset_B: int, *chunk: bytes) -> None:
@@ -165,13 +223,13 @@ def _parse(step: Callable[..., object], path: Path, offset_B: int, *chunk: bytes
     except StopIteration:
         return
     except (JSONError, UnicodeError, ArithmeticError, ValueError) as error:
-        raise FormatError(_story(path, offset_B, error)) from None
+        raise _story(path, offset_B, error) from None
 
 
-def _story(path: Path, offset_B: int, error: Exception) -> str:
+def _story(path: Path, offset_B: int, error: Exception) -> FormatError:
     # The parser adds an excerpt of the file on further lines, as bytes where it is not UTF-8.
     said = error.args[0] if error.args else ""
     line = (said.decode("ascii", "replace") if isinstance(said, bytes) else str(error)).strip().split("\n")[0]
     if "premature" in line or "ncomplete" in line:
-        return f"{path}: the JSON is cut off at byte {offset_B}; was the copy or the recording interrupted?"
-    return f"{path}: not valid JSON near byte {offset_B}: {line[:100] or type(error).__name__}"
+        return cut_off(path, offset_B)
+    return FormatError(f"{path}: not valid JSON near byte {offset_B}: {line[:100] or type(error).__name__}")

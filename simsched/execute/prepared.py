@@ -256,7 +256,7 @@ def _without_shortcuts(plan: StaticPlan) -> StaticPlan:
     if plan.shortcuts is not None:
         raise EngineError(
             f"policy {plan.spec} runs tasks past its queue (single-threaded executors, small tasks inline or buffers), "
-            "which is only simulated; for real run critical-path without small_s and buffered, or fifo"
+            "which is only simulated; for real run critical-path or fifo without small_s and buffered"
         )
     return plan
 

@@ -81,11 +81,13 @@ class RecordedReplay:
         }
 
     def schedules(self) -> dict[str, Schedule]:
-        """Return the recorded schedule and its two replays by what they are called."""
+        """Return the recorded schedule and its two replays by what they are called, errors included."""
+        under = "in the recorded order" if self.plain.policy == "recorded" else f"under {self.plain.policy}"
+        start = format_time(self.overheads.dispatch_s or 0.0)
         return {
             "recorded": self.recorded,
-            "replayed without overheads": self.plain,
-            f"replayed with {format_time(self.overheads.dispatch_s or 0.0)} a start": self.calibrated,
+            f"replayed {under} without overheads ({self.plain_error:+.2%})": self.plain,
+            f"replayed {under} with {start} a start ({self.calibrated_error:+.2%})": self.calibrated,
         }
 
     def gantt(self, axes: Sequence[Axes] | None = None, **options: Any) -> Sequence[Axes]:
@@ -193,7 +195,9 @@ def _replayed(
         raise LayoutError(
             f"layout {asked}: tasks take their recorded seconds, whatever their team; give {asked.executors}x1"
         )
-    return simulate(_timed(recorded), f"generic[cores={asked.executors}]", policy, asked, runtime=runtime)
+    schedule = simulate(_timed(recorded), f"generic[cores={asked.executors}]", policy, asked, runtime=runtime)
+    # Which lane an executor stands for is not told: all take their tasks from one scheduler.
+    return replace(schedule, lane_names=tuple(f"executor {lane}" for lane in range(asked.executors)))
 
 
 def _on_its_lanes(recorded: Schedule, runtime: RuntimeProfile) -> Schedule:
@@ -202,7 +206,8 @@ def _on_its_lanes(recorded: Schedule, runtime: RuntimeProfile) -> Schedule:
     graph = _timed(recorded, _chains(recorded))
     schedule = simulate(graph, f"generic[cores={executors}]", "fifo", (executors, 1), runtime=runtime)
     return replace(
-        schedule, executor=recorded.executor, team=recorded.team, policy="recorded", notes=(*schedule.notes, KEPT)
+        schedule, executor=recorded.executor, team=recorded.team, policy="recorded", notes=(*schedule.notes, KEPT),
+        lane_names=recorded.lane_names,
     )  # fmt: skip
 
 

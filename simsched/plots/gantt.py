@@ -11,6 +11,7 @@ import numpy as np
 from simsched.errors import SimschedError
 from simsched.plots.canvas import outside_legend, plain, set_title, shown_axes, verbatim
 from simsched.plots.density import density
+from simsched.plots.lanes import MOST_NAMED, name_rows
 from simsched.plots.palette import Colouring, colouring
 from simsched.plots.rectangles import TeamRuns, count_rectangles, rectangles, team_runs
 from simsched.units import TimeUnit, format_time, time_unit
@@ -26,6 +27,8 @@ MAX_RECTANGLES = 100_000
 BINS = 1500
 # Below this a thin white outline tells neighbours of one colour apart.
 MAX_OUTLINED = 3000
+# Of the time axis; an outline would hide a rectangle that is narrower.
+LEAST_OUTLINED = 1 / 400
 
 
 def gantt(
@@ -37,7 +40,7 @@ def gantt(
     title: str | None = None,
     legend: bool = True,
 ) -> Axes:
-    """Draw every task over the cores that ran it; core 0 is at the top.
+    """Draw every task over the cores that ran it, or the lanes of a recording; the first is at the top.
 
     Charts of more than 100,000 rectangles are drawn as an image of cores by 1,500 bins of time, in which the
     colour of a point is the mean of the colours of the tasks there, and white stands for idle time.
@@ -177,7 +180,8 @@ class _Chart:
         corners = np.stack([left, top, left, bottom, right, bottom, right, top], axis=1).reshape(-1, 4, 2)
         edges: dict[str, Any] = {"edgecolors": "none"}
         if len(boxes) <= MAX_OUTLINED:
-            edges = {"edgecolors": "white", "linewidths": 0.3}
+            least = LEAST_OUTLINED * (self.limits[1] - self.limits[0])
+            edges = {"edgecolors": "white", "linewidths": np.where(right - left >= least, 0.3, 0.0)}
         drawn = PolyCollection(corners, facecolors=self.colours.rgb[boxes.task], **edges)  # type: ignore[arg-type] # corners in one array are faster
         self.ax.add_collection(drawn, autolim=False)
 
@@ -202,9 +206,18 @@ class _Chart:
         ax, n_cores = self.ax, self.schedule.n_cores
         ax.set_xlim(*self.limits)
         ax.set_ylim(self.rows - 0.5, -0.5)
-        ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        names = self.schedule.lane_names
+        named = bool(names) and self.rows <= MOST_NAMED
+        what = "lane" if names else "core"
+        if named:
+            name_rows(ax, names[: self.rows])
+        else:
+            ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         ax.set_xlabel(f"time ({self.unit.name}){note}")
-        ax.set_ylabel("core" if self.rows >= n_cores else f"core (first {self.rows} of {n_cores})")
+        if self.rows < n_cores:
+            ax.set_ylabel(f"{what} (first {self.rows} of {n_cores})")
+        elif not named:
+            ax.set_ylabel(what)
         ax.spines[["top", "right"]].set_visible(False)
         if not self.schedule.graph.n_tasks:
             ax.text(0.5, 0.5, "no tasks", transform=ax.transAxes, ha="center", va="center")

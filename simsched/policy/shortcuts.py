@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import PolicyError
+from simsched.errors import PolicyError, SpecError
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Index
+    from simsched.policy.problem import Problem
 
 Mask = npt.NDArray[np.bool_]
 
@@ -69,3 +71,19 @@ class Shortcuts:
                 f"policy {policy}: singles are {self.singles}; threads are 0 to {n_threads - 1}"
             )
         return self
+
+
+def small_tasks(problem: Problem, small_s: float) -> Mask:
+    """Return which tasks take at most `small_s` estimated seconds on one thread; none where it is 0."""
+    return (problem.costs.seconds(1) <= small_s) & (small_s > 0)
+
+
+def released(problem: Problem) -> Mask:
+    """Return which tasks have a predecessor, whose executor can run them inline."""
+    return problem.graph.predecessors.degrees() > 0
+
+
+def require_small_s(policy: str, small_s: float) -> None:
+    """Raise `SpecError` unless `small_s` is a finite number of seconds, 0 or more."""
+    if not (small_s >= 0 and isfinite(small_s)):
+        raise SpecError(f"{policy}[small_s={small_s}]: expected seconds, 0 or more")

@@ -51,7 +51,9 @@ def test_policies_that_decide_in_python_are_refused(layered: Any) -> None:
         ss.execute(layered(3, 1), Mine)
 
 
-@pytest.mark.parametrize("policy", ["critical-path[small_s=1e-05]", "critical-path[buffered=true]"])
+@pytest.mark.parametrize(
+    "policy", ["critical-path[small_s=1e-05]", "critical-path[buffered=true]", "fifo[small_s=1e-05]"]
+)
 def test_what_runs_past_the_queue_is_refused(layered: Any, policy: str) -> None:
     with pytest.raises(EngineError, match="which is only simulated"):
         ss.execute(layered(3, 1), policy, "1x1")

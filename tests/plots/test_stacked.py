@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import simsched as ss
 from simsched.errors import SimschedError
+from simsched.graph import Recording
 from simsched.plots import stacked
+from simsched.plots.lanes import LONGEST_NAME, MOST_NAMED, short_names
 from simsched.plots.stacked import save_stacked, stacked_svg
 from simsched.schedule import Schedule
 
@@ -67,6 +70,47 @@ def test_a_recording_and_its_replays(tmp_path: Path) -> None:
         "replayed",
         "replayed",
     ]
+    names = [[label.get_text() for label in ax.get_yticklabels()] for ax in replayed.gantt()]
+    assert names[0] == list(replayed.recorded.lane_names) == names[1] == names[2]
     replayed.save(tmp_path / "cnn.png")
     assert (tmp_path / "cnn.png").stat().st_size > 1000
     assert replayed._repr_html_().count("<svg") == 1
+
+
+def test_a_replay_under_a_policy_has_executors_and_says_so() -> None:
+    lanes = np.array([0, 1, 1], np.int32)
+    run = Recording(
+        np.array([0.0, 0.5, 1.5]), np.array([1.0, 1.5, 2.0]), lanes, ("host/CPU 0", "host/$CPU 1$")
+    )
+    replayed = ss.replay_recorded(ss.TaskGraph.from_edges([1.0, 1.0, 0.5], recording=run), "fifo")
+    recorded, plain, calibrated = replayed.gantt()
+    assert [label.get_text() for label in recorded.get_yticklabels()] == ["CPU 0", "$CPU 1$"]
+    assert [label.get_text() for label in plain.get_yticklabels()] == ["executor 0", "executor 1"]
+    assert plain.get_ylabel() == recorded.get_ylabel() == ""
+    assert plain.get_title(loc="left") == "replayed under fifo without overheads (-25.00%): 1.5 s"
+    assert calibrated.get_title(loc="left").startswith("replayed under fifo with 0 s a start")
+    recorded.figure.draw_without_rendering()  # type: ignore[union-attr] # a figure of its own
+
+
+def test_long_names_keep_their_end() -> None:
+    assert short_names(["a/b/x", "a/b/y"]) == ["x", "y"]
+    assert short_names(["/job:localhost/device:CPU:0 lane 0"]) == ["device:CPU:0 lane 0"]
+    assert short_names(["ends/", "ends/"]) == ["ends/", "ends/"]
+    cut = short_names([f"process 1234567 thread {i}000000000" for i in range(2)])
+    assert [len(name) for name in cut] == [LONGEST_NAME] * 2
+    assert cut[1] == "…" + "process 1234567 thread 1000000000"[1 - LONGEST_NAME :]
+
+
+def test_many_lanes_are_numbered() -> None:
+    run = Recording(np.zeros(1), np.ones(1), np.zeros(1, np.int32), tuple(map(str, range(MOST_NAMED + 1))))
+    schedule = ss.TaskGraph.from_edges([1.0], recording=run).recorded
+    assert schedule is not None
+    assert ss.plots.gantt(schedule).get_ylabel() == "lane"
+    some = ss.plots.gantt(schedule, max_rows=2)
+    assert some.get_ylabel() == f"lane (first 2 of {MOST_NAMED + 1})"
+    assert [label.get_text() for label in some.get_yticklabels()] == ["0", "1"]
+
+
+def test_outlines_do_not_hide_tiny_tasks(make_schedule: MakeSchedule) -> None:
+    drawn = ss.plots.gantt(make_schedule([1.0, 1e-4], cores=2)).collections[0]
+    assert list(drawn.get_linewidth()) == [0.3, 0.0]

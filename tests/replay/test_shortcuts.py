@@ -38,6 +38,35 @@ def test_small_tasks_of_one_executor_follow_each_other(replay):
     np.testing.assert_allclose(schedule.start_s, [0, 1, 1.1, 1.2, 1.4, 1.5], rtol=1e-12)
 
 
+def test_small_tasks_of_a_shared_queue(replay):
+    """A pop takes 0.5 s. 0 (1 s) runs from 0.5 to 1.5 and releases 1 and 3 (0.1 s), small, and 2 (1 s).
+
+    Executor 0 runs 1 and 3 at once; 2 is popped meanwhile by executor 1. Without: 1, 2 and 3 are popped in this order.
+    """
+    pops = ss.RuntimeProfile(pop_s=0.5)
+    seconds, edges = [1, 0.1, 1, 0.1], [(0, 1), (0, 2), (0, 3)]
+    schedule = replay(seconds, edges, "fifo[small_s=0.2]", runtime=pops)
+    assert schedule.executor.tolist() == [0, 0, 1, 0]
+    np.testing.assert_allclose(schedule.start_s, [0.5, 1.5, 2, 1.6], rtol=1e-12)
+    np.testing.assert_allclose(
+        replay(seconds, edges, "fifo", runtime=pops).start_s, [0.5, 2, 2.5, 3], rtol=1e-12
+    )
+
+
+def test_last_come_first_served_with_small_tasks(replay):
+    """One core. 0 (1 s) releases 1 and 2 (1 s) and 3 (0.1 s), which is small; then the queue's last come."""
+    one = {"machine": "generic[cores=1]"}
+    schedule = replay([1, 1, 1, 0.1], [(0, 1), (0, 2), (0, 3)], "fifo[order=lifo,small_s=0.2]", **one)
+    assert schedule.start_order.tolist() == [0, 3, 1, 2]
+
+
+def test_what_nothing_releases_is_popped(replay):
+    """Both tasks are small, and both stand in the queue of one executor that pops for 0.5 s each."""
+    one = {"machine": "generic[cores=1]", "runtime": ss.RuntimeProfile(pop_s=0.5)}
+    schedule = replay([0.1, 0.1], [], "fifo[small_s=0.2]", **one)
+    np.testing.assert_allclose(schedule.start_s, [0.5, 1.1], rtol=1e-12)
+
+
 def test_the_last_predecessor_releases(replay):
     """2, small, runs where the later of 0 and 1 did; of one instant, where 1 did. The longer one has executor 0."""
     for seconds, executor in (([1, 2, 0.1], 0), ([2, 1, 0.1], 0), ([1, 1, 0.1], 1)):
@@ -202,6 +231,8 @@ def test_what_cannot_be_cut():
 
 @pytest.mark.parametrize("spec", ["small_s=-1", "small_s=inf", "reserved=-1"])
 def test_impossible_parameters(spec):
+    with pytest.raises(SpecError, match=r"fifo\[small_s=nan\]: expected seconds"):
+        ss.policy("fifo[small_s=nan]")
     with pytest.raises(SpecError, match=r"critical-path\[" + spec.split("=", maxsplit=1)[0]):
         ss.policy(f"critical-path[{spec}]")
     for pool in (-1, 2_000_000_000):

@@ -126,5 +126,5 @@ def test_spans_that_are_points_of_a_flow(tmp_path: Path) -> None:
 
 
 def test_numbers_are_shown_as_they_stand(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"event 0: pid is 2\.5, expected a whole number or a text"):
+    with pytest.raises(FormatError, match=r"event 0: pid is 2\.5; expected a whole number or a text"):
         load(tmp_path, [{**span("a", 0, 1, 1), "pid": 2.5}])

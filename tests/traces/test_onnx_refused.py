@@ -76,12 +76,12 @@ def test_a_size_replaces_what_the_exporter_wrote_of_later_tensors(tmp_path: Path
         ({"dims": "m:4"}, "dims names 'm', which no dimension is called; open are: 'n', 'seq'"),
         ({"dims": "n=4"}, "dims is 'n=4', expected name:size"),
         ({"dims": ""}, "dims is '', expected name:size"),
-        ({"dims": {"n": -1}}, "dims of 'n' is -1, expected a whole number of 1 to"),
-        ({"dims": {"n": 2.5}}, "dims of 'n' is 2.5, expected a whole number"),
+        ({"dims": {"n": -1}}, "dims of 'n' is -1; expected a whole number of 1 to"),
+        ({"dims": {"n": 2.5}}, "dims of 'n' is 2.5; expected a whole number"),
         ({"dims": {3: 4}}, "dims is .*, expected sizes by name"),
         ({"dims": 7}, "dims is 7, expected sizes by name"),
-        ({"batch": "many"}, "batch is 'many', expected a whole number"),
-        ({"batch": 0}, "batch is 0, expected a whole number of 1 to"),
+        ({"batch": "many"}, "batch is 'many'; expected a whole number"),
+        ({"batch": 0}, "batch is 0; expected a whole number of 1 to"),
     ],
 )
 def test_wrong_sizes(tmp_path: Path, options: dict[str, Any], problem: str) -> None:

@@ -253,5 +253,5 @@ def _text(event: dict[str, Any], key: str) -> str:
 def _thread(place: Place, event: dict[str, Any]) -> Lane:
     for key in ("pid", "tid"):
         if type(event.get(key, 0)) not in (int, str):
-            raise place.error(f"{key} is {shown(event.get(key))}, expected a whole number or a text")
+            raise place.error(f"{key} is {shown(event.get(key))}; expected a whole number or a text")
     return str(event.get("pid", 0)), str(event.get("tid", 0))

@@ -16,13 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError
+from simsched.graph.loading import Mend
 from simsched.graph.shapes import format_shape
-from simsched.traces.json_stream import stream
+from simsched.traces.json_elements import objects
 from simsched.traces.pytorch.arguments import Side, Tensor
 from simsched.traces.pytorch.aten import Call, flops
 from simsched.traces.pytorch.fields import MAX_RECORDS, Place
 
-NODES = "nodes.item"
+NODES = "nodes"
+#: An annotation, `torch.profiler.record_function`.
+USER_SCOPE = 7
 _MAKES_SPARSE = re.compile(
     r"aten::_sparse_(coo_tensor_with_dims_and_tensors|(coo|csr|csc|bsr|bsc|compressed)_tensor_unsafe)"
 )
@@ -69,6 +72,10 @@ class Node:
         From its shapes; NaN where unknown.
     io : Io or None
         Its tensors, where they were asked for: those of tasks.
+    tid : int
+        The thread that made it, as the observer counts threads.
+    scope : int
+        What sort of call it is: `USER_SCOPE` is an annotation.
     """
 
     id: int
@@ -81,6 +88,8 @@ class Node:
     parts: tuple[tuple[int, int], ...]
     flops: float
     io: Io | None = None
+    tid: int = 0
+    scope: int = 0
 
 
 @dataclass
@@ -104,8 +113,19 @@ class ExecutionTrace:
         return inner
 
 
-def read_execution_trace(path: Path, wanted: Collection[int]) -> ExecutionTrace:
-    """Read a file of calls; tensors are kept for the record function ids in `wanted` alone.
+def read_execution_trace(
+    path: Path, wanted: Collection[int] | None, mend: Mend | None = None
+) -> ExecutionTrace:
+    """Read a file of calls.
+
+    Parameters
+    ----------
+    path : Path
+        The file, plain or gzipped.
+    wanted : collection of int or None
+        Record function ids of the calls whose tensors are kept; None: of all.
+    mend : callable, optional
+        As for `simsched.traces.json_stream.stream`.
 
     Raises
     ------
@@ -113,9 +133,9 @@ def read_execution_trace(path: Path, wanted: Collection[int]) -> ExecutionTrace:
         If the file is no execution trace, a node is malformed, or an id stands twice.
     """
     trace = ExecutionTrace(path)
-    for number, (_, value) in enumerate(stream(path, NODES)):
+    for number, value in enumerate(objects(path, NODES, mend=mend)[1]):
         place = Place(path, "node", number)
-        node = _node(place.record(value), place, wanted)
+        node = node_of(place.record(value), place, wanted)
         if trace.nodes.setdefault(node.id, node) is not node:
             raise place.error(f"id {node.id} stands twice")
         if node.rf_id and trace.by_rf_id.setdefault(node.rf_id, node) is not node:
@@ -129,10 +149,22 @@ def read_execution_trace(path: Path, wanted: Collection[int]) -> ExecutionTrace:
     return trace
 
 
-def _node(raw: dict[str, Any], place: Place, wanted: Collection[int]) -> Node:
+def node_of(raw: dict[str, Any], place: Place, wanted: Collection[int] | None) -> Node:
+    """Return a call as a file of any schema has it, or raise `FormatError` if it is malformed.
+
+    Parameters
+    ----------
+    raw : dict
+        The call, with flat fields (schema 1.0.1) or attributes.
+    place : Place
+        Where it stands.
+    wanted : collection of int or None
+        As for `read_execution_trace`.
+    """
     fields = _attributes(raw, place)
     name = sys.intern(place.text(raw.get("name"), "name"))
-    rf_id = place.integer(fields.get("rf_id"), "rf_id")
+    # The oldest writers had flat fields and no such ids.
+    rf_id = place.integer(fields.get("rf_id", 0 if fields is raw else None), "rf_id")
     ins = Side.of(raw, "input", place)
     outs = Side.of(raw, "output", place)
     sources = {t.storage for t in ins.tensors}
@@ -151,7 +183,11 @@ def _node(raw: dict[str, Any], place: Place, wanted: Collection[int]) -> Node:
         elements=tuple(dict.fromkeys((t.storage, t.element_B) for t in outs.tensors)),
         parts=parts,
         flops=flops(name, Call(ins.positional(), ins.dense_dims(), outs.dense_dims(), ins.values)),
-        io=Io(tuple(ins.tensors), tuple(outs.tensors), format_shape(ins.dims())) if rf_id in wanted else None,
+        io=Io(tuple(ins.tensors), tuple(outs.tensors), format_shape(ins.dims()))
+        if wanted is None or rf_id in wanted
+        else None,
+        tid=place.integer(fields.get("tid", 0), "tid"),
+        scope=place.integer(fields.get("scope", 0), "scope"),
     )
 
 

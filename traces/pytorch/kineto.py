@@ -1,75 +1,41 @@
 """Kineto's Chrome trace: which steps it holds, and the operators and annotations of one of them.
 
-Two passes over the file: the first looks for steps, the second keeps the events of the one that was chosen, so
-that memory is bounded by a step and not by the file.
+One pass over the file. Operators are kept as columns until a step is chosen, because a step may stand in the file
+after what it holds: some 70 bytes each, less than half of their text.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-from array import array
-from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from simsched.errors import FormatError
-from simsched.traces.json_stream import shown, stream
-from simsched.traces.pytorch.fields import MAX_RECORDS, Place
+from simsched.graph.loading import Mend
+from simsched.traces.json_elements import Elements, require_msgspec
+from simsched.traces.pytorch.events import Window
+from simsched.traces.pytorch.fields import Place
+from simsched.traces.pytorch.streams import DEVICE, Streams, is_of_device
+from simsched.traces.pytorch.table import Table, arguments
+from simsched.traces.pytorch.threads import Lanes
+from simsched.traces.pytorch.timing import times
+
+if TYPE_CHECKING:
+    from simsched.traces.pytorch.raw import RawEvent
 
 #: Older profilers say Operator.
-OPERATOR_CATEGORIES = frozenset({"cpu_op", "Operator"})
-ANNOTATION_CATEGORIES = frozenset({"user_annotation"})
-DEVICE_CATEGORIES = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
-EVENTS = "traceEvents.item"
+ROLES = {
+    "cpu_op": "operators",
+    "Operator": "operators",
+    "user_annotation": "annotations",
+    **dict.fromkeys(DEVICE, "device"),
+}
 METADATA = "simsched"
 _STEP = re.compile(r"ProfilerStep#(\d{1,18})")
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One operator or annotation that ran on a thread of the host.
-
-    Parameters
-    ----------
-    start_ns, finish_ns : int
-        Exact nanoseconds of the trace's clock.
-    lane : int
-        Index into `Step.lanes`.
-    order : int
-        Position among the events, parents before children where the profiler says so.
-    name : str
-        As recorded: `aten::mm`.
-    annotation : bool
-        Whether a `record_function` of the user rather than an operator.
-    rf_id : int or None
-        Record function id, by which the execution trace names the same call.
-    sequence : int or None
-        Sequence number that a forward operator shares with its backward node.
-    dims : list or None
-        Shapes of the inputs as recorded, unchecked.
-    """
-
-    start_ns: int
-    finish_ns: int
-    lane: int
-    order: int
-    name: str
-    annotation: bool
-    rf_id: int | None = None
-    sequence: int | None = None
-    dims: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A ProfilerStep: its number, and when it ran in nanoseconds."""
-
-    number: int
-    start_ns: int
-    finish_ns: int
 
 
 @dataclass
@@ -78,177 +44,125 @@ class Survey:
 
     Parameters
     ----------
+    table : Table
+        All operators and annotations.
+    lanes : Lanes
+        Threads and streams.
     windows : dict of int to Window
         Steps by number.
-    starts_ns : array of int64
-        Starts of all operators, ascending.
     metadata : dict
         What simsched's recorder added; empty for other recorders.
     counts : Counter of str
         Events by what they are: `operators`, `annotations`, `device`, `other`.
     repeated_steps : int
         Steps that stand in the file more than once; the longest is kept.
+    untimed : int
+        Operators without a duration, or with one below zero, that were left out.
+    streams : Streams
+        What ran on devices, where that was asked for.
     """
 
+    table: Table
+    lanes: Lanes
     windows: dict[int, Window] = field(default_factory=dict)
-    starts_ns: array[int] = field(default_factory=lambda: array("q"))
     metadata: dict[str, Any] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     repeated_steps: int = 0
-
-    def operators_in(self, window: Window) -> int:
-        """Return how many operators start within a step."""
-        return bisect_left(self.starts_ns, window.finish_ns) - bisect_left(self.starts_ns, window.start_ns)
+    untimed: int = 0
+    streams: Streams = field(default_factory=Streams)
 
     def complete_steps(self) -> list[int]:
         """Return the numbers of the steps that hold operators, ascending."""
-        return sorted(number for number, window in self.windows.items() if self.operators_in(window))
+        starts, windows = self.table.starts_ns(), list(self.windows.values())
+        first, last = (
+            np.searchsorted(starts, [getattr(w, key) for w in windows]) for key in ("start_ns", "finish_ns")
+        )
+        return sorted(
+            w.number for w, before, after in zip(windows, first, last, strict=True) if before < after
+        )
 
 
-@dataclass
-class Step:
-    """The events of one step.
+def survey(path: Path, mend: Mend | None = None, devices: bool = False) -> Survey:
+    """Return what a Kineto file holds.
 
     Parameters
     ----------
-    window : Window or None
-        The step; None where the file has none and all of it is taken.
-    events : list of Event
-        In file order.
-    lanes : list of str
-        Names of the threads.
-    """
-
-    window: Window | None
-    events: list[Event] = field(default_factory=list)
-    lanes: list[str] = field(default_factory=list)
-
-
-def survey(path: Path) -> Survey:
-    """Return what a Kineto file holds.
+    path : Path
+        The file, plain or gzipped.
+    mend : callable, optional
+        As for `simsched.traces.json_stream.stream`; operators without a valid duration are then left out.
+    devices : bool
+        Whether to keep what ran on devices.
 
     Raises
     ------
     FormatError
-        If the file is not JSON, an operator in it has no valid time, or it has no operators.
+        If the file is not JSON, an operator in it is malformed, or it has no operators.
     """
-    found = Survey()
-    number = -1
-    for prefix, value in stream(path, EVENTS, METADATA):
-        if prefix == METADATA:
-            found.metadata = Place(path, "simsched").record(value)
-            continue
-        number += 1
-        _count(found, Place(path, "event", number), value)
-    if not found.starts_ns:
+    require_msgspec()
+    from simsched.traces.pytorch.raw import EVENTS
+
+    lanes = Lanes()
+    found, number = Survey(Table(lanes), lanes), 0
+    events = Elements(path, "traceEvents", EVENTS, (METADATA,), mend)
+    for piece in events:
+        for event in piece:
+            place = Place(path, "event", number)
+            if devices and event.ph == "X" and is_of_device(event.cat):
+                _take_device(found, place, number, event, mend is not None)
+            else:
+                _take(found, place, number, event, mend is not None)
+            number += 1
+    if METADATA in events.members:
+        found.metadata = Place(path, "simsched").record(events.members[METADATA])
+    if not found.counts["operators"]:
         raise FormatError(
-            f"{path}: no operator among its {number + 1} events; record with torch.profiler and ProfilerActivity.CPU"
+            f"{path}: no operator among its {number} events; record with torch.profiler and ProfilerActivity.CPU"
         )
-    found.starts_ns = array("q", sorted(found.starts_ns))
     return found
 
 
-def _count(found: Survey, place: Place, value: object) -> None:
-    event = place.record(value)
+def _take(found: Survey, place: Place, number: int, event: RawEvent, tolerant: bool) -> None:
     role = _role(event)
     found.counts[role] += 1
-    if role not in ("operators", "annotations"):
+    if role in ("other", "device"):
+        if event.ph == "M" and event.name == "thread_name":
+            name = place.text(arguments(event, place).name, "args.name")
+            found.lanes.name(event.pid, event.tid, name, place)
         return
-    start_ns, finish_ns = _times(event, place)
-    step = _STEP.fullmatch(place.text(event.get("name"), "name"))
+    when_ns = _when(found, place, event, tolerant)
+    if when_ns is None:
+        found.counts[role] -= 1
+        return
+    step = _STEP.fullmatch(place.text(event.name, "name"))
     if step is None:
-        if role == "operators":
-            found.starts_ns.append(start_ns)
+        found.table.add(event, when_ns, role == "annotations", number, place)
         return
-    window = Window(int(step[1]), start_ns, finish_ns)
+    window = Window(int(step[1]), *when_ns)
     other = found.windows.setdefault(window.number, window)
     if other is not window:
         found.repeated_steps += 1
-        if other.finish_ns - other.start_ns < finish_ns - start_ns:
+        if other.finish_ns - other.start_ns < window.finish_ns - window.start_ns:
             found.windows[window.number] = window
 
 
-def _role(event: dict[str, Any]) -> str:
-    category = event.get("cat")
-    if event.get("ph") != "X" or not isinstance(category, str):
-        return "other"
-    if category in OPERATOR_CATEGORIES:
-        return "operators"
-    if category in ANNOTATION_CATEGORIES:
-        return "annotations"
-    return "device" if category in DEVICE_CATEGORIES else "other"
+def _role(event: RawEvent) -> str:
+    category = event.cat
+    return ROLES.get(category, "other") if event.ph == "X" and isinstance(category, str) else "other"
 
 
-def _times(event: dict[str, Any], place: Place) -> tuple[int, int]:
-    start_ns = place.nanoseconds(event.get("ts"), "ts")
-    duration_ns = place.nanoseconds(event.get("dur"), "dur")
-    if duration_ns < 0:
-        raise place.error(
-            f"dur is {event.get('dur')}, below zero", "the profiler's clock went backwards: record again"
-        )
-    return start_ns, start_ns + duration_ns
+def _when(found: Survey, place: Place, event: RawEvent, tolerant: bool) -> tuple[int, int] | None:
+    try:
+        return times(event, place)
+    except FormatError:
+        if not tolerant:
+            raise
+        found.untimed += 1
+        return None
 
 
-def collect(path: Path, window: Window | None) -> Step:
-    """Return the operators and annotations that start within a step, or all of them.
-
-    Raises
-    ------
-    FormatError
-        If one of them is malformed.
-    """
-    step = Step(window)
-    lanes: dict[tuple[str, str], int] = {}
-    threads: dict[tuple[str, str], str] = {}
-    for number, (_, value) in enumerate(stream(path, EVENTS)):
-        place = Place(path, "event", number)
-        event = place.record(value)
-        if event.get("ph") == "M" and event.get("name") == "thread_name":
-            threads[_thread(event, place)] = _thread_name(event, place)
-        role = _role(event)
-        if role not in ("operators", "annotations"):
-            continue
-        start_ns, finish_ns = _times(event, place)
-        name = place.text(event.get("name"), "name")
-        inside = window is None or window.start_ns <= start_ns < window.finish_ns
-        if not inside or _STEP.fullmatch(name):
-            continue
-        if len(step.events) == MAX_RECORDS:
-            raise place.error(
-                f"more than {MAX_RECORDS} operators in one step", "record fewer, or a shorter step"
-            )
-        lane = lanes.setdefault(_thread(event, place), len(lanes))
-        step.events.append(
-            _event(event, place, number, (start_ns, finish_ns, lane, name, role == "annotations"))
-        )
-    step.lanes = [threads.get(thread, f"thread {thread[1]}") for thread in lanes]
-    return step
-
-
-def _thread(event: dict[str, Any], place: Place) -> tuple[str, str]:
-    for key in ("pid", "tid"):
-        if type(event.get(key)) not in (int, str):
-            raise place.error(f"{key} is {shown(event.get(key))}, expected a number or a text")
-    return str(event["pid"]), str(event["tid"])
-
-
-def _thread_name(event: dict[str, Any], place: Place) -> str:
-    return place.text(place.record(event.get("args")).get("name"), "args.name")
-
-
-def _event(event: dict[str, Any], place: Place, number: int, core: tuple[int, int, int, str, bool]) -> Event:
-    start_ns, finish_ns, lane, name, annotation = core
-    args = place.record(event.get("args", {}))
-
-    def whole(key: str) -> int | None:
-        return place.integer(args[key], key) if key in args else None
-
-    recorded = whole("Ev Idx") if "Ev Idx" in args else whole("Profiler Event Index")
-    return Event(
-        start_ns, finish_ns, lane, number if recorded is None else recorded, sys.intern(name), annotation,
-        whole("Record function id") or None, _known(whole("Sequence number")), args.get("Input Dims"),
-    )  # fmt: skip
-
-
-def _known(sequence: int | None) -> int | None:
-    return None if sequence is None or sequence < 0 else sequence
+def _take_device(found: Survey, place: Place, number: int, event: RawEvent, tolerant: bool) -> None:
+    found.counts[_role(event)] += 1
+    when_ns = _when(found, place, event, tolerant)
+    if when_ns is not None:
+        found.streams.add(event, when_ns, found.lanes, number, place)

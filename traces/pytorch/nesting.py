@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from simsched.traces.pytorch.kineto import Event
+from simsched.traces.pytorch.events import Event
 
 BACKWARD = "backward"
 #: Operators live in a namespace. These namespaces hold wrappers around operators, and the profiler's own calls.
 _OPERATOR = re.compile(r"(?!autograd::|torch::|profiler::)[A-Za-z_]\w*::[A-Za-z_][\w.]*")
+#: The profiler's record of a collective, where no operator stands around it.
+_COLLECTIVE = "record_param_comms"
 _COMPILED_KERNEL = re.compile(r"(graph_\d+_)?(triton|cpp)_\w+")
 _COMPILED_REGION = re.compile(
     r"(## )?(Torch-Compiled Region|(Call )?CompiledFxGraph)\b.*|CompiledFunction(Backward)?\d*", re.DOTALL
@@ -26,7 +28,12 @@ def is_operator(name: str) -> bool:
     >>> [is_operator(n) for n in ("aten::mm", "mylib::op", "MulBackward0", "autograd::engine::evaluate_function: X")]
     [True, True, False, False]
     """
-    return bool(_OPERATOR.fullmatch(name) or _COMPILED_KERNEL.fullmatch(name))
+    return bool(_OPERATOR.fullmatch(name) or _COMPILED_KERNEL.fullmatch(name)) or name == _COLLECTIVE
+
+
+def is_autograd(name: str) -> bool:
+    """Tell whether an event is one of autograd's wrappers."""
+    return bool(_AUTOGRAD.fullmatch(name))
 
 
 @dataclass(slots=True)
@@ -159,7 +166,7 @@ def _enter(
         scope = (*scope, event.name)
     else:
         operator = is_operator(event.name)
-        autograd = not operator and bool(_AUTOGRAD.fullmatch(event.name))
+        autograd = not operator and is_autograd(event.name)
     region = around.region
     if region is None and around.task is None and not operator and _COMPILED_REGION.fullmatch(event.name):
         region = len(found.regions)

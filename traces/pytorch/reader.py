@@ -19,26 +19,24 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, RecordedOn, Recording, TaskGraph
-from simsched.graph.loading import find_file
+from simsched.graph.loading import HEAD_B, find_file, open_plain, read_bounded
 from simsched.traces.json_stream import shown
-from simsched.traces.options import whole_number
+from simsched.traces.options import TOLERANT, flag, whole_number
 from simsched.traces.pytorch.aten import short
+from simsched.traces.pytorch.devices import with_devices
+from simsched.traces.pytorch.events import Step, Window
 from simsched.traces.pytorch.fields import MAX_INTEGER, Place
 from simsched.traces.pytorch.join import Columns, alone, joined
-from simsched.traces.pytorch.kineto import Step, Survey, Window, collect, survey
+from simsched.traces.pytorch.kineto import Survey, survey
 from simsched.traces.pytorch.nesting import Nesting, Task, nest
-from simsched.traces.pytorch.report import fill_report
+from simsched.traces.pytorch.report import fill_report, tell_step
+from simsched.traces.pytorch.untimed import untimed
 
-_MARKS = (
-    b'"cpu_op"',
-    b'"Operator"',
-    b'"baseTimeNanoseconds"',
-    b'"deviceProperties"',
-    b"ProfilerStep#",
-    b"PyTorch Profiler",
-)
+#: What an object with events holds in its first lines, and what a bare list of events does.
+_MARKS = (b'"Operator"', b'"baseTimeNanoseconds"', b'"deviceProperties"')
+_MARKS_OF_LISTS = (b'"cpu_op"', b"ProfilerStep#", b"PyTorch Profiler", b'"cuda_runtime"')
 MAX_THREADS = 2**16
-_EXECUTION_TRACE_MARKS = (b'"rf_id"', b"[pytorch|profiler|execution_")
+_EXECUTION_TRACE_MARKS = (b'"rf_id"', b'"op_schema"', b"[pytorch|profiler|execution_")
 
 
 class PyTorch:
@@ -51,16 +49,21 @@ class PyTorch:
         "execution_trace": "file of ExecutionTraceObserver from the same run; without it, a chain per thread",
         "step": "number of the ProfilerStep to take; the last complete one when not given",
         "threads": "intra-op threads of the run; what the recorder noted, else 1, when not given",
+        "devices": "true to take what ran on devices as tasks, too: kernels on streams, after their launches",
+        "tolerant": TOLERANT,
     }
 
     def recognises(self, head: bytes) -> bool:
         """Tell whether a file is a Kineto trace, or an execution trace given in its place."""
-        if not head.lstrip().startswith(b"{"):
+        begin = head.lstrip()[:1]
+        if begin == b"[":
+            return any(mark in head for mark in _MARKS_OF_LISTS)
+        if begin != b"{":
             return False
         if _is_execution_trace(head):
             return True
         events = b'"traceEvents"' in head or b'"schemaVersion"' in head
-        return events and any(mark in head for mark in _MARKS)
+        return events and any(mark in head for mark in (*_MARKS, *_MARKS_OF_LISTS))
 
     def read(
         self,
@@ -69,13 +72,15 @@ class PyTorch:
         execution_trace: str | Path | None = None,
         step: int | str | None = None,
         threads: int | str | None = None,
+        devices: bool | str = False,
+        tolerant: bool | str = False,
     ) -> TaskGraph:
         """Return the graph of one step.
 
         Parameters
         ----------
         path : Path
-            The Kineto trace, plain or gzipped.
+            The Kineto trace, plain or gzipped; or an execution trace, for a graph without seconds.
         execution_trace : str or Path, optional
             The execution trace of the same run, plain or gzipped.
         step : int or str, optional
@@ -83,6 +88,10 @@ class PyTorch:
         threads : int or str, optional
             Threads that ran each operator (`torch.get_num_threads()`), or their digits, which PyTorch does not write
             down; what the recorder of simsched noted, else 1, when not given.
+        devices : bool or str, optional
+            Whether what ran on devices is tasks, too; operators are then cut where they launched it.
+        tolerant : bool or str, optional
+            Whether to read what is complete of a file that is cut off or not quite valid.
 
         Raises
         ------
@@ -91,24 +100,37 @@ class PyTorch:
         """
         if not isinstance(execution_trace, str | Path | None):
             raise FormatError(f"{path}: execution_trace is {shown(execution_trace)}, expected a file's name")
-        held = _survey(path)
-        if threads is None:
-            width = _noted_threads(held.metadata, Place(path, "simsched"))
-        else:
-            width = whole_number(path, "threads", threads, range(1, MAX_THREADS + 1), f"1 to {MAX_THREADS}")
+        asked = threads if threads is None else _threads(path, threads)
+        whole, on_devices = flag(path, "tolerant", tolerant), flag(path, "devices", devices)
+        if on_devices and execution_trace is not None:
+            raise FormatError(
+                f"{path}: devices=true takes the Kineto trace alone; leave execution_trace= out"
+            )
+        if _holds_no_times(path):
+            _require_alone(path, execution_trace, step)
+            return untimed(path, asked, whole)
+        mended: list[str] = []
+        held = survey(path, mended.append if whole else None, on_devices)
+        width = asked or _noted_threads(held.metadata, Place(path, "simsched"))
         chosen = _chosen(path, held, step)
-        events = collect(path, chosen)
+        events = held.table.step(Place(path, "step"), chosen)
         nesting = nest(events.events)
         if not nesting.tasks:
             raise FormatError(
                 f"{path}: no operator in the step; its events are wrappers and annotations only"
             )
         _require_distinct(path, nesting.tasks)
-        if execution_trace is None:
-            columns = alone(path, nesting.tasks)
+        if on_devices and held.streams.kernels:
+            graph = with_devices(path, held, events, nesting, width or 1)
+            tell_step(graph, held, events, nesting)
         else:
-            columns = joined(path, find_file(execution_trace), nesting)
-        graph = _graph(path, held, events, nesting, columns, width or 1)
+            columns = (
+                alone(path, nesting.tasks)
+                if execution_trace is None
+                else joined(path, find_file(execution_trace), nesting)
+            )
+            graph = _graph(path, held, events, nesting, columns, width or 1)
+        graph.report.notes += mended
         if width is None:
             graph.report.note("threads of an operator are unknown and taken as 1; tell with threads=")
         return graph
@@ -119,21 +141,30 @@ PYTORCH = PyTorch()
 
 def _is_execution_trace(head: bytes) -> bool:
     return (
-        b'"nodes"' in head and b'"traceEvents"' not in head and any(m in head for m in _EXECUTION_TRACE_MARKS)
+        b'"nodes"' in head
+        and b'"traceEvents"' not in head
+        and b'"inclusive_dur"' not in head
+        and any(mark in head for mark in _EXECUTION_TRACE_MARKS)
     )
 
 
-def _survey(path: Path) -> Survey:
-    from simsched.graph.loading import HEAD_B, open_plain, read_bounded
+def _holds_no_times(path: Path) -> bool:
+    with open_plain(path, lambda _: None) as file:
+        return _is_execution_trace(read_bounded(file, HEAD_B))
 
-    with open_plain(path) as file:
-        head = read_bounded(file, HEAD_B)
-    if _is_execution_trace(head):
+
+def _require_alone(path: Path, execution_trace: object, step: object) -> None:
+    if execution_trace is not None:
         raise FormatError(
-            f"{path}: this is an execution trace, which holds no times; load the Kineto trace of the same run and "
-            f"pass this file as execution_trace={path.name!r}"
+            f"{path}: this is an execution trace itself, which holds no times; load the Kineto trace of the same run "
+            f"and pass this file as execution_trace={path.name!r}"
         )
-    return survey(path)
+    if step is not None:
+        raise FormatError(f"{path}: an execution trace tells no steps; leave step= out")
+
+
+def _threads(path: Path, threads: int | str) -> int:
+    return whole_number(path, "threads", threads, range(1, MAX_THREADS + 1), f"1 to {MAX_THREADS}")
 
 
 def _chosen(path: Path, held: Survey, step: int | str | None) -> Window | None:

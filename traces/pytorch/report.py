@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from simsched.graph import TaskGraph
+from simsched.graph import ImportReport, TaskGraph
 from simsched.traces.lanes import covered
+from simsched.traces.pytorch.events import Step
 from simsched.traces.pytorch.fields import Place
-from simsched.traces.pytorch.kineto import Step, Survey
+from simsched.traces.pytorch.kineto import Survey
 from simsched.traces.pytorch.nesting import Nesting
 from simsched.traces.pytorch.tensors import Dependences
 
@@ -41,14 +42,19 @@ def fill_report(
     graph: TaskGraph, path: Path, held: Survey, step: Step, nesting: Nesting, edges: Edges
 ) -> None:
     """Add the facts and sentences of an import to the graph's report."""
-    _parallelism(graph)
-    _steps(graph, held, step)
-    _coverage(graph, step, nesting)
+    tell_step(graph, held, step, nesting)
     _events(graph, held, step, nesting)
     _edges(graph, edges)
     _compiled(graph, nesting, edges)
     _tracing_cost(graph, path, held)
     _views(graph, nesting)
+
+
+def tell_step(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> None:
+    """Add which step was taken, how much of it operators cover, and the graph's parallelism to its report."""
+    _parallelism(graph)
+    _steps(graph, held, step)
+    _coverage(graph, step, nesting)
 
 
 def _parallelism(graph: TaskGraph) -> None:
@@ -118,6 +124,11 @@ def _events(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> Non
             f"{held.counts['device']} events of a device (kernels, copies) were left out: durations are those of the "
             "calls on the host, which do not wait for the device"
         )
+    if held.untimed:
+        report.facts["untimed_operators"] = held.untimed
+        report.note(
+            f"{held.untimed} operators without a valid time, or with a duration below zero, were left out"
+        )
     if nesting.overlaps:
         report.note(f"{nesting.overlaps} events overlap another one of their thread without lying within it")
 
@@ -134,16 +145,25 @@ def _edges(graph: TaskGraph, edges: Edges) -> None:
     report.facts["execution_trace"] = edges.companion
     report.facts["joined"] = edges.joined
     report.facts["unjoined"] = graph.n_tasks - edges.joined
-    report.facts["in_place_writes"] = found.in_place
-    report.facts["reused_storage_ids"] = found.reused_ids
-    report.facts["edges_through_reused_ids"] = found.through_reused
-    report.facts["foreign_reads"] = found.foreign
-    report.facts["tensors_without_storage"] = found.by_tensor
     report.facts["impossible_edges"] = edges.impossible
     if edges.joined < graph.n_tasks:
         report.note(
             f"{graph.n_tasks - edges.joined} operators are not in the execution trace and have no edges"
         )
+    tell_dependences(report, found)
+    if edges.impossible:
+        report.note(
+            f"{edges.impossible} edges were left out: their second task started before the first had finished"
+        )
+
+
+def tell_dependences(report: ImportReport, found: Dependences) -> None:
+    """Add what makes edges through tensors doubtful to a report."""
+    report.facts["in_place_writes"] = found.in_place
+    report.facts["reused_storage_ids"] = found.reused_ids
+    report.facts["edges_through_reused_ids"] = found.through_reused
+    report.facts["foreign_reads"] = found.foreign
+    report.facts["tensors_without_storage"] = found.by_tensor
     if found.reused_ids:
         report.note(
             f"{found.reused_ids} storage ids came back with other contents (they are addresses); "
@@ -159,10 +179,6 @@ def _edges(graph: TaskGraph, edges: Edges) -> None:
         report.note(
             f"storages unknown: {found.by_tensor} tensors (sparse or MKL-DNN ones, wrappers of functorch), joined by "
             "tensor id; edges through views of them may be missing, and the bytes of tasks that use them are unknown"
-        )
-    if edges.impossible:
-        report.note(
-            f"{edges.impossible} edges were left out: their second task started before the first had finished"
         )
     if found.anti:
         report.note(

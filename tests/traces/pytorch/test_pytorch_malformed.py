@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simsched.errors import FormatError, MissingExtraError, SimschedError
+from simsched.traces import json_elements
 from simsched.traces.json_stream import CHUNK_B, MAX_DEPTH, MAX_VALUE_B, stream
 from simsched.traces.pytorch.reader import PYTORCH
 
@@ -62,7 +63,10 @@ BROKEN = {
     "deep lists": kineto(b"[" * 5000 + b"]" * 5000),
     "deep objects": kineto(b'{"a":' * 5000 + b"1" + b"}" * 5000),
     "brackets hidden by quotes": kineto(b'"]]]]", "\\"", "\\\\", ' + b"[" * 200 + b"]" * 200),
-    "list at the top": b"[" + event() + b"]",
+    "list of numbers": b"[1, 2]",
+    "comma too many": kineto(event() + b","),
+    "comma missing": kineto(event() + event()),
+    "nothing between commas": kineto(event() + b",," + event()),
     "no events": kineto(b""),
     "events are an object": b'{"traceEvents": {"a": 1}}',
     "event is a number": kineto(b"7"),
@@ -196,8 +200,8 @@ def test_a_name_of_a_megabyte_is_kept_and_not_shouted(mini):
 
 def test_one_endless_value_is_refused(tmp_path):
     path = tmp_path / "endless.json"
-    path.write_bytes(kineto(b'"' + b"x" * (MAX_VALUE_B + 2 * CHUNK_B) + b'"'))
-    with pytest.raises(FormatError, match=r"endless\.json: near byte \d+: more than"):
+    path.write_bytes(kineto(b'"' + b"x" * (MAX_VALUE_B + 2 * json_elements.CHUNK_B) + b'"'))
+    with pytest.raises(FormatError, match=r"endless\.json: near byte \d+: a value of more than"):
         PYTORCH.read(path)
 
 

@@ -1,0 +1,171 @@
+"""Imports of large files: seconds and memory of every format whose files get large.
+
+    python benchmarks/imports.py [--MB N] [--events N] [--only NAME ...] [--bars]
+
+The files are made in a temporary folder: a Kineto trace of N MB by repeating the steps of the bundled one, once with
+its steps and once as one step of all of it, and for each other format a file of N events, tasks or nodes. Each is read
+in a process of its own. With `--bars`: exit status 1 unless the Kineto trace is read in a minute and 2 GB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import re
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+
+from measure import fresh, where
+
+MOST_S, MOST_B = 60.0, 2e9
+_STEP_NS = 10**6
+
+
+def kineto(path: Path, size_B: int, steps: bool = True) -> None:
+    """Write a Kineto trace that repeats the bundled step: later, renumbered, else byte for byte."""
+    text = gzip.decompress((files("simsched.traces.samples") / "lstm4.kineto.json.gz").read_bytes())
+    start = text.index(b"[", text.index(b'"traceEvents"')) + 1
+    end = text.rindex(b"]")
+    body = text[start:end]
+    with path.open("wb") as out:
+        out.write(text[:start])
+        for number in range(-(-size_B // len(body))):
+            out.write(b"," * bool(number) + _later(body, number, steps))
+        out.write(text[end:])
+
+
+def _later(body: bytes, number: int, steps: bool) -> bytes:
+    def plus(step: int) -> Callable[[re.Match[bytes]], bytes]:
+        return lambda found: found[1] + str(int(found[2]) + number * step).encode()
+
+    body = re.sub(rb'("ts": )(\d+)', plus(_STEP_NS), body)
+    body = re.sub(rb'("Record function id": )(\d+)', plus(100_000), body)
+    return re.sub(rb"ProfilerStep#\d+", b"ProfilerStep#%d" % number if steps else b"all", body)
+
+
+def onnxruntime(path: Path, events: int) -> None:
+    """Write an ONNX Runtime profile of one run."""
+    node = '{"cat":"Node","pid":1,"tid":1,"dur":2,"ts":%d,"ph":"X","name":"n%d_kernel_time","args":{"op_name":"Add"}}'
+    run = (
+        '{"cat":"Session","pid":1,"tid":1,"ts":0,"ph":"X","name":"model_run","args":{},'
+        + f'"dur":{3 * events}}}'
+    )
+    _lines(path, "[", (node % (3 * i + 1, i) for i in range(events)), f",{run}]", ",\n")
+
+
+def execution_trace(path: Path, events: int) -> None:
+    """Write an execution trace alone: a chain of additions."""
+
+    def node(number: int) -> str:
+        sides = {
+            side: {
+                "values": [[number + of, number + of, 0, 6, 4, "cpu"]],
+                "shapes": [[2, 3]],
+                "types": ["Tensor(float)"],
+            }
+            for side, of in (("inputs", 1), ("outputs", 2))
+        }
+        attributes = [{"name": "rf_id", "type": "uint64", "value": number + 1}]
+        return json.dumps(
+            {"id": number + 2, "name": "aten::relu", "ctrl_deps": 1, **sides, "attrs": attributes}
+        )
+
+    _lines(path, '{"schema": "1.1.1", "nodes": [', map(node, range(events)), "]}", ",\n")
+
+
+def chakra(path: Path, events: int) -> None:
+    """Write a Chakra trace without tensors: pairs of nodes."""
+    from simsched.traces.chakra.schema import messages
+
+    classes = messages()
+    with path.open("wb") as out:
+        out.write(b"\x07\x0a\x050.0.4")
+        for number in range(1, events + 1):
+            after = [number - 1] if number % 2 == 0 else []
+            content = classes["Node"](
+                id=number, name=b"node_%d" % number, type=4, duration_us=3, data_deps=after
+            ).SerializeToString()
+            out.write(bytes([len(content)]) + content)
+
+
+def stg(path: Path, events: int) -> None:
+    """Write a Standard Task Graph: each task after the one before."""
+    tasks = (f"{i} {i % 7} {min(i, 1)}{f' {i - 1}' if i else ''}" for i in range(events))
+    _lines(path, f"{events - 2}\n", tasks, "\n", "\n")
+
+
+def _lines(path: Path, begin: str, lines: Iterator[str], end: str, between: str) -> None:
+    with path.open("w") as out:
+        out.write(begin)
+        for number, line in enumerate(lines):
+            out.write(between * bool(number) + line)
+        out.write(end)
+
+
+def measured(path: Path) -> None:
+    """Import a file in this process and print what it took."""
+    import simsched as ss
+
+    begin, cpu = time.perf_counter(), time.process_time()
+    graph = ss.load(path)
+    result = {
+        "s": time.perf_counter() - begin,
+        "cpu_s": time.process_time() - cpu,
+        "peak_B": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "tasks": graph.n_tasks,
+    }
+    print(json.dumps(result))
+
+
+def main() -> None:
+    """Read the command line; make the files, import them, print a row each."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--MB", type=int, default=300, help="of the Kineto traces")
+    parser.add_argument("--events", type=int, default=1_000_000, help="of the others")
+    parser.add_argument("--only", nargs="+", help="names of rows")
+    parser.add_argument("--bars", action="store_true")
+    parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
+    told = parser.parse_args()
+    if told.file:
+        measured(told.file)
+        return
+    size_B = told.MB * 10**6
+    makers: dict[str, Callable[[Path], None]] = {
+        "kineto": lambda path: kineto(path, size_B),
+        "kineto-one-step": lambda path: kineto(path, size_B, steps=False),
+        "onnxruntime": lambda path: onnxruntime(path, told.events),
+        "execution-trace": lambda path: execution_trace(path, told.events),
+        "chakra": lambda path: chakra(path, told.events),
+        "stg": lambda path: stg(path, told.events),
+    }
+    print(where())
+    print("| file | MB | tasks | s | CPU s | MB/s | peak MB |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    fine = True
+    for name in told.only or makers:
+        fine &= _row(name, makers[name])
+    sys.exit(told.bars and not fine)
+
+
+def _row(name: str, make: Callable[[Path], None]) -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        make(path)
+        size = path.stat().st_size
+        took = fresh([sys.executable, __file__, "--file", str(path)])
+    print(
+        f"| {name} | {size / 1e6:.0f} | {took['tasks']:,} | {took['s']:.1f} | {took['cpu_s']:.1f} | "
+        f"{size / 1e6 / took['s']:.0f} | {took['peak_B'] / 1e6:.0f} |",
+        flush=True,
+    )
+    return not name.startswith("kineto") or (took["s"] <= MOST_S and took["peak_B"] <= MOST_B)
+
+
+if __name__ == "__main__":
+    main()

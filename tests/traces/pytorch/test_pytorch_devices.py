@@ -1,0 +1,163 @@
+"""Traces of devices: kernels on streams, launches and waits, by hand."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.errors import FormatError, SimschedError
+from simsched.traces.pytorch.reader import PYTORCH
+
+
+@pytest.fixture
+def gpu(mini):
+    """Two operators that launch a kernel and a copy, a wait for the copy, and an operator after it."""
+    mini.op("aten::mm", 0, 10)
+    call(mini, "cudaLaunchKernel", 2, 2, 1)
+    kernel(mini, "void gemm<float>(int)", 3, 6, 1)
+    mini.op("aten::item", 12, 18)
+    call(mini, "cudaMemcpyAsync", 13, 1, 2)
+    kernel(mini, "Memcpy DtoH (Device -> Pageable)", 14, 6, 2, category="gpu_memcpy", bytes=64)
+    call(mini, "cudaStreamSynchronize", 15, 6, 3)
+    mini.op("aten::relu", 40, 5)
+    return mini
+
+
+def call(mini, name, start, duration, correlation, lane=1):
+    mini.event("cuda_runtime", name, start, duration, lane, correlation=correlation)
+
+
+def kernel(mini, name, start, duration, correlation, stream=7, category="kernel", **args):
+    mini.event(
+        category, name, start, duration, f"stream {stream}", correlation=correlation, stream=stream, **args
+    )
+    mini.events[-1]["pid"] = 0
+
+
+def wait(mini, start, correlation, stream, **args):
+    mini.event("cuda_sync", "Wait", start, 1, stream, correlation=correlation, stream=stream, **args)
+
+
+def told(graph) -> tuple[dict[str, list[float]], set[tuple[str, str]]]:
+    """Return the interval of each task in us, and the edges, by names without positions."""
+    short = [re.sub(r"@\d+", "", graph.task_name(task)) for task in range(graph.n_tasks)]
+    run = graph.recording
+    moments = zip(
+        *(np.round(column * 1e6, 3).tolist() for column in (run.start_s, run.finish_s)), strict=True
+    )
+    spans = dict(zip(short, moments, strict=True))
+    pairs = zip(graph.successors.sources().tolist(), graph.successors.indices.tolist(), strict=True)
+    return spans, {(short[a], short[b]) for a, b in pairs}
+
+
+def test_operators_are_cut_at_launches_and_waits(gpu):
+    graph = gpu.load_alone(devices=True)
+    spans, edges = told(graph)
+    assert spans == {
+        "mm.0": (0, 2), "mm.1": (2, 10), "item.0": (12, 13), "item.1": (13, 15), "item.2": (21, 30),
+        "relu.0": (40, 45), "gemm": (3, 9), "Memcpy DtoH": (14, 20),
+    }  # fmt: skip
+    assert edges == {
+        ("mm.0", "mm.1"), ("mm.1", "item.0"), ("item.0", "item.1"), ("item.1", "item.2"), ("item.2", "relu.0"),
+        ("mm.0", "gemm"), ("gemm", "Memcpy DtoH"), ("item.0", "Memcpy DtoH"), ("Memcpy DtoH", "item.2"),
+    }  # fmt: skip
+    facts = graph.report.facts
+    assert (facts["kernels"], facts["streams"], facts["waits"], facts["waited_s"]) == (2, 1, 1, 6e-6)
+    assert facts["impossible_edges"] == 0
+    assert graph.bytes_B[-1] == 64
+    assert len(graph.recording.lane_names) == 2
+
+
+def test_without_the_option_devices_are_left_out(gpu):
+    graph = gpu.load_alone()
+    assert graph.kinds.to_list() == ["mm", "item", "relu"]
+    assert graph.report.facts["device_events"] == 2
+
+
+def test_a_kernel_that_outlives_its_operator_holds_up_nothing(gpu):
+    kernel(gpu, "late", 20, 30, 1)
+    _, edges = told(gpu.load_alone(devices=True))
+    assert not any(before == "late" for before, _ in edges)
+
+
+def test_streams_wait_for_each_other(gpu):
+    call(gpu, "cudaLaunchKernel", 41, 1, 9)
+    kernel(gpu, "other", 50, 5, 9, stream=20)
+    wait(gpu, 31, 5, 20, wait_on_stream=7)
+    assert ("Memcpy DtoH", "other") in told(gpu.load_alone(devices=True))[1]
+
+
+def test_a_wait_for_one_stream_is_not_for_another(gpu):
+    call(gpu, "cudaLaunchKernel", 12.5, 0.5, 9)
+    kernel(gpu, "other", 14, 5, 9, stream=20)
+    wait(gpu, 15, 3, 7)
+    edges = told(gpu.load_alone(devices=True))[1]
+    assert ("Memcpy DtoH", "item.3") in edges
+    assert ("other", "item.3") not in edges
+
+
+def test_overlapping_kernels_of_one_stream_are_no_edge(gpu):
+    kernel(gpu, "over", 4.25, 2, 77)
+    graph = gpu.load_alone(devices=True)
+    assert {("gemm", "Memcpy DtoH"), ("over", "Memcpy DtoH")} <= told(graph)[1]
+    assert graph.report.facts["impossible_edges"] == 1
+    assert graph.report.facts["kernels_without_launch"] == 1
+
+
+def test_what_devices_cannot_be_joined_with(gpu):
+    with pytest.raises(FormatError, match="leave execution_trace= out"):
+        gpu.load(devices=True)
+    with pytest.raises(FormatError, match="expected true or false"):
+        gpu.load_alone(devices="maybe")
+
+
+def test_a_trace_without_devices_is_read_as_ever(mini):
+    mini.op("aten::relu", 0, 1)
+    assert ss.load(mini.write()[0], devices=True).kinds.to_list() == ["relu"]
+
+
+def test_more_streams_than_any_machine_has(gpu):
+    for number in range(1001):
+        kernel(gpu, "k", number, 1, 100 + number, stream=100 + number)
+    with pytest.raises(FormatError, match="leave devices= out"):
+        gpu.load_alone(devices=True)
+
+
+JUNK = st.one_of(
+    st.none(),
+    st.integers(-5, 50),
+    st.floats(0, 50),
+    st.just(2**70),
+    st.text(max_size=3),
+    st.just([1]),
+    st.booleans(),
+)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_changed_events_are_read_or_refused(gpu, data):
+    events = copy.deepcopy(gpu.events)
+    for _ in range(data.draw(st.integers(1, 4))):
+        event = data.draw(st.sampled_from(events))
+        holder = event if data.draw(st.booleans()) else event.get("args")
+        # An event may have been drawn before, and its arguments be junk by now.
+        if isinstance(holder, dict) and holder:
+            holder[data.draw(st.sampled_from(sorted(holder)))] = data.draw(JUNK)
+        events.append(data.draw(st.sampled_from(events)))
+    path = gpu.folder / "changed.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}))
+    try:
+        graph = PYTORCH.read(path, devices=True, tolerant=data.draw(st.booleans()))
+    except SimschedError:
+        return
+    sources, targets = graph.successors.sources(), graph.successors.indices
+    run = graph.recording
+    assert np.all(run.finish_s[sources] <= run.start_s[targets] + 1.0000001e-6)

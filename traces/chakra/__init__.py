@@ -1,0 +1,1 @@
+"""Chakra execution traces: protobuf streams, and PyTorch execution traces linked with times."""

@@ -1,0 +1,98 @@
+"""A Chakra trace whose nodes are tasks as they stand, with the dependences that stand in it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from simsched.errors import FormatError
+from simsched.graph import ImportReport, TaskGraph
+from simsched.traces.chakra.kinds import kind_of, work_of
+from simsched.traces.chakra.record import Record
+
+Pairs = list[tuple[int, int]]
+
+
+def of_nodes(path: Path, records: list[Record], report: ImportReport, name: str) -> TaskGraph:
+    """Return the graph of all nodes, with the dependences that stand in it as its edges.
+
+    These are `data_deps` and `ctrl_deps`; but in traces with tensors, which come from PyTorch, `ctrl_deps` are the
+    calls around a call.
+
+    Raises
+    ------
+    FormatError
+        If a trace with tensors has no `data_deps`.
+    GraphError
+        If the dependences run in a circle.
+    """
+    nested = any(record.has_tensors() for record in records)
+    if nested and not any(record.after for record in records):
+        raise FormatError(
+            f"{path}: no node has data_deps; leave data_deps= out, the edges are rebuilt from tensors"
+        )
+    edges, missing = written(records, control=not nested)
+    report.facts["missing_dependences"] = missing
+    if missing:
+        report.note(f"{missing} dependences on nodes that are not in the file were left out")
+    if is_chain(edges, len(records)):
+        report.note(
+            "the dependences are one chain, the order of execution, so that no policy can do better than another"
+        )
+    work = [work_of(record) for record in records]
+    durations_s = [_seconds(record, both) for record, both in zip(records, work, strict=True)]
+    unknown = sum(map(math.isnan, durations_s))
+    if unknown:
+        report.note(
+            f"{unknown} nodes tell their work (num_ops, comm_size, tensor_size) and no time: their seconds are unknown "
+            "and must come from costs"
+        )
+    return TaskGraph.from_edges(
+        durations_s,
+        edges,
+        kinds=[kind_of(record) for record in records],
+        names=[f"{record.name}#{record.id}" for record in records],
+        flops=[flops for flops, _ in work],
+        bytes_B=[size for _, size in work],
+        name=name,
+        report=report,
+    )
+
+
+def written(records: list[Record], control: bool) -> tuple[Pairs, int]:
+    """Return the dependences in the file between indices of records, and how many name no node.
+
+    Parameters
+    ----------
+    records : list of Record
+        All nodes.
+    control : bool
+        Whether `ctrl_deps` count, too.
+    """
+    index = {record.id: i for i, record in enumerate(records)}
+    named = [
+        (before, record.id)
+        for record in records
+        for before in dict.fromkeys((*record.after, *(record.parents if control else ())))
+    ]
+    edges = [(index[a], index[b]) for a, b in named if a in index and a != b]
+    return edges, sum(a not in index for a, _ in named)
+
+
+def is_chain(edges: Pairs, nodes: int) -> bool:
+    """Tell whether edges put all nodes, or all but pseudo nodes, one after the other.
+
+    Examples
+    --------
+    >>> is_chain([(0, 1), (1, 2)], 3), is_chain([(0, 1), (0, 2)], 3)
+    (True, False)
+    """
+    distinct = set(edges)
+    once = len({a for a, _ in distinct}) == len({b for _, b in distinct}) == len(distinct)
+    return nodes > 2 and once and len(distinct) >= 0.9 * (nodes - 1)
+
+
+def _seconds(record: Record, work: tuple[float, float]) -> float:
+    told_ns = record.own_ns or 0
+    unknown = not told_ns and any(part > 0 for part in work)
+    return math.nan if unknown else told_ns / 1e9

@@ -1,0 +1,74 @@
+"""Chakra: execution traces as streams of protobuf messages, and as JSON linked from PyTorch with times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simsched.errors import FormatError
+from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.loading import HEAD_B, open_plain, read_bounded
+from simsched.traces.chakra.delimited import looks_delimited
+from simsched.traces.chakra.linked import of_operators
+from simsched.traces.chakra.nodes import of_nodes
+from simsched.traces.chakra.record import read_linked, read_stream, require_distinct
+from simsched.traces.options import TOLERANT, flag
+from simsched.traces.shared.mends import mends_if
+
+
+class Chakra:
+    """Reader of Chakra's execution traces."""
+
+    title = "Chakra: execution traces (.et), or PyTorch's linked with times as JSON"
+    dependences = "rebuilt from tensors; where it has none, data_deps and ctrl_deps"
+    times = "the file, us"
+    options = {  # noqa: RUF012 - the protocol's attribute, never changed
+        "data_deps": "true to take the file's dependences, mostly the order of execution, though it holds tensors",
+        "tolerant": TOLERANT,
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell whether a file is a Chakra trace of either form."""
+        if head.lstrip()[:1] == b"{":
+            return b'"nodes"' in head and b'"inclusive_dur"' in head and b'"ctrl_deps"' in head
+        return looks_delimited(head)
+
+    def read(self, path: Path, *, data_deps: bool | str = False, tolerant: bool | str = False) -> TaskGraph:
+        """Return the graph of a trace.
+
+        Parameters
+        ----------
+        path : Path
+            The file, plain or gzipped.
+        data_deps : bool or str, optional
+            Whether every node is a task, with the dependences that stand in the file, though it holds tensors.
+        tolerant : bool or str, optional
+            Whether to read what is complete of a file that is cut off.
+
+        Raises
+        ------
+        FormatError
+            If the file is damaged.
+        GraphError
+            If its dependences run in a circle.
+        MissingExtraError
+            If protobuf is not installed.
+        """
+        as_written = flag(path, "data_deps", data_deps)
+        report = ImportReport(path.name, "chakra")
+        mend = mends_if(path, tolerant, report)
+        with open_plain(path, lambda _: None) as file:
+            is_json = read_bounded(file, HEAD_B).lstrip()[:1] == b"{"
+        metadata, records = read_linked(path, mend) if is_json else read_stream(path, mend)
+        if not records:
+            raise FormatError(f"{path}: the trace has no nodes; was the recording interrupted?")
+        require_distinct(records)
+        for key in ("version", "schema"):
+            if metadata.get(key):
+                report.facts[key] = str(metadata[key])[:60]
+        build = of_nodes if as_written or not any(r.has_tensors() for r in records) else of_operators
+        return build(
+            path, records, report, path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".et")
+        )
+
+
+CHAKRA = Chakra()

@@ -1,0 +1,203 @@
+"""A node of a Chakra trace: what both its forms, protobuf and linked JSON, tell alike."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from simsched.graph.loading import Mend
+from simsched.traces.chakra.delimited import messages_in
+from simsched.traces.chakra.schema import attributes, messages
+from simsched.traces.json_elements import objects
+from simsched.traces.json_stream import shown
+from simsched.traces.pytorch.fields import MAX_MICROSECONDS, MAX_RECORDS, Place
+
+METADATA_NODE, MEM_LOAD, MEM_STORE, COMP, COMM_SEND, COMM_RECV, COMM_COLL = range(1, 8)
+_MAX_TEXT = 2**24
+_DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
+_COLLECTIVE = re.compile("nccl", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Record:
+    """A node.
+
+    Parameters
+    ----------
+    place : Place
+        Where it stands.
+    id, type : int
+        Its number, and what sort of node it is.
+    name : str
+        As recorded.
+    parents, after : tuple of int
+        `ctrl_deps`, which in traces linked from PyTorch are the calls around it, and `data_deps`.
+    start_ns, own_ns, whole_ns : int or None
+        Start, duration without and with the calls within it; None where not told.
+    device : bool
+        Whether it ran on a device.
+    stream : int
+        The stream on it.
+    attributes : dict
+        Scalar attributes by name.
+    inputs, outputs : dict
+        `values`, `shapes` and `types`; empty where there are none.
+    """
+
+    place: Place
+    id: int
+    type: int
+    name: str
+    parents: tuple[int, ...]
+    after: tuple[int, ...]
+    start_ns: int | None
+    own_ns: int | None
+    whole_ns: int | None
+    device: bool
+    stream: int
+    attributes: dict[str, Any]
+    inputs: dict[str, Any] = field(default_factory=dict)
+    outputs: dict[str, Any] = field(default_factory=dict)
+
+    def raw(self) -> dict[str, Any]:
+        """Return the node as an execution trace of PyTorch has it."""
+        told = {"rf_id": 0, **self.attributes}
+        return {
+            "id": self.id,
+            "name": re.sub(r"\(\d+\)\Z", "", self.name),
+            "ctrl_deps": self.parents[0] if self.parents else 0,
+            "inputs": self.inputs,
+            "outputs": self.outputs,
+            "attrs": [{"name": key, "value": value} for key, value in told.items()],
+        }
+
+    def has_tensors(self) -> bool:
+        """Tell whether any argument or result is a tensor."""
+        return any(
+            "Tensor" in str(kind) for side in (self.inputs, self.outputs) for kind in side.get("types", ())
+        )
+
+
+def read_stream(path: Path, mend: Mend | None) -> tuple[dict[str, Any], list[Record]]:
+    """Return metadata and nodes of a protobuf file.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged.
+    MissingExtraError
+        If protobuf is not installed.
+    """
+    classes = messages()
+    metadata: dict[str, Any] = {}
+    records: list[Record] = []
+    for number, (_, content) in enumerate(messages_in(path, mend)):
+        place = Place(path, "message", number)
+        if number == 0 and content[:1] != b"\x08":
+            held = _parsed(classes["Metadata"], content, place)
+            metadata = {"version": held.version.decode("utf-8", "replace"), **attributes(held)}
+            continue
+        _bounded(records, place)
+        records.append(_of_message(_parsed(classes["Node"], content, place), place))
+    return metadata, records
+
+
+def _bounded(records: list[Record], place: Place) -> None:
+    if len(records) == MAX_RECORDS:
+        raise place.error(f"more than {MAX_RECORDS} nodes", "record fewer")
+
+
+def _parsed(kind: Any, content: bytes, place: Place) -> Any:
+    try:
+        return kind.FromString(content)
+    except Exception as error:
+        raise place.error(
+            f"no message of Chakra's schema ({str(error)[:80]})", "the file is damaged"
+        ) from None
+
+
+def _of_message(node: Any, place: Place) -> Record:
+    told = attributes(node)
+    name = node.name.decode("utf-8", "replace")
+    device = told.get("is_cpu_op", True) in (False, 0)
+    if node.duration_us > MAX_MICROSECONDS or node.start_us > MAX_MICROSECONDS:
+        raise place.error(
+            f"a time of {max(node.start_us, node.duration_us)} us is beyond any clock", "the file is damaged"
+        )
+    stream_id = told.get("stream", told.get("tid", 0)) if device else 0
+    return Record(
+        place, node.id, node.type, name, tuple(node.ctrl_deps), tuple(node.data_deps),
+        node.start_us * 1000 or None, node.duration_us * 1000, None, device,
+        stream_id if type(stream_id) is int else 0, told, _sides(node.inputs, place), _sides(node.outputs, place),
+    )  # fmt: skip
+
+
+def _sides(held: Any, place: Place) -> dict[str, Any]:
+    if not (held.values or held.shapes or held.types):
+        return {"values": [], "shapes": [], "types": []}
+    return {key: _list(getattr(held, key), key, place) for key in ("values", "shapes", "types")}
+
+
+def _list(text: bytes, key: str, place: Place) -> list[Any]:
+    """Return a list that was written as Python writes it; nothing but literals is evaluated."""
+    problem = f"{key} is {shown(text)}"
+    if len(text) > _MAX_TEXT:
+        raise place.error(f"{problem}, of more than {_MAX_TEXT} bytes")
+    try:
+        return place.array(ast.literal_eval(text.decode().strip() or "[]"), key)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        raise place.error(f"{problem}, expected a list as Python writes it") from None
+
+
+def read_linked(path: Path, mend: Mend | None) -> tuple[dict[str, Any], list[Record]]:
+    """Return metadata and nodes of a PyTorch execution trace linked with times, as JSON.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged.
+    """
+    records: list[Record] = []
+    metadata, nodes = objects(path, "nodes", ("schema",), mend)
+    for value in nodes:
+        place = Place(path, "node", len(records))
+        _bounded(records, place)
+        records.append(_of_object(place.record(value), place))
+    return metadata, records
+
+
+def _of_object(raw: dict[str, Any], place: Place) -> Record:
+    told = {}
+    for entry in place.array(raw.get("attrs", []), "attrs"):
+        attribute = place.record(entry)
+        told[place.text(attribute.get("name"), "attrs.name")] = attribute.get("value")
+    device = raw.get("cat") in _DEVICE if isinstance(raw.get("cat"), str) else False
+    name = place.text(raw.get("name"), "name")
+    kind = COMM_COLL if device and _COLLECTIVE.match(name) else COMP
+
+    def told_ns(key: str) -> int | None:
+        return None if raw.get(key) is None else place.nanoseconds(raw[key], key)
+
+    return Record(
+        place, place.integer(raw.get("id"), "id"), kind, name,
+        (place.integer(raw.get("ctrl_deps", 0), "ctrl_deps"),), (),
+        told_ns("ts"), told_ns("exclusive_dur"), told_ns("inclusive_dur"), device,
+        place.integer(raw.get("stream", 0), "stream") if device else 0, told,
+        place.record(raw.get("inputs", {})), place.record(raw.get("outputs", {})),
+    )  # fmt: skip
+
+
+def require_distinct(records: list[Record]) -> None:
+    """Raise `FormatError` if an id stands twice or a duration is below zero."""
+    seen: set[int] = set()
+    for record in records:
+        if record.id in seen:
+            raise record.place.error(f"id {record.id} stands twice", "the file is damaged")
+        seen.add(record.id)
+        if min(record.own_ns or 0, record.whole_ns or 0) < 0:
+            raise record.place.error(
+                "its duration is below zero", "the recorder's clock went backwards: record again"
+            )

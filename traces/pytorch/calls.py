@@ -1,0 +1,102 @@
+"""An execution trace alone: which of its calls are tasks, and what depends on what; it holds no times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from simsched.traces.pytorch.execution_trace import USER_SCOPE, ExecutionTrace, Node, composite_flops
+from simsched.traces.pytorch.nesting import BACKWARD, is_autograd, is_operator
+from simsched.traces.pytorch.tensors import Dependences, access, dependences
+
+_PSEUDO = ("[pytorch|profiler|execution_", "__ROOT_", "ProfilerStep#")
+
+
+@dataclass
+class Calls:
+    """The topmost operators of an execution trace, in the order in which they started.
+
+    Parameters
+    ----------
+    tasks : list of Node
+        The calls.
+    scopes : list of str
+        Names of the annotations around each, outermost first, joined by `/`; `backward` first within autograd's.
+    flops, bytes_B : list of float
+        Work of each; NaN where unknown.
+    found : Dependences
+        Edges between indices of tasks.
+    task_of : dict of int to int
+        Index of the task that each call is or lies in, by the call's id.
+    """
+
+    tasks: list[Node] = field(default_factory=list)
+    scopes: list[str] = field(default_factory=list)
+    flops: list[float] = field(default_factory=list)
+    bytes_B: list[float] = field(default_factory=list)
+    found: Dependences = field(default_factory=Dependences)
+    task_of: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What a call hands down to those within it."""
+
+    scope: tuple[str, ...] = ()
+    task: int | None = None
+
+
+def topmost(trace: ExecutionTrace) -> Calls:
+    """Return the operators of a trace that lie in no other operator, with their dependences through tensors.
+
+    Parameters
+    ----------
+    trace : ExecutionTrace
+        With the tensors of all calls; afterwards it holds those of tasks alone.
+    """
+    found = Calls()
+    around: dict[int, _Around] = {}
+    for node in sorted(trace.nodes.values(), key=lambda n: n.id):
+        _enter(_with_outer(trace, node, around), trace, around, found)
+    found.task_of = {id_: a.task for id_, a in around.items() if a.task is not None}
+    kept = {task.id for task in found.tasks}
+    for node in list(trace.nodes.values()):
+        if node.id not in kept:
+            trace.nodes[node.id] = replace(node, io=None)
+    _work(found, trace)
+    return found
+
+
+def _with_outer(trace: ExecutionTrace, node: Node, around: dict[int, _Around]) -> list[Node]:
+    """Return a call with those around it that were not met yet, outermost first; circles are cut."""
+    path, seen = [], set()
+    top: Node | None = node
+    while top is not None and top.id not in around and top.id not in seen:
+        seen.add(top.id)
+        path.append(top)
+        top = trace.nodes.get(top.parent)
+    return path[::-1]
+
+
+def _enter(path: list[Node], trace: ExecutionTrace, around: dict[int, _Around], found: Calls) -> None:
+    for node in path:
+        outer = around.get(node.parent, _Around())
+        scope, task = outer.scope, outer.task
+        if task is None and is_operator(node.name):
+            task = len(found.tasks)
+            found.tasks.append(node)
+            found.scopes.append("/".join(scope))
+        elif task is None and is_autograd(node.name) and BACKWARD not in scope[:1]:
+            scope = (BACKWARD, *scope)
+        elif node.scope == USER_SCOPE and node.name and not node.name.startswith(_PSEUDO):
+            scope = (*scope, node.name)
+        around[node.id] = _Around(scope, task)
+
+
+def _work(found: Calls, trace: ExecutionTrace) -> None:
+    inner = trace.within_tasks()
+    accesses = [access(task, inner) for task in found.tasks]
+    found.found = dependences(accesses)
+    for task, it in zip(found.tasks, accesses, strict=True):
+        found.flops.append(0.0 if it.writes_nothing else composite_flops(task, inner))
+        traffic = task.io.traffic() if task.io else float("nan")
+        found.bytes_B.append(0.0 if it.writes_nothing else traffic)

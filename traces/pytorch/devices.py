@@ -1,0 +1,221 @@
+"""The graph of a step with its devices: operators cut at launches and waits, kernels on their streams."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from heapq import heappop, heappush
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from simsched.errors import FormatError
+from simsched.graph import ImportReport, Recording, TaskGraph
+from simsched.traces.pytorch.aten import short
+from simsched.traces.pytorch.events import Step
+from simsched.traces.pytorch.kineto import Survey
+from simsched.traces.pytorch.nesting import Nesting
+from simsched.traces.pytorch.segments import Host, cut
+from simsched.traces.pytorch.streams import UNKNOWN, Kernel, Streams, Wait
+
+#: Some devices with some dozens of streams each.
+MAX_STREAMS = 1000
+#: Of traces whose times are whole microseconds.
+_COARSE_NS = 1000
+
+
+class _Edges:
+    """Edges between intervals, without those that the recording contradicts."""
+
+    def __init__(self, start_ns: list[int], finish_ns: list[int]) -> None:
+        self._start, self._finish = start_ns, finish_ns
+        coarse = all(moment % _COARSE_NS == 0 for moment in (*start_ns, *finish_ns))
+        self._slack = _COARSE_NS if coarse else 0
+        self.pairs: dict[tuple[int, int], None] = {}
+        self.impossible = 0
+
+    def add(self, before: int | None, after: int | None) -> None:
+        """Add an edge, where both ends are known."""
+        if before is None or after is None:
+            return
+        if self._finish[before] > self._start[after] + self._slack or before == after:
+            self.impossible += 1
+            return
+        self.pairs[before, after] = None
+
+    def in_order(self, tasks: list[int]) -> None:
+        """Add the order of a stream's tasks, by start: each after those that are over and that none came after yet."""
+        running: list[tuple[int, int]] = []
+        for task in tasks:
+            over = 0
+            while running and running[0][0] <= self._start[task] + self._slack:
+                self.add(heappop(running)[1], task)
+                over += 1
+            self.impossible += bool(running) and not over
+            heappush(running, (self._finish[task], task))
+
+
+def with_devices(path: Path, held: Survey, step: Step, nesting: Nesting, width: int) -> TaskGraph:
+    """Return the graph of a step with what it launched on devices.
+
+    Parameters
+    ----------
+    path : Path
+        The Kineto trace.
+    held : Survey
+        What it holds.
+    step : Step
+        The events of the host.
+    nesting : Nesting
+        Their operators.
+    width : int
+        Threads of each operator.
+
+    Raises
+    ------
+    FormatError
+        If there are more streams than any machine has.
+    """
+    streams = held.streams.within(step.window)
+    waited = _waited(path, streams)
+    lanes = {lane: number for number, lane in enumerate(step.lane_numbers)}
+    host = cut(nesting.tasks, lanes, streams, waited)
+    kernels = streams.kernels
+    start_ns = [*(s.start_ns for s in host.segments), *(k.start_ns for k in kernels)]
+    finish_ns = [*(s.finish_ns for s in host.segments), *(k.finish_ns for k in kernels)]
+    edges = _Edges(start_ns, finish_ns)
+    _draw(edges, host, streams, waited, lanes)
+    names = step.lanes + [f"stream {k.stream}" for k in (kernels[i[0]] for i in streams.by_stream().values())]
+    of_stream = {lane: len(step.lanes) + number for number, lane in enumerate(streams.by_stream())}
+    lane = [*(s.lane for s in host.segments), *(of_stream[k.lane] for k in kernels)]
+    report = ImportReport(path.name, "pytorch")
+    _tell(report, host, streams, edges, waited)
+    start, finish = np.array(start_ns, np.int64), np.array(finish_ns, np.int64)
+    first = start.min()
+    return TaskGraph.from_edges(
+        (finish - start) / 1e9,
+        list(edges.pairs),
+        kinds=[*(short(nesting.tasks[s.task].event.name) for s in host.segments), *(k.kind for k in kernels)],
+        names=[
+            *(f"{short(nesting.tasks[s.task].event.name)}@{nesting.tasks[s.task].event.order}.{s.part}"
+              for s in host.segments),
+            *(f"{k.kind}@{k.order}" for k in kernels),
+        ],
+        scopes=[*(nesting.tasks[s.task].scope for s in host.segments), *("" for _ in kernels)],
+        bytes_B=[*(float("nan") for _ in host.segments), *(k.size_B for k in kernels)],
+        widths=np.array([*(width for _ in host.segments), *(1 for _ in kernels)]),
+        name=path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".kineto"),
+        report=report,
+        recording=Recording(
+            (start - first) / 1e9, (finish - first) / 1e9, np.array(lane, np.int32), tuple(names)
+        ),
+    )  # fmt: skip
+
+
+def _waited(path: Path, streams: Streams) -> dict[int, list[int]]:
+    """Return for every waiting call the last kernel of each stream that it waited for, by its correlation."""
+    found: dict[int, list[int]] = {}
+    launched = {k: streams.calls[kernel.correlation].start_ns for k, kernel in enumerate(streams.kernels)
+                if kernel.correlation in streams.calls}  # fmt: skip
+    by_stream = streams.by_stream().values()
+    if len(by_stream) > MAX_STREAMS:
+        raise FormatError(
+            f"{path}: {len(by_stream)} streams; {MAX_STREAMS} at most are read; leave devices= out"
+        )
+    for call in streams.calls.values():
+        if not call.blocks:
+            continue
+        wait = streams.waits.get(call.correlation, Wait(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN))
+        for kernels in by_stream:
+            last = _last_before(kernels, streams.kernels, launched, call.start_ns, call.finish_ns)
+            if last is not None and _concerns(wait, streams.kernels[last]):
+                found.setdefault(call.correlation, []).append(last)
+    return found
+
+
+def _last_before(
+    on: list[int], kernels: list[Kernel], launched: dict[int, int], start_ns: int, finish_ns: int
+) -> int | None:
+    """Return the last kernel of a stream that was launched when a wait began, if the wait was for it."""
+    low, high = 0, len(on)
+    while low < high:
+        middle = (low + high) // 2
+        if launched.get(on[middle], kernels[on[middle]].start_ns) <= start_ns:
+            low = middle + 1
+        else:
+            high = middle
+    if not low:
+        return None
+    last = kernels[on[low - 1]]
+    return on[low - 1] if start_ns < last.finish_ns <= finish_ns + _COARSE_NS else None
+
+
+def _concerns(wait: Wait, kernel: Kernel) -> bool:
+    streams = {stream for stream in (wait.waits_for, wait.stream) if 0 <= stream < 2**32 - 1}
+    return not streams or kernel.stream in streams
+
+
+def _draw(
+    edges: _Edges, host: Host, streams: Streams, waited: dict[int, list[int]], lanes: dict[int, int]
+) -> None:
+    first = len(host.segments)
+    for segments in host.on_lanes().values():
+        for before, after in pairwise(segments):
+            edges.add(before, after)
+    for on in streams.by_stream().values():
+        edges.in_order([first + number for number in on])
+    for number, kernel in enumerate(streams.kernels):
+        call = streams.calls.get(kernel.correlation)
+        if call is not None and call.lane in lanes:
+            edges.add(host.before(lanes[call.lane], call.start_ns), first + number)
+    for correlation, kernels in waited.items():
+        call = streams.calls[correlation]
+        if call.lane in lanes:
+            follower = host.after(lanes[call.lane], call.finish_ns)
+            for kernel_index in kernels:
+                edges.add(first + kernel_index, follower)
+    _between_streams(edges, streams, first)
+
+
+def _between_streams(edges: _Edges, streams: Streams, first: int) -> None:
+    """Add the waits of streams for events of other ones; calls are numbered in the order in which they were made."""
+    on: dict[int, list[tuple[int, int]]] = {}
+    for number, kernel in enumerate(streams.kernels):
+        on.setdefault(kernel.stream, []).append((kernel.correlation, number))
+    for kernels in on.values():
+        kernels.sort()
+    for wait in streams.waits.values():
+        recorded = wait.correlation if wait.recorded_by == UNKNOWN else wait.recorded_by
+        earlier, later = on.get(wait.waits_for, []), on.get(wait.stream, [])
+        before = bisect_left(earlier, (recorded, 0)) - 1
+        after = bisect_left(later, (wait.correlation + 1, 0))
+        if wait.waits_for != wait.stream and before >= 0 and after < len(later):
+            edges.add(first + earlier[before][1], first + later[after][1])
+
+
+def _tell(
+    report: ImportReport, host: Host, streams: Streams, edges: _Edges, waited: dict[int, list[int]]
+) -> None:
+    unknown = sum(kernel.correlation not in streams.calls for kernel in streams.kernels)
+    report.facts["host_parts"] = len(host.segments)
+    report.facts["kernels"] = len(streams.kernels)
+    report.facts["streams"] = len(streams.by_stream())
+    report.facts["waits"] = len(waited)
+    report.facts["waited_s"] = host.waited_ns / 1e9
+    report.facts["kernels_without_launch"] = unknown
+    report.facts["impossible_edges"] = edges.impossible
+    report.note(
+        f"{len(streams.kernels)} kernels and copies of devices are tasks on {len(streams.by_stream())} streams: each "
+        "runs after the call that launched it and in the order of its stream; operators were cut at launches"
+    )
+    if waited:
+        report.note(
+            f"{len(waited)} calls waited for devices: {host.waited_ns / 1e9:.6g} s of waiting within operators were "
+            "cut out, and what follows depends on the kernels that were waited for"
+        )
+    if unknown:
+        report.note(f"{unknown} kernels name no call that launched them and depend on their streams alone")
+    if edges.impossible:
+        report.note(
+            f"{edges.impossible} edges were left out: their second task started before the first had finished"
+        )

@@ -1,0 +1,161 @@
+"""What ran on devices, and the calls of the host that launched it or waited for it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from simsched.traces.pytorch.events import Window
+from simsched.traces.pytorch.fields import MAX_RECORDS, Place
+from simsched.traces.pytorch.kernels import kernel_kind
+from simsched.traces.pytorch.table import arguments
+from simsched.traces.pytorch.threads import Lanes
+
+if TYPE_CHECKING:
+    from simsched.traces.pytorch.raw import RawEvent
+
+DEVICE = frozenset(
+    {
+        "kernel",
+        "Kernel",
+        "concurrent_kernel",
+        "gpu_memcpy",
+        "Memcpy",
+        "gpu_memset",
+        "Memset",
+        "mtia_ccp_events",
+    }
+)
+SYNC = "cuda_sync"
+_RUNTIME = re.compile(r"(cuda|hip|xpu|mtia|privateuse1)_(runtime|driver)|Runtime")
+_BLOCKS = re.compile(r"(cuda|hip|cu)(Device|Stream|Event|Ctx)Synchronize|(cuda|hip)Mem(cpy|set)(2D|3D)?")
+UNKNOWN = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel, copy or fill.
+
+    Parameters
+    ----------
+    start_ns, finish_ns : int
+        When it ran.
+    lane : int
+        Its stream, as a number of `Lanes`.
+    stream : int
+        Its stream, as the device counts.
+    order : int
+        Position among the events.
+    kind : str
+        Name of its function.
+    correlation : int
+        Number that it shares with the call that launched it; `UNKNOWN` where not told.
+    size_B : float
+        Bytes that it moved; NaN where not told.
+    """
+
+    start_ns: int
+    finish_ns: int
+    lane: int
+    stream: int
+    order: int
+    kind: str
+    correlation: int
+    size_B: float
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeCall:
+    """A call of the device's runtime on a thread of the host: when, where, and whether it waits for the device."""
+
+    start_ns: int
+    finish_ns: int
+    lane: int
+    correlation: int
+    blocks: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A wait that the device tells of, on a stream, for another one where `waits_for` names it."""
+
+    stream: int
+    waits_for: int
+    recorded_by: int
+    correlation: int
+
+
+@dataclass
+class Streams:
+    """All that a file tells of devices.
+
+    Parameters
+    ----------
+    kernels : list of Kernel
+        In file order.
+    calls : dict of int to RuntimeCall
+        By correlation.
+    waits : dict of int to Wait
+        By correlation.
+    """
+
+    kernels: list[Kernel] = field(default_factory=list)
+    calls: dict[int, RuntimeCall] = field(default_factory=dict)
+    waits: dict[int, Wait] = field(default_factory=dict)
+
+    def add(self, event: RawEvent, when_ns: tuple[int, int], lanes: Lanes, number: int, place: Place) -> None:
+        """Add an event of a device or its runtime, or raise `FormatError` if it is malformed."""
+        if len(self.kernels) + len(self.calls) + len(self.waits) == MAX_RECORDS:
+            raise place.error(f"more than {MAX_RECORDS} events of devices", "record fewer")
+        args = arguments(event, place)
+        correlation = _number(args.correlation)
+        if event.cat in DEVICE:
+            kind = kernel_kind(place.text(event.name, "name"))
+            lane = lanes.number(event.pid, event.tid, place)
+            size = args.size_B
+            size_B = float(size) if type(size) in (int, float) and 0 <= size < 1e300 else float("nan")
+            self.kernels.append(
+                Kernel(*when_ns, lane, _number(args.stream), number, kind, correlation, size_B)
+            )
+        elif event.cat == SYNC:
+            self.waits[correlation] = Wait(
+                _number(args.stream), _number(args.waits_for), _number(args.recorded_by), correlation
+            )
+        elif correlation != UNKNOWN:
+            blocks = bool(_BLOCKS.fullmatch(place.text(event.name, "name")))
+            lane = lanes.number(event.pid, event.tid, place)
+            self.calls[correlation] = RuntimeCall(*when_ns, lane, correlation, blocks)
+
+    def within(self, window: Window | None) -> Streams:
+        """Return what was launched or waited for within a step."""
+        if window is None:
+            return self
+        inside = range(window.start_ns, window.finish_ns)
+        calls = {key: call for key, call in self.calls.items() if call.start_ns in inside}
+        kernels = [
+            k for k in self.kernels
+            if k.correlation in calls or (k.correlation not in self.calls and k.start_ns in inside)
+        ]  # fmt: skip
+        return Streams(kernels, calls, self.waits)
+
+    def by_stream(self) -> dict[int, list[int]]:
+        """Return the indices of the kernels of each lane, by their start."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for index in sorted(
+            range(len(self.kernels)), key=lambda i: (self.kernels[i].start_ns, self.kernels[i].order)
+        ):
+            found[self.kernels[index].lane].append(index)
+        return found
+
+
+def is_of_device(category: object) -> bool:
+    """Tell whether events of a category are a device's, or calls of its runtime."""
+    return isinstance(category, str) and (
+        category in DEVICE or category == SYNC or _RUNTIME.fullmatch(category) is not None
+    )
+
+
+def _number(value: object) -> int:
+    return value if type(value) is int and 0 <= value < 2**63 else UNKNOWN
