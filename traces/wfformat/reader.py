@@ -69,7 +69,12 @@ class WfFormatReader:
         found = read_instance(path, mends_if(path, tolerant, report))
         if not found.tasks:
             raise FormatError(
-                f"{path}: no tasks in workflow.specification.tasks, workflow.tasks or workflow.jobs"
+                "; ".join(
+                    [
+                        f"{path}: no tasks in workflow.specification.tasks, workflow.tasks or workflow.jobs",
+                        *report.notes,
+                    ]
+                )
             )
         edges = _edges(path, found, report)
         _tell(found, report)

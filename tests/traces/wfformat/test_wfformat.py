@@ -204,6 +204,9 @@ def test_cut_off(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"cut off.*tolerant=true"):
         WFFORMAT.read(path)
     assert WFFORMAT.read(path, tolerant=True).n_tasks == 3
+    path.write_text('{"schemaVersion": "1.5", "workflow": {"specification": {"tasks": [{"name')
+    with pytest.raises(FormatError, match=r"no tasks in .*; .*cut off at byte"):
+        WFFORMAT.read(path, tolerant=True)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
