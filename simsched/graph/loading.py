@@ -116,6 +116,8 @@ def _recognised(file: Path) -> str:
     if advice := unpacking(file.name, head):
         raise FormatError(f"{file}: {advice}")
     formats, problems = ", ".join(registered("formats")), "".join(untried)
+    if {".csv", ".tsv"} & set(file.suffixes):
+        problems += "; a CSV table of tasks has a column duration_s, in seconds, and one of edges beside it"
     raise FormatError(
         f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}{problems}"
     )

@@ -139,6 +139,14 @@ def test_a_mark_of_utf_8_is_passed_over(tmp_path: Path, packed: Callable[[bytes]
             assert stream.read() == (kept or content)
 
 
+def test_tables_of_others_are_told_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "jobs.csv").write_text("id,name,runtime,deps\n1,a,2.5,\n")
+    with pytest.raises(
+        FormatError, match=r"b'id,name,.*; a CSV table of tasks has a column duration_s, in seconds"
+    ):
+        load(tmp_path / "jobs.csv")
+
+
 def test_reading_stops_at_the_bound(tmp_path: Path) -> None:
     (tmp_path / "long").write_bytes(bytes(100_000))
     with open_plain(tmp_path / "long") as stream:
