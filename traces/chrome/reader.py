@@ -77,13 +77,15 @@ class ChromeTrace:
         _require(path, "level", level, LEVELS)
         _require(path, "edges", edges, EDGES)
         report = ImportReport(path.name, "chrome")
-        events = read_events(path, mends_if(path, tolerant, report))
+        # The format lets the list form end without its bracket: what wrote it may have been stopped at any time.
+        events = read_events(path, mends_if(path, tolerant, report), report.note)
         if own.made_by_simsched(events):
             return own.graph(path, events, report)
         _restrict(path, events, process)
         if not events.spans:
             raise FormatError(
-                f"{path}: no span (events X, or B and E) in the trace; nothing ran, or was recorded"
+                f"{path}: no span (events X, or B and E) in the trace; "
+                + ("; ".join(report.notes) or "nothing ran, or was recorded")
             )
         report.facts["overlaps"] = nest(events.spans)
         tasks = chosen(events.spans, level)

@@ -187,6 +187,10 @@ def _tell(found: Instance, report: ImportReport) -> None:
     unknown = int(np.isnan(runtimes).sum())
     if unknown:
         report.note(f"{unknown} tasks have no runtime: their duration is unknown.")
+    if found.repeated:
+        report.note(
+            f"{found.repeated} executions are of a task that was executed before; its last one counts."
+        )
     if found.unknown:
         report.note(f"{found.unknown} executions are of no task of the specification and left out.")
 
