@@ -6,6 +6,7 @@ sink, both of zero time; they are kept. What stands behind a `#` is information 
 
 In graphs with communication costs each predecessor stands on a line of its own, with the cost of its edge, which is
 left out. In the prototype set a number of processors stands behind n, and there is no source: tasks begin with 1.
+Where generators write processors and tasks begin with 0, there may be no dummies: n tasks, 0 to n - 1.
 
 References
 ----------
@@ -80,6 +81,11 @@ class _Tasks:
         """Number of the dummy sink."""
         return self.n + 1
 
+    @property
+    def bare(self) -> bool:
+        """Whether there are no dummies, which only files that announce processors may lack."""
+        return self.processors > 0 and self.first == 0 and len(self.times) == self.n
+
 
 class StgFile:
     """Reader of Standard Task Graph files; their times, whole numbers without a unit, become seconds."""
@@ -138,7 +144,8 @@ def _graph(path: Path, tasks: _Tasks, unit_s: float, report: ImportReport) -> Ta
     from simsched.graph.taskgraph import TaskGraph
 
     last = len(tasks.times) - 1
-    dummies = {i for i in ({0, last} if tasks.first == 0 else {last}) if tasks.times[i] == 0}
+    ends = {0, last} if tasks.first == 0 else {last}
+    dummies = set() if tasks.bare else {i for i in ends if tasks.times[i] == 0}
     try:
         return TaskGraph.from_edges(
             np.frombuffer(tasks.times, np.int64) * unit_s,
@@ -207,13 +214,23 @@ def _tasks(path: Path, rows: Iterator[tuple[int, list[int]]]) -> _Tasks:
         if task > tasks.last:
             raise FormatError(f"{path}: line {line}: more than the {_announced(tasks)} announced")
         _add(path, line, row, tasks, task, rows)
-    if tasks.first + len(tasks.times) != tasks.last + 1:
+    if tasks.bare:
+        _check_bare(path, tasks)
+    elif tasks.first + len(tasks.times) != tasks.last + 1:
         expected = tasks.last + 1 - tasks.first
         raise FormatError(
             f"{path}: {len(tasks.times)} task lines; expected {expected}, the {_announced(tasks)} announced; "
             "is the file cut off?"
         )
     return tasks
+
+
+def _check_bare(path: Path, tasks: _Tasks) -> None:
+    beyond = max(tasks.before, default=0)
+    if beyond >= tasks.n:
+        raise FormatError(
+            f"{path}: a task has predecessor {beyond}; expected one of the {tasks.n} tasks from 0 that are in the file"
+        )
 
 
 def _announced(tasks: _Tasks) -> str:

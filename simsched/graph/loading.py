@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import gzip
 import io
 import zlib
@@ -27,6 +26,8 @@ CHUNK_B = 1024 * 1024
 #: Real traces shrink 10 to 40 times; a file that grows more than this is refused as a decompression bomb.
 MAX_EXPANSION = 500
 MIN_LIMIT_B = 64 * 1024 * 1024
+#: The mark that editors put before a text in UTF-8; no binary format that is read begins with it.
+MARK = b"\xef\xbb\xbf"
 
 
 class Reader(Protocol):
@@ -117,6 +118,8 @@ def _recognised(file: Path) -> str:
     if advice := unpacking(file.name, head):
         raise FormatError(f"{file}: {advice}")
     formats, problems = ", ".join(registered("formats")), "".join(untried)
+    if {".csv", ".tsv"} & set(file.suffixes):
+        problems += "; a CSV table of tasks has a column duration_s, in seconds, and one of edges beside it"
     raise FormatError(
         f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}; "
         f"if it is one of them, say which by format={problems}"
@@ -189,7 +192,7 @@ def _ignore(sentence: str) -> None:
 
 @contextmanager
 def open_plain(path: Path, mend: Mend | None = None) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, decompressed where it is gzipped (by content), behind a byte order mark of UTF-8.
+    """Open a file for reading bytes, decompressed where it is gzipped (by content), behind a mark of UTF-8.
 
     Parameters
     ----------
@@ -208,16 +211,11 @@ def open_plain(path: Path, mend: Mend | None = None) -> Iterator[BinaryIO]:
             compressed = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
             if not compressed:
-                marked = raw.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
-                raw.seek(len(codecs.BOM_UTF8) if marked else 0)
-                yield raw
+                yield _past_mark(raw)
                 return
             limit_B = max(MIN_LIMIT_B, MAX_EXPANSION * path.stat().st_size)
             with gzip.GzipFile(fileobj=raw) as unzipped:
-                stream = io.BufferedReader(_Bounded(unzipped, limit_B, path, mend), 1 << 16)
-                if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):
-                    stream.read(len(codecs.BOM_UTF8))
-                yield stream
+                yield _past_mark(io.BufferedReader(_Bounded(unzipped, limit_B, path, mend), 1 << 16))
     except EOFError:
         raise FormatError(
             f"{path}: the compressed data is cut off; was it copied completely? "
@@ -227,6 +225,13 @@ def open_plain(path: Path, mend: Mend | None = None) -> Iterator[BinaryIO]:
         raise FormatError(f"{path}: broken gzip data: {error}") from None
     except OSError as error:
         raise FormatError(f"{path}: {error.strerror or error}") from None
+
+
+def _past_mark(stream: io.BufferedReader) -> io.BufferedReader:
+    """Return a stream behind its byte order mark, if it begins with one, since readers look for what comes first."""
+    if stream.peek(len(MARK)).startswith(MARK):
+        stream.read(len(MARK))
+    return stream
 
 
 def read_bounded(stream: BinaryIO, most_B: int) -> bytes:

@@ -1,12 +1,11 @@
-"""Files packed or encoded so that no reader takes them: what they are, and how to unpack them."""
+"""Files packed by something else than gzip once, or in UTF-16: what they are, and how to unpack them."""
 
 from __future__ import annotations
 
-import codecs
-
 #: How files start that another program packed, what they are called, and the command that unpacks them.
 _STARTS = (
-    (b"\x1f\x8b", "data gzipped twice", "gunzip --keep"),
+    # What is looked at is unpacked once already.
+    (b"\x1f\x8b", "gzip data inside gzip data", "gunzip --keep"),
     (b"BZh", "bzip2 data", "bunzip2 --keep"),
     (b"\xfd7zXZ\0", "xz data", "unxz --keep"),
     (b"\x28\xb5\x2f\xfd", "zstd data", "unzstd"),
@@ -17,12 +16,14 @@ _STARTS = (
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "7z x"),
     (b"Rar!\x1a\x07", "a RAR archive", "unrar x"),
 )
+#: Byte order marks of texts in UTF-16, as redirections of PowerShell write them.
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 #: A tar archive has no magic at its start, but one in the header of its first member.
 _TAR, _TAR_AT = b"ustar", 257
 
 
 def unpacking(name: str, head: bytes) -> str:
-    """Return what a packed file is and how to unpack it; "" for any other.
+    """Return what a packed file, or one in UTF-16, is and how to unpack it; "" for any other.
 
     Parameters
     ----------
@@ -38,8 +39,8 @@ def unpacking(name: str, head: bytes) -> str:
     """
     if head[_TAR_AT:].startswith(_TAR):
         return _advice("a tar archive", f"tar xf {name}")
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return f"this is text in UTF-16; convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8 {name} > utf8-{name})"
+    if head.startswith(_UTF16):
+        return f"this is text in UTF-16, expected UTF-8; iconv -f UTF-16 -t UTF-8 {name} converts it"
     found = next(((what, command) for start, what, command in _STARTS if head.startswith(start)), None)
     return _advice(found[0], f"{found[1]} {name}") if found else ""
 

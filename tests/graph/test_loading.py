@@ -155,6 +155,25 @@ def test_damaged_gzip(data: st.DataObject, tmp_path: Path) -> None:
     assert found == b"hello, hello, hello"
 
 
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_a_mark_of_utf_8_is_passed_over(tmp_path: Path, packed: Callable[[bytes], bytes]) -> None:
+    for name, content, kept in (
+        ("marked", b"\xef\xbb\xbf1\n0 0 0", b"1\n0 0 0"),
+        ("short", b"\xef\xbb", None),
+    ):
+        (tmp_path / name).write_bytes(packed(content))
+        with open_plain(tmp_path / name) as stream:
+            assert stream.read() == (kept or content)
+
+
+def test_tables_of_others_are_told_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "jobs.csv").write_text("id,name,runtime,deps\n1,a,2.5,\n")
+    with pytest.raises(
+        FormatError, match=r"b'id,name,.*; a CSV table of tasks has a column duration_s, in seconds"
+    ):
+        load(tmp_path / "jobs.csv")
+
+
 def test_reading_stops_at_the_bound(tmp_path: Path) -> None:
     (tmp_path / "long").write_bytes(bytes(100_000))
     with open_plain(tmp_path / "long") as stream:
@@ -166,6 +185,12 @@ def test_reading_stops_at_the_bound(tmp_path: Path) -> None:
     ("suffix", "packed", "advice"),
     [
         (".bz2", bz2.compress, r"this is bzip2 data, .* \(bunzip2 --keep g\.bz2\)"),
+        (".gz", lambda data: gzip.compress(gzip.compress(data)), r"this is gzip data inside gzip data, .*"),
+        (
+            ".txt",
+            lambda data: "2\n0 0 0".encode("utf-16"),
+            r"text in UTF-16, expected UTF-8; iconv .* g\.txt converts",
+        ),
         (".xz", lzma.compress, r"this is xz data, .* \(unxz --keep g\.xz\)"),
         (".zst", lambda data: b"\x28\xb5\x2f\xfd" + data, r"this is zstd data, .* \(unzstd g\.zst\)"),
         (".zip", lambda data: _archive(zipfile.ZipFile, data), r"this is a zip archive, .* \(unzip g\.zip\)"),

@@ -81,18 +81,16 @@ def test_gzipped_and_recognised(tmp_path: Path) -> None:
         ("<!-- by hand -->", '<!DOCTYPE g [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]>', "entities are refused"),
         ("<!-- by hand -->", '<!DOCTYPE g [<!ENTITY a "aa">]>', "line 2: a DOCTYPE that declares entities"),
         ("<!-- by hand -->", '<!DOCTYPE g [<!ENTITY a SYSTEM "file:///etc/passwd">]>', "line 2: a DOCTYPE"),
-        ("a &lt; b", "a &x; b", "line 8: b'&x;' is no character; entities are refused"),
+        ("a &lt; b", "a &x; b", "line 8: '&x;' is no character; entities are refused"),
         ('edgedefault="directed"', 'edgedefault="undirected"', "line 7: edgedefault is 'undirected'; expected"),
         (' edgedefault="directed"', "", "line 7: edgedefault is None"),
         ('directed="true"', 'directed="false"', "line 12: an undirected edge does not say what comes first"),
         ('<node id="mid"/>', '<node id="mid"><graph edgedefault="directed"/></node>', "line 9: a second graph; nested"),
-        ('<node id="mid"/>', '<node id="mid"><port name="p"/></node>', "line 9: port: tasks have no ports"),
         ('<node id="mid"/>', '<node id="mid"/><hyperedge/>', "line 9: hyperedge: an edge of several tasks"),
         ('<node id="mid"/>', '<node id="mid"/><node id="mid"/>', "line 9: node 'mid': every node has an id of its own"),
         ('<node id="mid"/>', "<node/>", "line 9: node None"),
         ('source="in" target="mid"', 'source="in" target="mad"', "line 11: an edge names node 'mad', which is not"),
         ('source="in" target="mid"', 'source="in"', "line 11: an edge without target"),
-        ('source="in" target="mid"', 'source="in" target="mid" sourceport="p"', "line 11: sourceport"),
         ("1.5", "1.5.5", "networkx cannot read this GraphML"),
         ("1.5", "-1.5", "node 'in' has cost -1.5; expected a finite number of zero or more"),
         ('<data key="t">1.5', '<data key="u">1.5', "networkx cannot read this GraphML"),
@@ -107,11 +105,44 @@ def test_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
         read(tmp_path, BY_HAND.replace(old, new, 1), duration="cost")
 
 
+def test_ports_are_passed_over_as_in_dot(tmp_path: Path) -> None:
+    text = BY_HAND.replace('<node id="mid"/>', '<node id="mid"><port name="p"/></node>')
+    assert read(tmp_path, text.replace('target="mid"', 'target="mid" targetport="p"')).n_edges == 2
+
+
+def test_labels_are_names_where_there_are_none(tmp_path: Path) -> None:
+    label = BY_HAND.replace('"kind"', '"label"')
+    graph = read(tmp_path, label, duration="cost")
+    assert graph.names is not None
+    assert graph.names.to_list() == ["a < b", "mid", "out"]
+    named = label.replace('<node id="mid"/>', '<node id="mid"><data key="n">B</data></node>')
+    named = named.replace("<key", '<key id="n" for="node" attr.name="name" attr.type="string"/><key', 1)
+    graph = read(tmp_path, named, duration="cost")
+    assert graph.names is not None
+    assert graph.names.to_list() == ["in", "B", "out"]
+
+
+def test_the_label_of_yed(tmp_path: Path) -> None:
+    """YEd keeps what is written on a node in an element of its own."""
+    label = '<y:ShapeNode xmlns:y="http://www.yworks.com/xml/graphml"><y:NodeLabel>load</y:NodeLabel></y:ShapeNode>'
+    text = BY_HAND.replace("a &lt; b", label).replace(
+        'attr.name="kind" attr.type="string"', 'yfiles.type="nodegraphics"'
+    )
+    graph = read(tmp_path, text, duration="cost")
+    assert graph.names is not None
+    assert graph.names.to_list() == ["load", "mid", "out"]
+
+
 def test_no_graph_and_other_encodings(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="no element graph in it"):
         read(tmp_path, "<graphml/>")
     with pytest.raises(FormatError, match="NUL bytes"):
         read(tmp_path, BY_HAND.replace("UTF-8", "UTF-16").encode("utf-16"))
+    latin = BY_HAND.replace("UTF-8", "ISO-8859-1").replace("a &lt; b", "é").encode("latin-1")
+    with pytest.raises(
+        FormatError, match=r"line 8, .* it says that it is in ISO-8859-1, expected UTF-8: xmllint"
+    ):
+        read(tmp_path, latin)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)

@@ -245,3 +245,11 @@ def test_any_structure_gives_a_graph_or_a_clear_error(tmp_path: Path, data: st.D
         assert "m.onnx" in str(error)  # noqa: PT017 - whichever of the two comes
     else:
         assert graph.n_tasks
+
+
+def test_a_kind_of_several_lines_stands_on_one(tmp_path: Path) -> None:
+    node = onnx.helper.make_node("If\nX", ["missing"], ["y"])
+    model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [], []))
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(FormatError, match=r"node 0 \(If X '.*'\) reads tensor 'missing'"):
+        ss.load(tmp_path / "m.onnx", format="onnx")

@@ -100,6 +100,23 @@ def test_wrong_files(tmp_path: Path, old: str, new: str, message: str) -> None:
         read(tmp_path, BY_HAND.replace(old, new, 1))
 
 
+BARE = "# by hand\n 3 2\n 0 15 0\n 1 14 1\n   0 4\n 2 16 2\n   0 3\n   1 14\n# Generated\n"
+
+
+def test_no_dummies_behind_processors(tmp_path: Path) -> None:
+    """15 s, then 14 s, then 16 s: tasks of a generator that counts all of them, with times of their own."""
+    graph = read(tmp_path, BARE)
+    assert STG.recognises(BARE.encode())
+    assert graph.durations_s.tolist() == [15, 14, 16]
+    assert graph.kinds.to_list() == ["task"] * 3
+    assert graph.critical_path_s == 45
+    assert graph.report.facts["stated_processors"] == 2
+    with pytest.raises(FormatError, match=r"a task has predecessor 3; expected one of the 3 tasks from 0"):
+        read(tmp_path, BARE.replace("   0 3", "   3 3"))
+    with pytest.raises(FormatError, match="3 task lines; expected 5, the 3 tasks and two dummies announced"):
+        read(tmp_path, BARE.replace(" 3 2", " 3", 1))
+
+
 def test_empty(tmp_path: Path) -> None:
     with pytest.raises(
         FormatError, match="line 1: expected the number of tasks, alone or with processors, found 0 numbers"

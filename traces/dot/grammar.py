@@ -10,6 +10,7 @@ References
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,9 @@ from simsched.traces.json_stream import shown
 
 #: Files that programs write nest two or three deep.
 MAX_DEPTH = 100
+
+#: Of a graph behind another.
+_OPENING = re.compile(r"(strict\s+)?(di)?graph\b", re.IGNORECASE)
 
 # Graphviz reads an unquoted 2.5e3 as 2.5 and another id e3, with a warning; here it is refused.
 # Statements are rules of their own, as are the openings of graphs, because each acts when it is complete.
@@ -148,6 +152,11 @@ def _misplaced(path: Path, text: str, error: Any) -> FormatError:
     if getattr(getattr(error, "token", None), "type", "") == "$END":
         return FormatError(f"{path}: the DOT text ends early; was the file copied completely?")
     found = shown(text[error.pos_in_stream : error.pos_in_stream + 40])
+    if _OPENING.match(text, error.pos_in_stream):
+        return FormatError(
+            f"{path}: line {error.line}, column {error.column}: {found} begins a second graph; write each to a file of "
+            "its own"
+        )
     return FormatError(
         f"{path}: line {error.line}, column {error.column}: {found} is not what DOT expects here; "
         "ids that are neither words nor plain numbers, as 1e-5, need quotes"

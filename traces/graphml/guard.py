@@ -10,13 +10,12 @@ from pathlib import Path
 from xml.parsers import expat
 
 from simsched.errors import FormatError
+from simsched.graph.columns import plain_text
+from simsched.text import printable
 from simsched.traces.json_stream import shown
 
 MOST_DEPTH = 30
-REFUSED = {
-    "hyperedge": "an edge of several tasks is no dependence; write one edge a pair",
-    "port": "tasks have no ports; leave them out",
-}
+HYPEREDGE = "hyperedge: an edge of several tasks is no dependence; write one edge a pair"
 #: Only those that every XML file may use; an undeclared one would vanish where a DOCTYPE is given.
 _ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)[^;&<>\"'\s]{0,40};?")
 
@@ -32,6 +31,8 @@ class Guard:
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.StartDoctypeDeclHandler = self._doctype
+        self._parser.XmlDeclHandler = self._declared
+        self._encoding = ""
 
     def check(self, data: bytes) -> None:
         """Raise `FormatError` if the file is not well-formed, or describes no plain directed graph."""
@@ -40,7 +41,7 @@ class Guard:
         if unknown := _ENTITY.search(data):
             line = data.count(b"\n", 0, unknown.start()) + 1
             raise FormatError(
-                f"{self._path}: line {line}: {shown(unknown[0])} is no character; entities are refused"
+                f"{self._path}: line {line}: {shown(plain_text(unknown[0]))} is no character; entities are refused"
             )
         try:
             self._parser.Parse(data, True)
@@ -48,7 +49,7 @@ class Guard:
             reason = expat.ErrorString(error.code)
             raise FormatError(
                 f"{self._path}: line {error.lineno}, column {error.offset + 1}: not well-formed XML ({reason}); "
-                "was it copied completely?"
+                f"{self._advice()}"
             ) from None
         if not self._graphs:
             raise FormatError(f"{self._path}: no element graph in it")
@@ -56,6 +57,17 @@ class Guard:
             raise FormatError(
                 f"{self._path}: line {line}: an edge names node {shown(node)}, which is not there"
             )
+
+    def _advice(self) -> str:
+        if self._encoding.lower() in ("", "utf-8", "us-ascii"):
+            return "was it copied completely?"
+        return (
+            f"it says that it is in {printable(self._encoding)[:40]}, expected UTF-8: "
+            "xmllint --encode UTF-8 FILE converts it"
+        )
+
+    def _declared(self, version: str, encoding: str | None, standalone: int) -> None:
+        self._encoding = encoding or ""
 
     def _strangers(self) -> Iterator[tuple[str, int]]:
         return ((node, line) for node, line in self._ends if node not in self._nodes)
@@ -73,8 +85,8 @@ class Guard:
         if self._depth > MOST_DEPTH:
             raise self._refused(f"elements nested more than {MOST_DEPTH} deep; refused")
         kind = tag.rpartition("}")[2]
-        if kind in REFUSED:
-            raise self._refused(f"{kind}: {REFUSED[kind]}")
+        if kind == "hyperedge":
+            raise self._refused(HYPEREDGE)
         if kind == "graph":
             self._graph(attributes)
         elif kind == "node":
@@ -110,6 +122,3 @@ class Guard:
             if end not in attributes:
                 raise self._refused(f"an edge without {end}")
             self._ends.append((attributes[end], self._parser.CurrentLineNumber))
-        for port in ("sourceport", "targetport"):
-            if port in attributes:
-                raise self._refused(f"{port}: {REFUSED['port']}")

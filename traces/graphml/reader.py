@@ -58,6 +58,8 @@ class GraphmlFile:
         rows: dict[str, Mapping[str, Any]] = {
             str(node): {**defaults, **attributes} for node, attributes in graph.nodes(data=True)
         }
+        if duration != "label":
+            rows = _labelled(rows)
         edges = [(str(a), str(b)) for a, b, *_ in graph.edges]
         name, lanes = (str(graph.graph.get(key, "")) for key in ("name", LANE_NAMES))
         return Nodes(path, "graphml", rows, edges, name, lanes, _unread(rows, duration)).graph(durations)
@@ -85,6 +87,16 @@ def _parsed(path: Path, data: bytes) -> nx.MultiDiGraph[str]:
     ) as error:
         raise FormatError(f"{path}: networkx cannot read this GraphML: {one_line(str(error))}") from None
     return graph  # type: ignore[return-value] # the stubs do not tell of multigraphs
+
+
+def _labelled(rows: dict[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return nodes with their labels as names, as yEd and Gephi call them, unless the file has names."""
+    if any("name" in row for row in rows.values()):
+        return rows
+    return {
+        node: {"name" if key == "label" else key: value for key, value in row.items()}
+        for node, row in rows.items()
+    }
 
 
 def _unread(rows: Mapping[str, Mapping[str, Any]], duration: str) -> list[str]:

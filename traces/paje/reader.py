@@ -136,6 +136,11 @@ def _tasks(path: Path, trace: Trace, states: object, report: ImportReport) -> li
         tasks = [interval for interval in trace.intervals if "JobId" in interval.event.values]
     else:
         tasks = [i for i in trace.intervals if trace.value_name(i).lower().replace(" ", "") not in WAITING]
+    if not names:
+        raise FormatError(
+            f"{path}: no state in it lasts any time, so there are no tasks; record states of the program, as SimGrid "
+            "does with --cfg=tracing/actor:yes"
+        )
     if not tasks:
         raise FormatError(
             f"{path}: no state is a task; states= names them; the trace has {shown(', '.join(names), 300)}"
@@ -218,7 +223,7 @@ def _edges(
     report.facts.update(links=len(trace.links), links_used=len(joined))
     report.note(
         "a chain per lane: the format tells no dependences, so that no policy can run the tasks of a lane in parallel"
-        + ("; links join lanes" if trace.links else "")
+        + ("; links join lanes" if joined else "")
         + (
             "; give StarPU's dag.dot as dag=, or import its tasks.rec"
             if "JobId" in tasks[0].event.values

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,8 +59,8 @@ class CsvTables:
     options = EDGES
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by a first line that names a column `duration_s`."""
-        return "duration_s" in _header(head)
+        """Tell by a first line that names a column `duration_s`, also where it is separated as it should not be."""
+        return any("duration_s" in re.split(r"[;\t ]+", cell) for cell in _header(head))
 
     def read(self, path: Path, *, edges: str | Path | None = None) -> TaskGraph:
         """Return the graph of two files, plain or gzipped.

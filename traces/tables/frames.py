@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -108,13 +109,21 @@ def check_header(path: Path, columns: Iterable[str], needed: Sequence[str]) -> N
     has = list(columns)
     missing = [column for column in needed if column not in has]
     if missing:
-        schedule = " This looks like a table of a schedule, which holds no graph." if "ready_s" in has else ""
         raise FormatError(
-            f"{path}: no column {missing[0]!r}; its columns are {', '.join(shown(c) for c in has[:20])}.{schedule}"
+            f"{path}: no column {missing[0]!r}; its columns are {', '.join(shown(c) for c in has[:20])}."
+            f"{_suspected(has, missing[0])}"
         )
     twice = next((c for c in has if c in TASK_COLUMNS + EDGE_COLUMNS and has.count(c) > 1), None)
     if twice is not None:
         raise FormatError(f"{path}: two columns {twice!r}; drop or rename one")
+
+
+def _suspected(has: Sequence[str], missing: str) -> str:
+    if "ready_s" in has:
+        return " This looks like a table of a schedule, which holds no graph."
+    if any(missing in re.split(r"[;\t ]", column) for column in has):
+        return " Separate columns by commas alone, without spaces."
+    return ""
 
 
 def graph_of(

@@ -177,8 +177,8 @@ def _width(path: Path, task: Task) -> int:
 
 def _tell(found: Instance, report: ImportReport) -> None:
     facts = report.facts
-    version = found.first("schemaVersion")
-    facts["schema_version"] = "none" if version is None else plain_text(shown(version).strip("'"))
+    if found.first("schemaVersion") is not None:
+        facts["schema_version"] = shown(plain_text(found.first("schemaVersion")))[1:-1]
     system = found.first(*SYSTEM)
     if isinstance(system, str):
         facts["runtime_system"] = plain_text(system)

@@ -166,6 +166,20 @@ def test_options(tmp_path: Path) -> None:
             read(tmp_path, BY_HAND, **options)
 
 
+def test_without_states(tmp_path: Path) -> None:
+    with pytest.raises(
+        FormatError, match="no state in it lasts any time, so there are no tasks; record states"
+    ):
+        read(tmp_path, HEADER + NAMES + "10 1 S t1 a\n10 1 S t1 b\n")
+
+
+def test_links_of_the_platform_join_nothing(tmp_path: Path) -> None:
+    """SimGrid draws a link for every two hosts before anything runs."""
+    graph = read(tmp_path, HEADER + NAMES + "42 0 L n t1 v k\n43 0 L n t2 v k\n10 1 S t1 a\n13 2 S t1\n")
+    assert [graph.report.facts[key] for key in ("links", "links_used")] == [1, 0]
+    assert not any("links join lanes" in note for note in graph.report.notes)
+
+
 def test_several_types_of_states_are_several_lanes(tmp_path: Path) -> None:
     body = BODY + '1 P T "Power"\n10 0 P t1 high\n13 6 P t1\n'
     graph = read(tmp_path, HEADER + NAMES + body)
@@ -222,7 +236,7 @@ def test_jobs_of_starpu(tmp_path: Path) -> None:
         ("10 0 S t1 a", "10 zero S t1 a", "line 75: Time is 'zero'; expected a decimal number"),
         ("10 0 S t1 a", "10 1e30 S t1 a", "line 75: Time is '1e30'"),
         ("3 0 n T 0 node", "3 0 n T t1 node", "containers nested more than 100 deep, or in each other"),
-        (BODY, "", "no state is a task"),
+        (BODY, "10 0 S t1 Idle\n13 1 S t1\n", "no state is a task; states= names them; the trace has 'Idle'"),
         (BODY, "11 0 S t1 b\n" * 10_001, "more than 10000 states on top of each other"),
     ],
 )

@@ -147,6 +147,17 @@ def test_rows_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ),
         ("duration_s,width\n1,0\n", "before,after\n", "widths are 1 to"),
         ("duration_s,duration_s\n1,1\n", "before,after\n", "two columns 'duration_s'"),
+        (
+            "task;duration_s\na;1\n",
+            "before;after\n",
+            "columns are 'task;duration_s'. Separate columns by commas alone",
+        ),
+        (
+            "task, duration_s\na, 1\n",
+            "before,after\n",
+            "columns are 'task', ' duration_s'. Separate columns by commas",
+        ),
+        ("duration_s\n1\n", "before\tafter\n", "no column 'before'; .* Separate columns by commas alone"),
         ("duration_s\n1\n", "before,past\n", "no column 'after'; its columns are 'before', 'past'"),
         (
             "duration_s\n1\n",

@@ -86,6 +86,14 @@ def test_by_hand(tmp_path: Path) -> None:
     assert "1 tasks have no runtime: their duration is unknown." in graph.report.notes
 
 
+def test_a_version_that_is_not_told(tmp_path: Path) -> None:
+    made = instance()
+    del made["schemaVersion"]
+    assert "schema_version" not in load(write(tmp_path, made)).report.facts
+    made["schemaVersion"] = 1.5
+    assert load(write(tmp_path, made)).report.facts["schema_version"] == "1.5"
+
+
 @pytest.mark.parametrize("version", ["1.0", "1.2", "1.3", "1.4"])
 def test_old_layouts_refer_by_name(tmp_path: Path, version: str) -> None:
     new = version == "1.4"
