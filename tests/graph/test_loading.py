@@ -106,9 +106,9 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path, packed: bool) 
     [
         (
             gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0),
-            r"data gzipped twice, .*\(gunzip --keep odd\)",
+            r"gzip data inside gzip data, .*\(gunzip --keep odd\)",
         ),
-        ("{}".encode("utf-16"), r"text in UTF-16; convert it to UTF-8 first \(iconv"),
+        ("{}".encode("utf-16"), "text in UTF-16, expected UTF-8; iconv"),
         (bytes(99), "nothing but blanks or zero bytes"),
         (b" \n\n", "nothing but blanks or zero bytes"),
         (b'{"metadata": "' + b"x" * 99, r"it starts with .*; if it is one of them, say which by format="),
