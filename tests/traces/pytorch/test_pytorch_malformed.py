@@ -48,7 +48,6 @@ BROKEN = {
     "cut off": kineto(event())[:-9],
     "cut off in a string": kineto(event())[:60],
     "trailing garbage": kineto(event()) + b"x",
-    "byte order mark": b"\xef\xbb\xbf" + kineto(event()),
     "NaN": kineto(event().replace(b'"ts": 5', b'"ts": NaN')),
     "Infinity": kineto(event().replace(b'"ts": 5', b'"ts": Infinity')),
     "astronomical time": kineto(event().replace(b'"ts": 5', b'"ts": 1e999999999')),
@@ -96,6 +95,13 @@ BROKEN = {
     "untraced is a list": b'{"simsched": {"untraced_step_s": [1]}, "traceEvents": [' + event() + b"]}",
     "wrappers only": kineto(event(name="MulBackward0")),
 }
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path):
+    path = tmp_path / "marked.json"
+    path.write_bytes(b"\xef\xbb\xbf" + kineto(event()))
+    graph = PYTORCH.read(path)
+    assert (graph.n_tasks, graph.task_name(0)) == (1, "aten::mm")
 
 
 @pytest.mark.parametrize("zipped", [False, True], ids=["plain", "zipped"])
