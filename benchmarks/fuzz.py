@@ -126,7 +126,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
-    parser.add_argument("--formats", nargs="+", default=sorted(seeds_in(SEEDS)))
+    known = sorted(seeds_in(SEEDS))
+    parser.add_argument("--formats", nargs="+", choices=known, default=known)
     parser.add_argument("--bytes", action="store_true", help="by atheris")
     told = parser.parse_args()
     if told.bytes:

@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from simsched.replay import simulate as simulate
     from simsched.reproduce import crossed as crossed
     from simsched.reproduce import reproduce as reproduce
+    from simsched.schedule import Explanation as Explanation
     from simsched.schedule import Schedule as Schedule
     from simsched.schedule import bounds as bounds
+    from simsched.schedule import explain as explain
     from simsched.sweep import compare as compare
     from simsched.sweep import predict as predict
     from simsched.sweep import tune as tune
@@ -51,6 +53,7 @@ _HOMES = {
     "CostModel": "simsched.costs",
     "Curve": "simsched.costs",
     "Execution": "simsched.execute",
+    "Explanation": "simsched.schedule",
     "Layout": "simsched.policy",
     "Machine": "simsched.machine",
     "Policy": "simsched.policy",
@@ -68,6 +71,7 @@ _HOMES = {
     "crosscheck": "simsched.execute",
     "crossed": "simsched.reproduce",
     "execute": "simsched.execute",
+    "explain": "simsched.schedule",
     "load": "simsched.graph.loading",
     "machine": "simsched.machine",
     "policy": "simsched.policy",

@@ -19,7 +19,7 @@ except ImportError:
     print(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}", file=sys.stderr)
     sys.exit(2)
 
-from simsched import cli_crossed, cli_host, cli_recorded, cli_reproduce, cli_tune
+from simsched import cli_crossed, cli_explain, cli_host, cli_recorded, cli_reproduce, cli_tune
 from simsched.cli_common import (
     DEFAULT_MACHINE,
     FLAGS,
@@ -31,6 +31,7 @@ from simsched.cli_common import (
     JsonOption,
     LayoutOption,
     MachineOption,
+    NoiseOption,
     SeedOption,
     graph_of,
     makes_workload,
@@ -38,6 +39,7 @@ from simsched.cli_common import (
     reader_options,
     say,
 )
+from simsched.cli_pictures import CoreUseOption, RooflineOption, picture_writers
 
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None,
                   help="Replay task graphs on manycore machines under scheduling policies.")  # fmt: skip
@@ -72,6 +74,8 @@ def run(
             "--out", "-o", help="Write by suffix: .png .svg .html .json .parquet .csv; repeat for more."
         ),
     ] = None,
+    roofline: RooflineOption = None,
+    core_use: CoreUseOption = None,
 ) -> None:
     """Replay GRAPH on a machine under a policy."""
     from simsched.listing import run_facts
@@ -80,11 +84,14 @@ def run(
 
     for path in out or []:
         check_suffix(path)
+    writers = picture_writers(roofline, core_use)
     tasks = graph_of(graph, context)
     with progress_bar(tasks.n_tasks, policy) as progress:
         schedule = simulate(tasks, machine, policy, layout, engine=engine, seed=seed, progress=progress)
     for path in out or []:
         schedule.save(path)
+    for write in writers:
+        write(schedule)
     facts = run_facts(schedule)
     if json_:
         say(json.dumps(facts))
@@ -154,15 +161,17 @@ def predict(
     width: Annotated[int | None, typer.Option("--width", "-w", min=1, help="Cores of one executor.")] = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
+    noise: NoiseOption = 0.0,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Replays, each of its own seed.")] = 1,
     json_: JsonOption = False,
     out: Annotated[
         list[Path] | None,
         typer.Option("--out", "-o", help="Write by suffix: .png .svg .csv .parquet; repeat for more."),
     ] = None,
 ) -> None:
-    """Predict the makespan of GRAPH for hypothetical core counts."""
-    from simsched.plots import scaling
-    from simsched.sweep import predict as predict_
+    """Predict the makespan of GRAPH for hypothetical core counts, with noise within what it lies."""
+    from simsched.costs import CostModel
+    from simsched.plots import scaling, scaling_frame
     from simsched.sweep.export import check_table_suffix, export_table
     from simsched.tables import table_text
 
@@ -170,10 +179,11 @@ def predict(
     for path in out or []:
         check_table_suffix(path)
     tasks = graph_of(graph, context)
-    with progress_bar(tasks.n_tasks * len(counts), "replaying") as progress:
-        frame = predict_(
-            tasks, machine, policy, counts, engine=engine, seed=seed, width=width, progress=progress
-        )
+    with progress_bar(tasks.n_tasks * len(counts) * seeds, "replaying") as progress:
+        frame = scaling_frame(
+            tasks, machine, policy, counts, CostModel(noise=noise), engine=engine,
+            seeds=range(seed, seed + seeds), width=width, progress=progress,
+        ).dropna(axis="columns", how="all")  # fmt: skip
     say(frame.to_json(orient="records", double_precision=15) if json_ else table_text(frame))
     for path in out or []:
         export_table(frame, path, lambda ax: scaling(frame, ax=ax))
@@ -220,6 +230,7 @@ def convert(
 
 
 cli_tune.add_to(app)
+cli_explain.add_to(app)
 cli_host.add_to(app)
 cli_recorded.add_to(app)
 cli_reproduce.add_to(app)

@@ -40,6 +40,13 @@ OWN_OPTIONS = FLAGS | {
     "--reserved",
     "--tables",
     "--system",
+    "--roofline",
+    "--core-use",
+    "--noise",
+    "--seeds",
+    "--task",
+    "--replays",
+    "--speedup",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """
@@ -57,6 +64,9 @@ MachineOption = Annotated[
 LayoutOption = Annotated[str | None, typer.Option("--layout", "-l", help="Executors x cores, as in 8x8.")]
 EngineOption = Annotated[Engine, typer.Option("--engine", help="auto, simpy or native.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of every random draw.")]
+NoiseOption = Annotated[
+    float, typer.Option("--noise", min=0.0, help="Standard deviation of the log of what tasks really take.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

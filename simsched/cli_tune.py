@@ -45,14 +45,16 @@ def tune(
         typer.Option("--out", "-o", help="Write by suffix: .png .svg .csv .parquet; repeat for more."),
     ] = None,
 ) -> None:
-    """Replay GRAPH under a policy with every layout, best first."""
-    from simsched.plots import comparison
+    """Replay GRAPH under a policy with every layout, best first; the picture is a heat map where layouts are a grid."""
+    from simsched.machine import machine as machine_of
+    from simsched.plots import comparison, layouts, layouts_frame
     from simsched.sweep import tune as tune_
     from simsched.sweep.export import check_table_suffix, export_table
     from simsched.tables import table_text
 
     for path in out or []:
         check_table_suffix(path)
+    cores = machine_of(machine).n_cores - reserved
     tasks = graph_of(graph, context)
     with progress_bar(None, "replaying") as progress:
         frame = tune_(
@@ -60,4 +62,8 @@ def tune(
         )
     say(frame.to_json(orient="records", double_precision=15) if json_ else table_text(frame))
     for path in out or []:
-        export_table(frame, path, lambda ax: comparison(frame, ax=ax), 1.3 + 0.35 * len(frame))
+        # Layouts of all cores are a list; more for one number of executors are a grid.
+        if frame["executors"].duplicated().any():
+            export_table(frame, path, lambda ax: layouts(layouts_frame(frame, cores), ax=ax), (8.0, 4.4))
+        else:
+            export_table(frame, path, lambda ax: comparison(frame, ax=ax), (7.0, 1.3 + 0.35 * len(frame)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from simsched.workloads import Workload
 
 
+COLUMNS = 100
+#: A line of an entry behind the first: as it is, or a label and text that is folded beside it.
+Part = str | tuple[str, str]
+
+
 def lines(what: str) -> Iterator[str]:
     """Return the lines of a list: machines, policies, workloads, formats, cleanups or papers.
 
@@ -24,7 +30,7 @@ def lines(what: str) -> Iterator[str]:
     SpecError
         If there is no such list.
     """
-    lists: dict[str, tuple[tuple[Group, ...], Callable[[str], Iterator[str]]]] = {
+    lists: dict[str, tuple[tuple[Group, ...], Callable[[str], Iterator[Part]]]] = {
         "machines": (("machines",), _machines),
         "policies": (("policies",), _policies),
         "workloads": (("workloads",), _workloads),
@@ -37,16 +43,31 @@ def lines(what: str) -> Iterator[str]:
     return _listed(*lists[what])
 
 
-def _listed(groups: tuple[Group, ...], maker: Callable[[str], Iterator[str]]) -> Iterator[str]:
+def _listed(groups: tuple[Group, ...], maker: Callable[[str], Iterator[Part]]) -> Iterator[str]:
     """Yield the lines of everything registered; what cannot be loaded says so in its place."""
-    for name in sorted({name for group in groups for name in registered(group)}):
+    names = sorted({name for group in groups for name in registered(group)})
+    width = max(16, *map(len, names))
+    for name in names:
         try:
-            yield from maker(name)
+            parts = list(maker(name))
         except SimschedError as error:
-            yield f"{name:<16} {error}"
+            parts = [str(error)]
+        for i, part in enumerate(parts):
+            yield from _folded(" " * (width + 3) if i else f"{name:<{width}} ", part)
 
 
-def _machines(name: str) -> Iterator[str]:
+def _folded(start: str, part: Part) -> list[str]:
+    if isinstance(part, str):
+        return [start + part]
+    label, text = part
+    indent = " " * len(start + label)
+    return textwrap.wrap(
+        text, COLUMNS, initial_indent=start + label, subsequent_indent=indent, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _machines(name: str) -> Iterator[Part]:
     from simsched.machine import machine
 
     found = machine(name)
@@ -58,51 +79,52 @@ def _machines(name: str) -> Iterator[str]:
         + (["cluster=MODE"] if "cluster" in found.content["structure"] else [])
         + ["contention=true|false"]
     )
-    yield f"{name:<16} {found.title}; {found.n_cores} cores, {found.n_tiles} tiles; [{params},...]"
+    yield f"{found.title}; {found.n_cores} cores, {found.n_tiles} tiles; [{params},...]"
 
 
-def _policies(name: str) -> Iterator[str]:
-    yield _with_parameters(name, named("policies", name))
+def _policies(name: str) -> Iterator[Part]:
+    yield _with_parameters(named("policies", name))
 
 
-def _workloads(name: str) -> Iterator[str]:
+def _workloads(name: str) -> Iterator[Part]:
     cls: type[Workload] = named("workloads", name)
-    yield _with_parameters(name, cls)
+    yield _with_parameters(cls)
     for size, parameters in cls.sizes().items():
-        yield f"{'':<18} size={size:<12} {','.join(f'{k}={format_scalar(v)}' for k, v in parameters.items())}"
+        yield f"size={size:<12} {','.join(f'{k}={format_scalar(v)}' for k, v in parameters.items())}"
 
 
-def _with_parameters(name: str, cls: type) -> str:
+def _with_parameters(cls: type) -> str:
     params = ",".join(
         f.name if f.default is MISSING else f"{f.name}={format_scalar(f.default)}" for f in fields(cls)
     )
-    return f"{name:<16} {_first_line(cls)} [{params}]"
+    return f"{_first_line(cls)} [{params}]"
 
 
-def _formats(name: str) -> Iterator[str]:
+def _formats(name: str) -> Iterator[Part]:
     if name in registered("formats"):
         reader = named("formats", name)
-        yield f"{name:<16} {reader.title}"
-        yield f"{'':<18} read: dependences {reader.dependences}; times {reader.times}"
+        yield "", reader.title
+        yield "dependences: ", reader.dependences
+        yield "times: ", reader.times
         for option, meaning in reader.options.items():
-            yield f"{'':<18} --{option.replace('_', '-'):<18} {meaning}"
+            yield f"--{option.replace('_', '-'):<18} ", meaning
     if name in registered("writers"):
         writer = named("writers", name)
         if name not in registered("formats"):
-            yield f"{name:<16} {writer.title}"
-        yield f"{'':<18} written: {writer.writes}s, {' '.join(writer.suffixes)}"
+            yield "", writer.title
+        yield "written: ", f"{writer.writes}s, {' '.join(writer.suffixes)}"
 
 
-def _cleanups(name: str) -> Iterator[str]:
-    yield _with_parameters(name, named("cleanups", name))
+def _cleanups(name: str) -> Iterator[Part]:
+    yield _with_parameters(named("cleanups", name))
 
 
-def _papers(name: str) -> Iterator[str]:
+def _papers(name: str) -> Iterator[Part]:
     cls: type[System] = named("reproductions", name)
     published = cls.published()
-    yield _with_parameters(name, cls)
-    yield f"{'':<18} {published.citation}"
-    yield f"{'':<18} {'; '.join(published.tables)}"
+    yield _with_parameters(cls)
+    yield published.citation
+    yield "; ".join(published.tables)
 
 
 def _first_line(cls: type) -> str:

@@ -42,7 +42,7 @@ def whole_number(path: Path, option: str, value: object, allowed: range, expecte
     number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
     # A bool is an int to isinstance, but no number here.
     if type(number) is not int or number not in allowed:
-        raise FormatError(f"{path}: {option} is {shown(value)}, expected {expected}")
+        raise FormatError(f"{path}: {option} is {shown(value)}; expected {expected}")
     return number
 
 
@@ -70,5 +70,5 @@ def flag(path: Path, option: str, value: object) -> bool:
     """
     told = {"true": True, "false": False}.get(value.lower()) if isinstance(value, str) else value
     if not isinstance(told, bool):
-        raise FormatError(f"{path}: {option} is {shown(value)}, expected true or false")
+        raise FormatError(f"{path}: {option} is {shown(value)}; expected true or false")
     return told

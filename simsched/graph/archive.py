@@ -25,6 +25,7 @@ import numpy.typing as npt
 from simsched.errors import FormatError, SimschedError
 from simsched.files import replacing
 from simsched.graph.loading import open_plain
+from simsched.text import one_line, printable
 
 Array = npt.NDArray[Any]
 
@@ -122,7 +123,7 @@ class Archive:
 
     def error(self, member: str, problem: str) -> FormatError:
         """Return an error that names the file and the member."""
-        return FormatError(f"{self._path}: {member}{': ' if member else ''}{problem}")
+        return FormatError(f"{self._path}: {printable(member)[:60]}{': ' if member else ''}{problem}")
 
     def _refuse_odd_members(self, members: list[zipfile.ZipInfo], size_B: int) -> None:
         times = Counter(self.names)
@@ -143,7 +144,7 @@ class Archive:
         try:
             return self._zip.read(member)
         except (*_BROKEN, NotImplementedError) as error:
-            raise self.error(member, f"cannot be read ({error}); {DAMAGED}") from None
+            raise self.error(member, f"cannot be read ({one_line(str(error))}); {DAMAGED}") from None
 
     def header(self, member: str) -> dict[str, Any]:
         """Return the JSON object of a member."""

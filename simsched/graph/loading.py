@@ -99,6 +99,8 @@ def _recognised(file: Path) -> str:
         head = read_bounded(stream, HEAD_B)
     if not head:
         raise FormatError(f"{file}: the file is empty, as a recorder that dies before it finishes leaves it")
+    if not head.strip(b"\0 \t\r\n"):
+        raise FormatError(f"{file}: nothing but blanks or zero bytes, as a crash may leave it")
     untried, general = [], []
     for name in registered("formats"):
         try:
@@ -119,7 +121,8 @@ def _recognised(file: Path) -> str:
     if {".csv", ".tsv"} & set(file.suffixes):
         problems += "; a CSV table of tasks has a column duration_s, in seconds, and one of edges beside it"
     raise FormatError(
-        f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}{problems}"
+        f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}; "
+        f"if it is one of them, say which by format={problems}"
     )
 
 
@@ -214,7 +217,10 @@ def open_plain(path: Path, mend: Mend | None = None) -> Iterator[BinaryIO]:
             with gzip.GzipFile(fileobj=raw) as unzipped:
                 yield _past_mark(io.BufferedReader(_Bounded(unzipped, limit_B, path, mend), 1 << 16))
     except EOFError:
-        raise FormatError(f"{path}: the compressed data is cut off; was it copied completely?") from None
+        raise FormatError(
+            f"{path}: the compressed data is cut off; was it copied completely? "
+            "tolerant=true, where the format has it, reads what there is"
+        ) from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise FormatError(f"{path}: broken gzip data: {error}") from None
     except OSError as error:

@@ -4,35 +4,56 @@ Importing this package loads NumPy only; matplotlib is imported on use.
 """
 
 from simsched.plots.accuracy import accuracy
+from simsched.plots.comparison import comparison
+from simsched.plots.core_use import core_use, core_use_frame
 from simsched.plots.corunning import corunning, corunning_frame
 from simsched.plots.corunning_events import corunning_events, corunning_events_frame
 from simsched.plots.curves import cost_curves, cost_curves_frame
+from simsched.plots.explained import core_time, critical_path, what_if
 from simsched.plots.gantt import gantt
 from simsched.plots.graph import draw_graph, graph_frame
+from simsched.plots.layouts import layouts, layouts_frame
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
+from simsched.plots.policies import policies, policies_frame
 from simsched.plots.published import curves, grouped_bars
 from simsched.plots.relative import relative_times
-from simsched.plots.scaling import comparison, scaling
+from simsched.plots.roofline import draw_roofline, roofline, roofline_frame
+from simsched.plots.roofs import roofs_frame
+from simsched.plots.scaling import scaling, scaling_frame
 from simsched.plots.stacked import stacked
 
 __all__ = [
     "accuracy",
     "comparison",
+    "core_time",
+    "core_use",
+    "core_use_frame",
     "corunning",
     "corunning_events",
     "corunning_events_frame",
     "corunning_frame",
     "cost_curves",
     "cost_curves_frame",
+    "critical_path",
     "curves",
     "diagonal_score",
     "draw_graph",
+    "draw_roofline",
     "gantt",
     "graph_frame",
     "grouped_bars",
+    "layouts",
+    "layouts_frame",
+    "policies",
+    "policies_frame",
     "relative_times",
+    "roofline",
+    "roofline_frame",
+    "roofs_frame",
     "scaling",
+    "scaling_frame",
     "stacked",
     "start_order",
     "start_order_frame",
+    "what_if",
 ]

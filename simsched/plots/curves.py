@@ -42,6 +42,13 @@ def cost_curves_frame(calibration: Calibration, most: int | None = None) -> pd.D
         and spread (NaN where it was not measured), fitted_s, and low_s and high_s, between which the curve lies for all
         parameters within their intervals: more than a joint interval, as it takes all their ends at once. NaN where
         there is no curve, or no interval.
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import Calibration, MeasuredOp, Op, Point
+    >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+    >>> cost_curves_frame(Calibration.of([op], "made up"))["measured_s"].tolist()
+    [4e-06, 3e-06]
     """
     import pandas as pd
 
@@ -104,6 +111,13 @@ def cost_curves(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ------
     SimschedError
         If a column is missing.
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import Calibration, MeasuredOp, Op, Point
+    >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+    >>> cost_curves(cost_curves_frame(Calibration.of([op], "made up"))).get_ylabel()
+    'time (µs)'
     """
     require_columns(frame, COLUMNS, "cost_curves")
     ax = shown_axes((8.0, 4.2)) if ax is None else ax

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from simsched.errors import SimschedError
 from simsched.plots.canvas import Size, plain, set_title, shown_axes, verbatim
-from simsched.plots.palette import GREY, OKABE_ITO, RGB
+from simsched.plots.palette import GREY, OKABE_ITO, RGB, readable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,6 +67,7 @@ def draw(
     ax: Axes | None = None,
     values: npt.ArrayLike | None = None,
     label: str | None = None,
+    limits: tuple[float, float] | None = None,
 ) -> Axes:
     """Draw a machine: cores and tiles where they are, caches, memory and I/O around them.
 
@@ -81,6 +82,8 @@ def draw(
         as busy seconds or distances, get a colour bar (for hops: `machine.hops(0).astype(float)`); NaN is grey.
     label : str, optional
         What the values are, with their unit.
+    limits : pair of float, optional
+        Ends of the colour bar; the least and the largest value when not given.
 
     Returns
     -------
@@ -97,7 +100,7 @@ def draw(
     left, bottom, right, top = extent(picture)
     given = None if values is None else _numbers(values, machine.n_cores)
     ax = shown_axes(figure_size(picture, given is not None)) if ax is None else ax
-    cores = _colours(given, machine.n_cores, label or "")
+    cores = _colours(given, machine.n_cores, label or "", limits)
     ax.set_aspect("equal", anchor="W")
     ax.set_xlim(left - 0.1, right + 0.1)
     ax.set_ylim(bottom - 0.1, top + 0.1)
@@ -161,12 +164,14 @@ def _numbers(values: npt.ArrayLike, n_cores: int) -> npt.NDArray[np.generic]:
     return array
 
 
-def _colours(values: npt.NDArray[np.generic] | None, n_cores: int, label: str) -> _Cores:
+def _colours(
+    values: npt.NDArray[np.generic] | None, n_cores: int, label: str, limits: tuple[float, float] | None
+) -> _Cores:
     if values is None:
         return _Cores(np.tile(ROLES["core"].face, (n_cores, 1)))
     if values.dtype.kind in "biu":
         return _by_name(values.astype(np.int64), label)
-    return _by_size(values.astype(np.float64), label)
+    return _by_size(values.astype(np.float64), label, limits)
 
 
 def _by_name(values: npt.NDArray[np.int64], label: str) -> _Cores:
@@ -184,12 +189,13 @@ def _by_name(values: npt.NDArray[np.int64], label: str) -> _Cores:
     return _Cores(rgb, texts, groups)
 
 
-def _by_size(values: npt.NDArray[np.float64], label: str) -> _Cores:
+def _by_size(values: npt.NDArray[np.float64], label: str, limits: tuple[float, float] | None) -> _Cores:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
     known = np.isfinite(values)
-    low, high = (float(values[known].min()), float(values[known].max())) if known.any() else (0.0, 1.0)
+    found = (float(values[known].min()), float(values[known].max())) if known.any() else (0.0, 1.0)
+    low, high = limits or found
     bar = ScalarMappable(Normalize(low, high if high > low else low + 1), "viridis")
     rgb = np.asarray(bar.to_rgba(np.where(known, values, low)), np.float64)[:, :3]
     rgb[~known] = GREY
@@ -260,7 +266,7 @@ def _write(ax: Axes, picture: Picture, cores: _Cores) -> None:
         x, y = (box.x + box.width / 2, box.y + box.height / 2) if inside else (box.x, box.y + box.height)
         written = ax.text(
             x, y, plain(text), fontsize=size, zorder=len(ROLES) + 1, in_layout=False,
-            color=_readable(cores.rgb[box.core]) if box.core >= 0 else "black",
+            color=readable(cores.rgb[box.core]) if box.core >= 0 else "black",
             ha="center" if inside else "left", va="center_baseline" if inside else "bottom",
             bbox=None if inside else {"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )  # fmt: skip
@@ -275,8 +281,3 @@ def _fitting_pt(box: Box, text: str) -> float:
     """Return the font size with which a text fits its box where a unit is a point: a letter is 0.64 of it wide."""
     height = _HEADROOM * min(box.width, box.height) if box.role == "domain" else box.height
     return min(0.62 * height, 0.9 * box.width / (0.64 * max(len(text), 2)))
-
-
-def _readable(rgb: npt.NDArray[np.float64]) -> str:
-    """Return black or white, whichever stands out more from a colour (relative luminance of Rec. 709)."""
-    return "black" if float(rgb @ (0.2126, 0.7152, 0.0722)) > 0.45 else "white"

@@ -30,6 +30,11 @@ HIGHLIGHT: RGB = OKABE_ITO[3]
 RULES = ("kind", "executor", "critical", "depth")
 
 
+def readable(rgb: npt.ArrayLike) -> str:
+    """Return black or white, whichever stands out more from a colour, shape (3,) (relative luminance of Rec. 709)."""
+    return "black" if float(np.dot(rgb, (0.2126, 0.7152, 0.0722))) > 0.45 else "white"
+
+
 @dataclass(frozen=True, eq=False)
 class Colouring:
     """Colour of every task, and what the colours mean.

@@ -1,4 +1,4 @@
-"""Result tables as pictures: makespan by number of cores, and by policy."""
+"""Makespan and efficiency by number of cores."""
 
 from __future__ import annotations
 
@@ -6,18 +6,92 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.plots.canvas import log_ticks, plain, require_columns, shown_axes
-from simsched.units import TimeUnit, format_time, time_unit
+from simsched.errors import SimschedError
+from simsched.plots.canvas import log_ticks, require_columns, shown_axes
+from simsched.units import TimeUnit, time_unit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
     import pandas as pd
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+
+    from simsched.costs import CostModel
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine, RuntimeProfile
+    from simsched.policy import Policy
+    from simsched.spec import Engine
 
 BOUNDS = (
     ("critical_path_s", "critical path", "#D55E00"),
     ("area_s", "area (work over cores)", "#009E73"),
     ("bound_s", "lower bound", "#000000"),
 )
+
+
+def scaling_frame(
+    graph: TaskGraph,
+    machine: str | Path | Machine,
+    policy: str | Policy | type[Policy],
+    cores: Sequence[int],
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    *,
+    seeds: Sequence[int] = (0,),
+    width: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> pd.DataFrame:
+    """Return the makespan by number of cores, and within what it lies over some seeds.
+
+    Parameters
+    ----------
+    graph, machine, policy, cores, costs, runtime, engine, width, progress
+        As in `simsched.predict`. Seeds matter where the cost model has noise, or the policy draws at random.
+    seeds : sequence of int
+        A replay of each.
+
+    Returns
+    -------
+    DataFrame
+        What `simsched.predict` returns, with the medians over the seeds; low_s and high_s, between which the middle
+        95 % of the makespans lie, NaN for a single seed; seeds, their number.
+
+    Raises
+    ------
+    SimschedError
+        If there are no seeds.
+    MachineError
+        If there are no core counts, or one of them is impossible.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> noisy = ss.CostModel(noise=0.1)
+    >>> frame = scaling_frame(graph, "generic", "critical-path", [1, 2], noisy, seeds=range(9))
+    >>> (frame["low_s"] < frame["makespan_s"]).tolist()
+    [True, True]
+    """
+    from simsched.sweep import predict
+    from simsched.sweep.intervals import spread
+
+    if not len(seeds):
+        raise SimschedError(f"seeds is {seeds!r}; expected at least one seed, as in range(10)")
+    frames = [
+        predict(graph, machine, policy, cores, costs, runtime, engine, seed, width=width, progress=progress)
+        for seed in seeds
+    ]
+    frame = frames[0].copy()
+    for column in ("makespan_s", "speedup", "efficiency", "utilization"):
+        frame[column] = np.median([one[column] for one in frames], axis=0)
+    found = [spread(samples) for samples in zip(*(one["makespan_s"] for one in frames), strict=True)]
+    place = list(frame).index("makespan_s") + 1
+    frame.insert(place, "low_s", [one.low for one in found])
+    frame.insert(place + 1, "high_s", [one.high for one in found])
+    return frame.assign(seeds=len(seeds))
 
 
 def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -28,8 +102,8 @@ def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     frame : DataFrame
-        What `simsched.predict` returns: cores, makespan_s, critical_path_s, area_s, bound_s, efficiency;
-        other columns are not drawn.
+        What `scaling_frame` or `simsched.predict` returns: cores, makespan_s, critical_path_s, area_s, bound_s,
+        efficiency; where there are low_s and high_s, what lies between them is shaded. Others are not drawn.
     ax : Axes, optional
         Where to draw; a new figure when not given.
 
@@ -42,6 +116,13 @@ def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ------
     SimschedError
         If a column is missing.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> scaling(ss.predict(graph, "generic", "critical-path", [1, 2])).get_ylabel()
+    'makespan (s)'
     """
     require_columns(
         frame, ["cores", "makespan_s", "efficiency", *(column for column, _, _ in BOUNDS)], "scaling"
@@ -50,7 +131,12 @@ def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     frame = frame.sort_values("cores", kind="stable")
     unit = time_unit(float(frame["makespan_s"].max()))
     cores = frame["cores"].to_numpy()
-    lines = ax.plot(cores, frame["makespan_s"] * unit.per_s, "o-", color="#0072B2", label="makespan")
+    lines: list[Artist] = [
+        *ax.plot(
+            cores, frame["makespan_s"] * unit.per_s, "o-", color="#0072B2", markersize=4, label="makespan"
+        ),
+        *_interval(ax, frame, unit),
+    ]
     for column, label, colour in BOUNDS:
         width = 1.8 if column == "bound_s" else 1.0
         style = ":" if column == "bound_s" else "--"
@@ -64,6 +150,20 @@ def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         handles=lines, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, fontsize="small", frameon=False
     )
     return ax
+
+
+def _interval(ax: Axes, frame: pd.DataFrame, unit: TimeUnit) -> list[Artist]:
+    """Shade what lies between low_s and high_s, where they are known."""
+    if not {"low_s", "high_s"} <= set(frame) or frame["low_s"].isna().all():
+        return []
+    low, high = frame["low_s"] * unit.per_s, frame["high_s"] * unit.per_s
+    # A single core count has no area: a bar stands at each.
+    ax.vlines(frame["cores"], low, high, color="#0072B2", linewidth=2)
+    return [
+        ax.fill_between(
+            frame["cores"], low, high, color="#0072B2", alpha=0.25, linewidth=0, label="95 % of the replays"
+        )
+    ]
 
 
 def _label_axes(ax: Axes, twin: Axes, frame: pd.DataFrame, unit: TimeUnit) -> None:
@@ -81,61 +181,3 @@ def _label_axes(ax: Axes, twin: Axes, frame: pd.DataFrame, unit: TimeUnit) -> No
     twin.set_ylim(0, max(105.0, 105 * float(frame["efficiency"].max())) if len(frame) else 105.0)
     twin.tick_params(colors="0.4")
     twin.grid(False)
-
-
-def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the makespan of each policy as a bar, and its lower bound as a line.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        What `simsched.compare` returns: policy, layout, makespan_s, bound_s, speedup; the first row is at the
-        top. A row without makespan is a run that failed.
-    ax : Axes, optional
-        Where to draw; a new figure when not given.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    SimschedError
-        If a column is missing.
-    """
-    require_columns(frame, ["policy", "layout", "makespan_s", "bound_s", "speedup"], "comparison")
-    rows = np.arange(len(frame))
-    ax = shown_axes((8.0, 1.3 + 0.35 * len(frame))) if ax is None else ax
-    makespan, bound = frame["makespan_s"].to_numpy(np.float64), frame["bound_s"].to_numpy(np.float64)
-    longest = float(np.max(makespan[np.isfinite(makespan)], initial=0.0))
-    unit = time_unit(longest)
-    ax.barh(rows, np.nan_to_num(makespan * unit.per_s), color="#56B4E9", height=0.7)
-    ax.vlines(bound * unit.per_s, rows - 0.5, rows + 0.5, color="#D55E00", linewidth=2, label="lower bound")
-    for row, seconds, speedup in zip(rows.tolist(), makespan, frame["speedup"], strict=True):
-        ax.text(
-            seconds * unit.per_s if np.isfinite(seconds) else 0.0,
-            row,
-            _bar_text(seconds, speedup),
-            va="center",
-            fontsize="small",
-        )
-    ax.set_yticks(rows, _row_names(frame), parse_math=False, usetex=False)
-    ax.set_ylim(max(len(frame), 1) - 0.5, -0.5)
-    ax.set_xlim(0, 1.25 * longest * unit.per_s or 1.0)
-    ax.set_xlabel(f"makespan ({unit.name})")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
-    return ax
-
-
-def _bar_text(seconds: float, speedup: float) -> str:
-    if not np.isfinite(seconds):
-        return " failed"
-    return f" {format_time(seconds)}" + (f" (×{speedup:.3g})" if np.isfinite(speedup) else "")
-
-
-def _row_names(frame: pd.DataFrame) -> list[str]:
-    layouts = frame["layout"].fillna("").astype(str)
-    return [
-        plain(f"{policy} {layout}".strip()) for policy, layout in zip(frame["policy"], layouts, strict=True)
-    ]

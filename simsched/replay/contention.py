@@ -148,7 +148,31 @@ class Contention:
                 team.stretch = stretch
         return changed
 
+    def excess(self, task: int) -> tuple[float, float, float, float, float]:
+        """Return the parts of a running task's stretch beside 1.
+
+        By hardware threads that share a core, memory bandwidth, tiles, remote memory and the interconnect.
+        """
+        team = self._running[task]
+        core, core_waiting, turns, net = self._factors(team)
+        m, o = team.memory_share, team.overhead_share
+        threads = (1.0 - m - o) * (core - 1.0) + (o * (turns - 1.0) if turns >= net else 0.0)
+        through_net = o * (net - 1.0) if net > turns else 0.0
+        waiting = self._waiting(team)
+        if core_waiting >= waiting:
+            return threads + m * (core_waiting - 1.0), 0.0, 0.0, 0.0, through_net
+        if waiting > self._memory_seconds(team):
+            return threads, 0.0, m * (waiting - 1.0), 0.0, through_net
+        near, far = self._near_and_far(team)
+        return threads, m * near, 0.0, m * far, through_net
+
     def _stretch(self, team: _Team) -> float:
+        core, core_waiting, turns, net = self._factors(team)
+        m, o = team.memory_share, team.overhead_share
+        return (1.0 - m - o) * core + m * max(core_waiting, self._waiting(team)) + o * max(turns, net)
+
+    def _factors(self, team: _Team) -> tuple[float, float, float, float]:
+        """Return core, core', turns and net of a team."""
         core = core_waiting = turns = net = 1.0
         if self._on.share_cores:
             threads = max(self._threads_on[core] for core in team.cores)
@@ -158,20 +182,37 @@ class Contention:
         if self._on.share_interconnect and len(team.cores) > 1:
             loading = sum(self._threads_in[segment] for segment in team.segments) * self._interconnect_share
             net = max(1.0, (loading - 1.0) / (len(team.cores) - 1))
-        m, o = team.memory_share, team.overhead_share
-        return (1.0 - m - o) * core + m * max(core_waiting, self._waiting(team)) + o * max(turns, net)
+        return core, core_waiting, turns, net
 
     def _waiting(self, team: _Team) -> float:
         """Return how much longer a team's memory traffic takes than alone."""
+        seconds = self._memory_seconds(team)
+        return max(seconds, self._tile(team)) if self._on.share_tiles else seconds
+
+    def _memory_seconds(self, team: _Team) -> float:
+        """Return how much longer a team's memory traffic takes than alone, were it not for its tiles."""
         seconds = 0.0
         for domain in range(self._n_domains):
-            near = far = 1.0
-            if self._on.share_bandwidth:
-                near = pressure(self._demand_Bps[domain], self._bound_Bps[domain], self._capacity_Bps)
-                far = max(near, pressure(self._out_Bps[domain], self._out_bound_Bps[domain], self._link_Bps))
+            near, far = self._pressures(domain)
             seconds += team.local[domain] * near
             seconds += team.remote[domain] * (far * self._penalty)
-        return max(seconds, self._tile(team)) if self._on.share_tiles else seconds
+        return seconds
+
+    def _near_and_far(self, team: _Team) -> tuple[float, float]:
+        """Return what the memories' pressure adds to that, and what distance does, with the links' pressure."""
+        pressed = distant = 0.0
+        for domain in range(self._n_domains):
+            near, far = self._pressures(domain)
+            pressed += (team.local[domain] + team.remote[domain] * self._penalty) * (near - 1.0)
+            distant += team.remote[domain] * (self._penalty - 1.0 + self._penalty * (far - near))
+        return pressed, distant
+
+    def _pressures(self, domain: int) -> tuple[float, float]:
+        """Return the pressure on a domain, and on what comes from it to others."""
+        if not self._on.share_bandwidth:
+            return 1.0, 1.0
+        near = pressure(self._demand_Bps[domain], self._bound_Bps[domain], self._capacity_Bps)
+        return near, max(near, pressure(self._out_Bps[domain], self._out_bound_Bps[domain], self._link_Bps))
 
     def _tile(self, team: _Team) -> float:
         """Return how much longer a team's memory traffic takes because other cores of its tiles have some, too."""

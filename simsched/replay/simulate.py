@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -20,6 +21,7 @@ from simsched.policy import Layout, Policy, Problem, RankPolicy
 from simsched.policy import policy as policy_of
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.schedule import Schedule
+from simsched.schedule.inputs import Inputs
 from simsched.spec import Engine
 
 
@@ -79,10 +81,12 @@ def simulate(
     """
     _check_types(graph, costs, runtime, seed)
     target, chosen, model = machine_of(machine), policy_of(policy), costs or CostModel()
-    wanted, software = _wanted(layout, chosen, target), software_of(runtime or target.runtime, chosen)
+    profile = runtime or target.runtime
+    wanted, software = _wanted(layout, chosen, target), software_of(profile, chosen)
     problem = Problem(graph, target, model.on(graph, target, software), wanted, seed)
     passing = _noise(problem, model.noise) if factors is None else _given(factors, graph)
-    return _engine(engine)(_plan(problem, chosen, software, passing), progress)
+    schedule = _engine(engine)(_plan(problem, chosen, software, passing), progress)
+    return replace(schedule, inputs=Inputs(chosen, wanted, model, profile, passing, engine))
 
 
 def _wanted(layout: str | Layout | tuple[int, int] | None, chosen: Policy, target: Machine) -> Layout | None:

@@ -56,8 +56,8 @@ def file_stem(policy: str, taken: set[str]) -> str:
 
 
 def _bars(path: Path, frame: pd.DataFrame) -> Path:
+    from simsched.plots.comparison import comparison
     from simsched.plots.figure import save_figure
-    from simsched.plots.scaling import comparison
 
     save_figure(path, lambda ax: comparison(frame, ax=ax))
     return path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from simsched.machine import Machine
+    from simsched.schedule.explanation import Explanation, TaskExplanation
+    from simsched.schedule.inputs import Inputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,8 @@ class Schedule:
         Where the seconds came from, and what else a reader should know.
     lane_names : tuple of str
         What a recording calls each of its lanes, which are the cores then; empty for cores of a machine.
+    inputs : Inputs or None
+        What it was simulated from; None for a real run.
     """
 
     graph: TaskGraph
@@ -74,6 +78,7 @@ class Schedule:
     seed: int = 0
     notes: tuple[str, ...] = field(default=())
     lane_names: tuple[str, ...] = field(default=())
+    inputs: Inputs | None = None
 
     def __post_init__(self) -> None:
         # Everything else is derived from these: a change in place would make the derived numbers lie.
@@ -140,6 +145,36 @@ class Schedule:
 
         return tasks_frame(self)
 
+    @cached_property
+    def waits(self) -> pd.DataFrame:
+        """Why each task started when it did, one row a task; see `Explanation.tasks`."""
+        return self.explain().tasks
+
+    @overload
+    def explain(self, task: None = None) -> Explanation: ...
+
+    @overload
+    def explain(self, task: int | str) -> TaskExplanation: ...
+
+    def explain(self, task: int | str | None = None) -> Explanation | TaskExplanation:
+        """Explain why a task, by index or name, started when it did; the whole schedule when none is given.
+
+        See `simsched.explain`.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> print(ss.simulate(graph, "generic[cores=1]", "fifo").explain(2))
+        task 2: ready at 1 s, started at 3 s
+          ready                        at 1 s, when task 0 finished
+          waited for a core            2 s
+          task 1 held its core         2 s, task 1
+        """
+        from simsched.schedule.explanation import explain
+
+        return explain(self) if task is None else explain(self).task(task)
+
     def corunning(self) -> pd.DataFrame:
         """Return how many tasks run at every start and finish; see `simsched.plots.corunning_events_frame`."""
         from simsched.plots import corunning_events_frame
@@ -151,6 +186,18 @@ class Schedule:
         from simsched.plots import gantt
 
         return gantt(self, ax=ax, **options)
+
+    def roofline(self, machine: str | Path | Machine | None = None, ax: Axes | None = None) -> Axes:
+        """Draw what the ops attain below what the machine can reach; see `simsched.plots.roofline`."""
+        from simsched.plots import roofline
+
+        return roofline(self, machine, ax=ax)
+
+    def core_use(self, ax: Axes | None = None, value: str = "busy_share") -> Axes:
+        """Draw the machine, its cores coloured by what they did; see `simsched.plots.core_use`."""
+        from simsched.plots import core_use
+
+        return core_use(self, ax=ax, value=value)
 
     def to_chrome_trace(self, path: str | Path) -> None:
         """Write the schedule in Chrome's trace format, which Perfetto opens too; a name ending in .gz is compressed."""

@@ -10,7 +10,7 @@ from simsched.errors import SpecError
 from simsched.machine import machine as machine_of
 from simsched.policy import Layout
 from simsched.policy import policy as policy_of
-from simsched.replay import simulate
+from simsched.replay.simulate import simulate
 from simsched.schedule import Bounds, Schedule, bounds
 
 if TYPE_CHECKING:

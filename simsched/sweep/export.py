@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from simsched.plots.canvas import Size
+
 SUFFIXES = (".csv", ".parquet", ".png", ".svg")
 
 
 def export_table(
-    frame: pd.DataFrame, path: Path, draw: Callable[[Axes], object], height: float = 4.0
+    frame: pd.DataFrame, path: Path, draw: Callable[[Axes], object], size: Size = (7.0, 4.0)
 ) -> None:
     """Write a frame as a table (.csv, .parquet) or its picture (.png, .svg).
 
@@ -27,8 +29,8 @@ def export_table(
     path : Path
     draw : callable
         Draws the frame on axes.
-    height : float
-        Height of the picture, in inches.
+    size : pair of float
+        Width and height of the picture, in inches.
 
     Raises
     ------
@@ -48,7 +50,7 @@ def export_table(
     else:
         from simsched.plots.figure import save_figure
 
-        save_figure(path, draw, (7.0, height))
+        save_figure(path, draw, size)
 
 
 def check_table_suffix(path: Path) -> str:

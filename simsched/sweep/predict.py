@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from simsched.errors import MachineError
 from simsched.machine import machine as machine_of
-from simsched.replay import simulate
+from simsched.replay.simulate import simulate
 from simsched.schedule import bounds
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import re
 import subprocess
 import sys
 
@@ -89,6 +90,38 @@ def test_predict(graph_file, tmp_path):
     assert "efficiency" in simsched("predict", graph_file, "-m", "generic", "--cores", "1,2").stdout
 
 
+def test_predict_with_noise_has_an_interval(graph_file):
+    options = ["-m", "generic", "--cores", "1", "--noise", "0.1", "--seeds", "9", "--json"]
+    done = simsched("predict", graph_file, *options)
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)
+    assert row["low_s"] < row["makespan_s"] < row["high_s"]
+    assert row["seeds"] == 9
+    assert "low_s" not in simsched("predict", graph_file, "-m", "generic", "--cores", "1").stdout
+
+
+def test_pictures_of_a_run(graph_file, tmp_path):
+    options = ["-m", "generic[cores=2]", "--core-use", tmp_path / "c.png", "--core-use"]
+    done = simsched("run", graph_file, *options, tmp_path / "c.csv", "--roofline", tmp_path / "r.csv")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "c.csv").open() as file:
+        assert [row["busy_s"] for row in csv.DictReader(file)] == ["4.0", "2.0"]
+    assert "attained_flops" in (tmp_path / "r.csv").read_text()
+    picture = tmp_path / "c.png"
+    assert simsched("run", graph_file, "--core-use", picture).returncode == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    wrong = simsched("run", graph_file, "--roofline", "r.txt")
+    assert wrong.returncode == 2
+    assert ".csv" in wrong.stderr
+
+
+def test_layouts_that_are_a_grid_are_a_heat_map(graph_file, tmp_path):
+    options = ["-m", "generic[cores=2]", "-p", "fifo", "-l", "1x1", "-l", "1x2", "-l", "2x1"]
+    done = simsched("tune", graph_file, *options, "-o", tmp_path / "t.svg")
+    assert done.returncode == 0, done.stderr
+    assert "does not fit" in (tmp_path / "t.svg").read_text()
+
+
 def test_tune(graph_file, tmp_path):
     options = ["-m", "generic[cores=2]", "-p", "fifo"]
     done = simsched(
@@ -116,6 +149,13 @@ def test_list(what, line):
     done = simsched("list", what)
     assert done.returncode == 0, done.stderr
     assert any(text.startswith(line) for text in done.stdout.splitlines())
+
+
+def test_list_formats_is_aligned_and_fits_100_columns():
+    lines = simsched("list", "formats").stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    (title,) = {re.match(r"\S+ +", line).end() for line in lines if line[0] != " "}
+    assert all(line.startswith(" " * title) for line in lines if line[0] == " ")
 
 
 def test_list_formats_shows_the_readers_options():

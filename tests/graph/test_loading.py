@@ -94,6 +94,33 @@ def test_compressed_or_not_is_told_by_content(tmp_path: Path) -> None:
             assert stream.read() == b"hello"
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path, packed: bool) -> None:
+    text = b"\xef\xbb\xbf" + b'{"traceEvents": [{"ph": "X", "name": "a", "ts": 0, "dur": 1}]}'
+    (tmp_path / "marked").write_bytes(gzip.compress(text) if packed else text)
+    assert load(tmp_path / "marked").kinds.to_list() == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (
+            gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0),
+            r"data gzipped twice, .*\(gunzip --keep odd\)",
+        ),
+        ("{}".encode("utf-16"), r"text in UTF-16; convert it to UTF-8 first \(iconv"),
+        (bytes(99), "nothing but blanks or zero bytes"),
+        (b" \n\n", "nothing but blanks or zero bytes"),
+        (b'{"metadata": "' + b"x" * 99, r"it starts with .*; if it is one of them, say which by format="),
+    ],
+    ids=["twice", "utf-16", "zeros", "blank", "other"],
+)
+def test_what_no_reader_takes(tmp_path: Path, data: bytes, said: str) -> None:
+    (tmp_path / "odd").write_bytes(data)
+    with pytest.raises(FormatError, match=said):
+        load(tmp_path / "odd")
+
+
 def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A megabyte of zeros shrinks about a thousand times."""
     monkeypatch.setattr(loading, "MIN_LIMIT_B", 1000)

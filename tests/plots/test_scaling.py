@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import simsched as ss
 from simsched.errors import SimschedError
-from simsched.plots import comparison, scaling
+from simsched.plots import comparison, scaling, scaling_frame
 
 
 def predicted(cores: list[int]) -> pd.DataFrame:
@@ -81,3 +82,27 @@ def test_no_policies() -> None:
 def test_a_missing_column_is_named(draw: object) -> None:
     with pytest.raises(SimschedError, match=r"lacks .*makespan_s"):
         draw(pd.DataFrame({"cores": [1], "policy": ["fifo"]}))  # type: ignore[operator]
+
+
+def test_an_interval_is_shaded_and_named() -> None:
+    frame = predicted([17, 34]).assign(low_s=[0.02, 0.01], high_s=[0.05, 0.04])
+    ax = scaling(frame)
+    assert "95 % of the replays" in [text.get_text() for text in ax.get_legend().get_texts()]
+    ends = ax.collections[-1].get_paths()[0].vertices[:, 1]
+    assert (ends.min(), ends.max()) == pytest.approx((10, 50)), "in ms"
+    without = scaling(frame.assign(low_s=np.nan, high_s=np.nan))
+    assert not without.collections
+
+
+def test_makespans_over_seeds() -> None:
+    graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    noisy = ss.CostModel(noise=0.2)
+    frame = scaling_frame(graph, "generic", "fifo", [1, 2], noisy, seeds=range(7))
+    singles = [ss.predict(graph, "generic", "fifo", [1, 2], noisy, seed=s)["makespan_s"] for s in range(7)]
+    assert frame["makespan_s"].tolist() == np.median(singles, axis=0).tolist()
+    assert (np.min(singles, axis=0) <= frame["low_s"]).all()
+    assert (frame["high_s"] <= np.max(singles, axis=0)).all()
+    assert frame["seeds"].tolist() == [7, 7]
+    assert scaling_frame(graph, "generic", "fifo", [1])["low_s"].isna().all()
+    with pytest.raises(SimschedError, match="at least one seed"):
+        scaling_frame(graph, "generic", "fifo", [1], seeds=[])

@@ -105,7 +105,7 @@ def test_names_of_lanes_and_a_process_alone(tmp_path: Path) -> None:
     assert load(tmp_path, events, process="cpu").recording.lane_names[0] == "main"
     assert load(tmp_path, events, process="gpu").kinds.to_list() == ["b"]
     assert load(tmp_path, events, process=1).kinds.to_list() == ["a"]
-    with pytest.raises(FormatError, match="process is 'disk', expected one of 'cpu', 'gpu'"):
+    with pytest.raises(FormatError, match="process is 'disk'; expected one of 'cpu', 'gpu'"):
         load(tmp_path, events, process="disk")
 
 
@@ -135,9 +135,9 @@ def test_malformed(tmp_path: Path, events: Any, said: str) -> None:
 
 
 def test_options_are_words(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="level is 'all', expected one of outermost, innermost"):
+    with pytest.raises(FormatError, match="level is 'all'; expected one of outermost, innermost"):
         load(tmp_path, NESTED, level="all")
-    with pytest.raises(FormatError, match="tolerant is 'yes', expected true or false"):
+    with pytest.raises(FormatError, match="tolerant is 'yes'; expected true or false"):
         load(tmp_path, NESTED, tolerant="yes")
 
 
@@ -205,7 +205,7 @@ def test_our_own_that_was_edited(tmp_path: Path) -> None:
     for old, new, said in (
         ('"task":1,', '"task":0,', "task 0 stands twice"),
         ('"after":[0]', '"after":[5]', "after is 5"),
-        ('"after":[0]', '"after":0', "after is 0, expected a list"),
+        ('"after":[0]', '"after":0', "after is 0; expected a list"),
         ('"width":1', '"width":-1', "width is -1"),
     ):
         (tmp_path / "edited.json").write_text(text.replace(old, new))

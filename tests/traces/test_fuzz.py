@@ -50,7 +50,7 @@ class _Broken:
     ("error", "found"),
     [
         (ValueError("what"), "ValueError: what"),
-        (SimschedError("no"), "the error names no file: no"),
+        (SimschedError("no"), "the error does not begin with the file: no"),
         (MemoryError("much"), "MemoryError: much"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Graphs written as DOT and GraphML and read back: tasks, edges, times and the recording, to the bit."""
+"""Graphs written in every format and read back: tasks, edges and times; of DOT and GraphML all columns, to the bit."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 import simsched as ss
 from simsched.graph import Recording, TaskGraph
+from simsched.graph.saving import writers
+from simsched.plugins import named, registered
 from simsched.testing.strategies import graphs
 from simsched.text import printable
 
@@ -21,6 +23,8 @@ WORDS = st.text(max_size=6) | st.sampled_from(
     ["", '"', "\\", 'a"\\', "\\N", "<b>", "]]>", "&amp;", "a\nb", "nan", "\x00"]
 )
 ENDINGS = ["dot", "graphml"]
+#: Formats that graphs are both written in and read from.
+BOTH_WAYS = [name for name, _ in writers("graph") if name in registered("formats")]
 
 
 def same(one: TaskGraph, other: TaskGraph) -> None:
@@ -74,6 +78,26 @@ def test_round_trip(graph: TaskGraph, ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"written.{ending}"
     graph.save(path)
     same(graph, ss.load(path))
+
+
+def test_formats_both_ways() -> None:
+    assert {"csv", "dot", "graphml", "parquet", "taskgraph", "wfformat"} <= set(BOTH_WAYS)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
+@pytest.mark.parametrize("name", BOTH_WAYS)
+@given(graph=graphs(max_tasks=8, widths=3).filter(lambda graph: graph.n_tasks > 0))
+def test_tasks_edges_and_times_come_back(graph: TaskGraph, name: str, tmp_path: Path) -> None:
+    for suffix in named("writers", name).suffixes:
+        path = tmp_path / f"written{suffix}"
+        graph.save(path)
+        again = ss.load(path)
+        assert again.report.format in ("", name)
+        np.testing.assert_array_equal(again.durations_s, graph.durations_s)
+        np.testing.assert_array_equal(again.widths, graph.widths)
+        np.testing.assert_array_equal(again.successors.indptr, graph.successors.indptr)
+        np.testing.assert_array_equal(again.successors.indices, graph.successors.indices)
+        assert again.kinds.to_list() == graph.kinds.to_list()
 
 
 def test_networkx_reads_what_is_written(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_gzipped_and_recognised(tmp_path: Path) -> None:
         ("<!-- by hand -->", '<!DOCTYPE g [<!ENTITY a "aa">]>', "line 2: a DOCTYPE that declares entities"),
         ("<!-- by hand -->", '<!DOCTYPE g [<!ENTITY a SYSTEM "file:///etc/passwd">]>', "line 2: a DOCTYPE"),
         ("a &lt; b", "a &x; b", "line 8: '&x;' is no character; entities are refused"),
-        ('edgedefault="directed"', 'edgedefault="undirected"', "line 7: edgedefault is 'undirected', expected"),
+        ('edgedefault="directed"', 'edgedefault="undirected"', "line 7: edgedefault is 'undirected'; expected"),
         (' edgedefault="directed"', "", "line 7: edgedefault is None"),
         ('directed="true"', 'directed="false"', "line 12: an undirected edge does not say what comes first"),
         ('<node id="mid"/>', '<node id="mid"><graph edgedefault="directed"/></node>', "line 9: a second graph; nested"),

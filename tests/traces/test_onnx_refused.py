@@ -76,12 +76,12 @@ def test_a_size_replaces_what_the_exporter_wrote_of_later_tensors(tmp_path: Path
         ({"dims": "m:4"}, "dims names 'm', which no dimension is called; open are: 'n', 'seq'"),
         ({"dims": "n=4"}, "dims is 'n=4', expected name:size"),
         ({"dims": ""}, "dims is '', expected name:size"),
-        ({"dims": {"n": -1}}, "dims of 'n' is -1, expected a whole number of 1 to"),
-        ({"dims": {"n": 2.5}}, "dims of 'n' is 2.5, expected a whole number"),
+        ({"dims": {"n": -1}}, "dims of 'n' is -1; expected a whole number of 1 to"),
+        ({"dims": {"n": 2.5}}, "dims of 'n' is 2.5; expected a whole number"),
         ({"dims": {3: 4}}, "dims is .*, expected sizes by name"),
         ({"dims": 7}, "dims is 7, expected sizes by name"),
-        ({"batch": "many"}, "batch is 'many', expected a whole number"),
-        ({"batch": 0}, "batch is 0, expected a whole number of 1 to"),
+        ({"batch": "many"}, "batch is 'many'; expected a whole number"),
+        ({"batch": 0}, "batch is 0; expected a whole number of 1 to"),
     ],
 )
 def test_wrong_sizes(tmp_path: Path, options: dict[str, Any], problem: str) -> None:
@@ -245,3 +245,11 @@ def test_any_structure_gives_a_graph_or_a_clear_error(tmp_path: Path, data: st.D
         assert "m.onnx" in str(error)  # noqa: PT017 - whichever of the two comes
     else:
         assert graph.n_tasks
+
+
+def test_a_kind_of_several_lines_stands_on_one(tmp_path: Path) -> None:
+    node = onnx.helper.make_node("If\nX", ["missing"], ["y"])
+    model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [], []))
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(FormatError, match=r"node 0 \(If X '.*'\) reads tensor 'missing'"):
+        ss.load(tmp_path / "m.onnx", format="onnx")

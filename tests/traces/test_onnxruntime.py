@@ -127,7 +127,7 @@ def test_run_is_the_last_complete_one_or_the_one_asked_for(tmp_path: Path) -> No
     assert join(tmp_path, events, DIAMOND, run=0).report.facts["run"] == 0
     assert join(tmp_path, events, DIAMOND, run="2").n_tasks == 1
     for wrong in (3, -1, True, "x", 1.0, "", "3", "-1", "٢", "9" * 5000):
-        with pytest.raises(FormatError, match=r"run is .*, expected one of the profile's runs 0 to 2"):
+        with pytest.raises(FormatError, match=r"run is .*; expected one of the profile's runs 0 to 2"):
             join(tmp_path, events, DIAMOND, run=wrong)
 
 
@@ -313,7 +313,7 @@ def in_run(**fields: Any) -> list[Event]:
         ([*diamond(), 3], "event 5 is 3"),
         (in_run(ts=-1), "ts -1"),
         (in_run(dur=-1), "dur -1"),
-        (in_run(ts=1.5), "ts Decimal"),
+        (in_run(ts=1.5), "ts 1.5"),
         (in_run(ts=2**60), "microseconds"),
         (in_run(ts=True), "ts True"),
         (in_run(args=3), "args 3"),

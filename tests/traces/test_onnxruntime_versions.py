@@ -72,7 +72,7 @@ def test_tolerant_takes_a_complete_run(tmp_path: Path, diamond: list[Event]) -> 
 
 
 def test_tolerant_is_true_or_false(tmp_path: Path, diamond: list[Event]) -> None:
-    with pytest.raises(FormatError, match="tolerant is 'perhaps', expected true or false"):
+    with pytest.raises(FormatError, match="tolerant is 'perhaps'; expected true or false"):
         read(tmp_path, diamond, tolerant="perhaps")
 
 

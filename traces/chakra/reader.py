@@ -12,6 +12,7 @@ from simsched.traces.chakra.linked import of_operators
 from simsched.traces.chakra.nodes import of_nodes
 from simsched.traces.chakra.record import read_linked, read_stream, require_distinct
 from simsched.traces.options import TOLERANT, flag
+from simsched.traces.shared.mends import mends_if
 
 
 class Chakra:
@@ -54,7 +55,7 @@ class Chakra:
         """
         as_written = flag(path, "data_deps", data_deps)
         report = ImportReport(path.name, "chakra")
-        mend = report.note if flag(path, "tolerant", tolerant) else None
+        mend = mends_if(path, tolerant, report)
         with open_plain(path, lambda _: None) as file:
             is_json = read_bounded(file, HEAD_B).lstrip()[:1] == b"{"
         metadata, records = read_linked(path, mend) if is_json else read_stream(path, mend)

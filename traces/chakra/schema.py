@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from typing import Any
 
-from simsched.errors import MissingExtraError
+from simsched.traces.shared.protobuf import message_classes
 
 _SCALARS = {
     3: "double", 5: "float", 7: "int32", 9: "int64", 11: "uint32", 13: "uint64", 15: "sint32", 17: "sint64",
     19: "fixed32", 21: "fixed64", 23: "sfixed32", 25: "sfixed64", 27: "bool", 29: "string",
 }  # fmt: skip
-#: Fields by message: number, name, type, whether repeated. `bytes` where text may be no UTF-8.
-_FIELDS: dict[str, list[tuple[int, str, str, bool]]] = {
-    "Attribute": [
-        (1, "name", "bytes", False),
-        *((number, kind, "bytes" if kind == "string" else kind, False) for number, kind in _SCALARS.items()),
-    ],
-    "Metadata": [(1, "version", "bytes", False), (2, "attr", "Attribute", True)],
-    "Sides": [(1, "values", "bytes", False), (2, "shapes", "bytes", False), (3, "types", "bytes", False)],
-    "Node": [
-        (1, "id", "uint64", False), (2, "name", "bytes", False), (3, "type", "uint64", False),
-        (4, "ctrl_deps", "uint64", True), (5, "data_deps", "uint64", True),
-        (6, "start_us", "uint64", False), (7, "duration_us", "uint64", False),
-        (8, "inputs", "Sides", False), (9, "outputs", "Sides", False), (10, "attr", "Attribute", True),
-    ],
-}  # fmt: skip
-_PACKAGE = "simsched_chakra"
+#: Name, number and type of each field; `*` marks repeated ones. `bytes` where text may be no UTF-8.
+_MESSAGES = {
+    "Attribute": "name 1 bytes, "
+    + ", ".join(
+        f"{kind} {number} {'bytes' if kind == 'string' else kind}" for number, kind in _SCALARS.items()
+    ),
+    "Metadata": "version 1 bytes, attr 2 Attribute*",
+    "Sides": "values 1 bytes, shapes 2 bytes, types 3 bytes",
+    "Node": (
+        "id 1 uint64, name 2 bytes, type 3 uint64, ctrl_deps 4 uint64*, data_deps 5 uint64*, start_us 6 uint64, "
+        "duration_us 7 uint64, inputs 8 Sides, outputs 9 Sides, attr 10 Attribute*"
+    ),
+}
 
 
 @cache
@@ -39,29 +35,7 @@ def messages() -> dict[str, Any]:
     MissingExtraError
         If protobuf is not installed.
     """
-    try:
-        descriptors = import_module("google.protobuf.descriptor_pb2")
-        pool = import_module("google.protobuf.descriptor_pool")
-        factory = import_module("google.protobuf.message_factory")
-    except ImportError:
-        raise MissingExtraError("protobuf", "formats", "reading Chakra traces") from None
-    # Presence of every field, as the schema has it for values of attributes: false and 0 are told, not left out.
-    file = descriptors.FileDescriptorProto(name=f"{_PACKAGE}.proto", package=_PACKAGE, syntax="proto2")
-    field = descriptors.FieldDescriptorProto
-    for message, fields in _FIELDS.items():
-        held = file.message_type.add(name=message)
-        for number, name, kind, repeated in fields:
-            label = field.LABEL_REPEATED if repeated else field.LABEL_OPTIONAL
-            column = held.field.add(number=number, name=name, label=label)
-            if kind in _FIELDS:
-                column.type, column.type_name = field.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
-            else:
-                column.type = getattr(field, f"TYPE_{kind.upper()}")
-    known = pool.DescriptorPool()
-    known.Add(file)
-    return {
-        name: factory.GetMessageClass(known.FindMessageTypeByName(f"{_PACKAGE}.{name}")) for name in _FIELDS
-    }
+    return message_classes("simsched_chakra", _MESSAGES, "reading Chakra traces")
 
 
 def attributes(message: Any) -> dict[str, Any]:

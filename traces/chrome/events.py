@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend
+from simsched.traces.chrome.halves import Half, paired
 from simsched.traces.json_stream import shown, stream
 from simsched.traces.pytorch.fields import MAX_RECORDS, Place
 
@@ -18,6 +21,7 @@ from simsched.traces.pytorch.fields import MAX_RECORDS, Place
 EVENTS = ("traceEvents.item", "item")
 OTHER_DATA = "otherData"
 FLOW_PHASES = ("s", "t", "f")
+_SPELLED = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?", re.ASCII)
 Lane = tuple[str, str]
 
 
@@ -107,12 +111,12 @@ class _Place(Place):
 
 
 class _Reading:
-    """Events as they come: spans that have begun on each lane wait for their end."""
+    """Events as they come; beginnings and ends of spans are paired once all are there."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.found = path, Events()
         self._lanes: dict[Lane, int] = {}
-        self._open: dict[int, list[Span]] = {}
+        self._halves: list[Half] = []
 
     def take(self, number: int, value: object) -> None:
         place = _Place(self.path, "event", number)
@@ -130,36 +134,31 @@ class _Reading:
             self.found.counts["other"] += 1
 
     def end(self) -> Events:
-        """Return all events; spans that have begun and not ended are dropped."""
-        self.found.counts["unfinished"] += sum(map(len, self._open.values()))
+        """Return all events."""
+        self.found.spans += paired(self._halves, self.found.counts)
         return self.found
 
     def _complete(self, place: Place, event: dict[str, Any], number: int) -> None:
         if event.get("dur") is None:
             self.found.counts["without duration"] += 1
             return
-        start_ns = place.nanoseconds(event.get("ts"), "ts")
-        duration_ns = place.nanoseconds(event["dur"], "dur")
+        start_ns = _nanoseconds(place, event, "ts")
+        duration_ns = _nanoseconds(place, event, "dur")
         if duration_ns < 0:
             self.found.counts["negative duration"] += 1
             return
-        self._keep(place, self._span(place, event, number, start_ns, start_ns + duration_ns))
+        span = self._span(place, event, number, start_ns, start_ns + duration_ns)
+        if span.name.startswith("Total ") and "avg ms" in span.args:
+            # LLVM's time trace ends with a lane a kind of span, and their sum on it, which never ran.
+            self.found.counts["sums"] += 1
+            return
+        self._keep(place, span)
+        self._bound_flow(place, event, start_ns)
 
     def _half(self, place: Place, event: dict[str, Any], number: int, begins: bool) -> None:
-        time_ns = place.nanoseconds(event.get("ts"), "ts")
-        waiting = self._open.setdefault(self._lane(place, event), [])
-        if begins:
-            waiting.append(self._span(place, event, number, time_ns, time_ns))
-            self._bound(place, len(waiting))
-        elif not waiting:
-            self.found.counts["ended, never begun"] += 1
-        else:
-            span = waiting.pop()
-            span.finish_ns = time_ns
-            if time_ns < span.start_ns:
-                self.found.counts["negative duration"] += 1
-            else:
-                self._keep(place, span)
+        time_ns = _nanoseconds(place, event, "ts")
+        self._halves.append(Half(self._span(place, event, number, time_ns, time_ns), begins))
+        self._bound(place, len(self._halves))
 
     def _span(self, place: Place, event: dict[str, Any], number: int, start_ns: int, finish_ns: int) -> Span:
         args = event.get("args")
@@ -182,10 +181,20 @@ class _Reading:
             self.found.counts["flows without id"] += 1
             return
         key = (_text(event, "cat"), _text(event, "name"), str(ident))
-        time_ns = place.nanoseconds(event.get("ts"), "ts")
+        time_ns = _nanoseconds(place, event, "ts")
         point = FlowEnd(time_ns, self._lane(place, event), phase, phase != "f" or event.get("bp") == "e")
         self.found.flows.setdefault(key, []).append(point)
         self._bound(place, len(self.found.flows))
+
+    def _bound_flow(self, place: Place, event: dict[str, Any], time_ns: int) -> None:
+        """Keep the flow that a span itself is a point of: `bind_id`, with `flow_out`, `flow_in` or both."""
+        leaves, enters = event.get("flow_out") is True, event.get("flow_in") is True
+        ident = event.get("bind_id")
+        if type(ident) in (int, str) and (leaves or enters):
+            phase = "t" if leaves and enters else "s" if leaves else "f"
+            point = FlowEnd(time_ns, self._lane(place, event), phase, True)
+            self.found.flows.setdefault(("", "bind_id", str(ident)), []).append(point)
+            self._bound(place, len(self.found.flows))
 
     def _metadata(self, place: Place, event: dict[str, Any]) -> None:
         args = event.get("args")
@@ -203,14 +212,14 @@ class _Reading:
         return self._lanes[thread]
 
 
-def read_events(path: Path, mend: Mend | None = None) -> Events:
+def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = None) -> Events:
     """Return the spans and flows of a file.
 
     Parameters
     ----------
     path : Path
         The file, plain or gzipped, in the object or the list form.
-    mend : callable, optional
+    mend, unclosed : callable, optional
         See `simsched.traces.json_stream.stream`.
 
     Raises
@@ -219,13 +228,21 @@ def read_events(path: Path, mend: Mend | None = None) -> Events:
         If the file is no JSON, or an event of it has no time or thread.
     """
     reading, number = _Reading(path), -1
-    for prefix, value in stream(path, *EVENTS, OTHER_DATA, mend=mend):
+    for prefix, value in stream(path, *EVENTS, OTHER_DATA, mend=mend, unclosed=unclosed):
         if prefix == OTHER_DATA:
             reading.found.other = value if isinstance(value, dict) else {}
             continue
         number += 1
         reading.take(number, value)
     return reading.end()
+
+
+def _nanoseconds(place: Place, event: dict[str, Any], key: str) -> int:
+    """Return a time, a number or, as some tools write it, the text of one."""
+    value = event.get(key)
+    if isinstance(value, str) and _SPELLED.fullmatch(value):
+        value = Decimal(value)
+    return place.nanoseconds(value, key)
 
 
 def _text(event: dict[str, Any], key: str) -> str:
@@ -236,5 +253,5 @@ def _text(event: dict[str, Any], key: str) -> str:
 def _thread(place: Place, event: dict[str, Any]) -> Lane:
     for key in ("pid", "tid"):
         if type(event.get(key, 0)) not in (int, str):
-            raise place.error(f"{key} is {shown(event.get(key))}, expected a number or a text")
+            raise place.error(f"{key} is {shown(event.get(key))}; expected a whole number or a text")
     return str(event.get("pid", 0)), str(event.get("tid", 0))

@@ -93,7 +93,9 @@ def flow_edges(events: Events, tasks: Sequence[Span]) -> Flows:
     found = Flows([])
     for points in events.flows.values():
         for one, other in pairwise(sorted(points, key=lambda p: (p.time_ns, FLOW_PHASES.index(p.phase)))):
-            _add(found, tasks, bound(one), bound(other))
+            # An id is used again once its flow has ended: the next beginning is another flow's.
+            if one.phase != "f" and other.phase != "s":
+                _add(found, tasks, bound(one), bound(other))
     return found
 
 

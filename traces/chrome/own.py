@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.errors import FormatError, GraphError
-from simsched.graph.recording import Recording
 from simsched.graph.report import ImportReport
 from simsched.traces.chrome.events import Events, Span
 from simsched.traces.json_stream import shown
+from simsched.traces.shared.timeline import recording
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
@@ -52,11 +52,8 @@ def graph(path: Path, events: Events, report: ImportReport) -> TaskGraph:
             widths=[_whole(path, task.order, task.args, "width", 1, 2**31) for task in tasks] or 1,
             name=str(events.other.get("graph", path.name)),
             report=report,
-            recording=Recording(
-                start_ns / 1e9,
-                finish_ns / 1e9,
-                lane.astype(np.int32),
-                events.lane_names(lanes.tolist()),
+            recording=recording(
+                path, start_ns, finish_ns, lane, events.lane_names(lanes.tolist()), origin_ns=0
             ),
         )
     except GraphError as error:
@@ -79,7 +76,7 @@ def _tasks(path: Path, spans: list[Span]) -> list[Span]:
 def _before(path: Path, span: Span, n: int) -> list[int]:
     after = span.args.get("after", [])
     if not isinstance(after, list):
-        raise FormatError(f"{path}: event {span.order}: after is {shown(after)}, expected a list of tasks")
+        raise FormatError(f"{path}: event {span.order}: after is {shown(after)}; expected a list of tasks")
     return [_whole(path, span.order, {"after": before}, "after", 0, n) for before in after]
 
 
@@ -87,7 +84,7 @@ def _whole(path: Path, order: int, args: dict[str, Any], key: str, least: int, e
     value = args.get(key)
     if type(value) is not int or not least <= value < end:
         raise FormatError(
-            f"{path}: event {order}: {key} is {shown(value)}, expected a whole number from {least} to {end - 1}; "
+            f"{path}: event {order}: {key} is {shown(value)}; expected a whole number from {least} to {end - 1}; "
             "the file was edited or damaged"
         )
     return value
@@ -96,5 +93,5 @@ def _whole(path: Path, order: int, args: dict[str, Any], key: str, least: int, e
 def _text(path: Path, span: Span, key: str) -> str:
     value = span.args.get(key, "")
     if not isinstance(value, str):
-        raise FormatError(f"{path}: event {span.order}: {key} is {shown(value)}, expected a text")
+        raise FormatError(f"{path}: event {span.order}: {key} is {shown(value)}; expected a text")
     return value

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.errors import FormatError
-from simsched.graph.recording import Recording
 from simsched.graph.report import ImportReport
 from simsched.traces.chrome import own
 from simsched.traces.chrome.events import Events, Span, read_events
 from simsched.traces.chrome.nesting import Flows, chosen, flow_edges, nest
 from simsched.traces.json_stream import shown
 from simsched.traces.lanes import chain
-from simsched.traces.options import TOLERANT, flag
+from simsched.traces.options import TOLERANT
+from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.timeline import recording
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
@@ -76,14 +77,15 @@ class ChromeTrace:
         _require(path, "level", level, LEVELS)
         _require(path, "edges", edges, EDGES)
         report = ImportReport(path.name, "chrome")
-        mend = report.note if flag(path, "tolerant", tolerant) else None
-        events = read_events(path, mend)
+        # The format lets the list form end without its bracket: what wrote it may have been stopped at any time.
+        events = read_events(path, mends_if(path, tolerant, report), report.note)
         if own.made_by_simsched(events):
             return own.graph(path, events, report)
         _restrict(path, events, process)
         if not events.spans:
             raise FormatError(
-                f"{path}: no span (events X, or B and E) in the trace; nothing ran, or was recorded"
+                f"{path}: no span (events X, or B and E) in the trace; "
+                + ("; ".join(report.notes) or "nothing ran, or was recorded")
             )
         report.facts["overlaps"] = nest(events.spans)
         tasks = chosen(events.spans, level)
@@ -97,7 +99,7 @@ CHROME_TRACE = ChromeTrace()
 
 def _require(path: Path, option: str, value: object, words: tuple[str, ...]) -> None:
     if value not in words:
-        raise FormatError(f"{path}: {option} is {shown(value)}, expected one of {', '.join(words)}")
+        raise FormatError(f"{path}: {option} is {shown(value)}; expected one of {', '.join(words)}")
 
 
 def _restrict(path: Path, events: Events, process: str | int | None) -> None:
@@ -110,7 +112,7 @@ def _restrict(path: Path, events: Events, process: str | int | None) -> None:
     if not wanted:
         known = ", ".join(sorted(shown(events.names.get((p, ""), p)) for p in there)[:20])
         raise FormatError(
-            f"{path}: process is {shown(process)}, expected one of {known or 'none; there are no spans'}"
+            f"{path}: process is {shown(process)}; expected one of {known or 'none; there are no spans'}"
         )
     events.spans = [span for span in events.spans if events.lanes[span.lane][0] in wanted]
 
@@ -154,7 +156,6 @@ def _graph(
     start_ns = np.array([task.start_ns for task in tasks], np.int64)
     finish_ns = np.array([task.finish_ns for task in tasks], np.int64)
     lanes, lane = np.unique([task.lane for task in tasks], return_inverse=True)
-    first_ns = start_ns.min()
     return TaskGraph.from_edges(
         (finish_ns - start_ns) / 1e9,
         edges,
@@ -163,10 +164,5 @@ def _graph(
         scopes=[task.category for task in tasks],
         name=path.name.removesuffix(".gz").removesuffix(".json"),
         report=report,
-        recording=Recording(
-            (start_ns - first_ns) / 1e9,
-            (finish_ns - first_ns) / 1e9,
-            lane.astype(np.int32),
-            events.lane_names(lanes.tolist()),
-        ),
+        recording=recording(path, start_ns, finish_ns, lane, events.lane_names(lanes.tolist())),
     )

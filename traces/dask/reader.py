@@ -11,19 +11,17 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from simsched.errors import FormatError, GraphError
-from simsched.graph import ImportReport, Recording, TaskGraph
-from simsched.graph.loading import find_file
+from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.contracting import contracted
+from simsched.graph.loading import open_plain, read_bounded
 from simsched.traces.dask.stream import Record, kind_of, read_dependences, read_records
-from simsched.traces.json_stream import shown
 from simsched.traces.lanes import chain
-from simsched.traces.options import TOLERANT, flag
+from simsched.traces.options import TOLERANT
+from simsched.traces.shared.companions import given
+from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.timeline import numbered, recording
 
-MAX_NS = 2**52
-#: Keys that were fused away can join each of their inputs with each of their readers.
-MAX_STEPS = 8_000_000
 _HTML = re.compile(rb"<title>\s*Dask Performance Report")
 _GRAPH = re.compile(rb'\{\s*"dependencies"\s*:\s*\{')
 _STREAM = re.compile(rb'[\[{].*"startstops"\s*:\s*\[', re.DOTALL)
@@ -67,7 +65,7 @@ class DaskReader:
         """
         _advise(path)
         report = ImportReport(path.name, "dask")
-        records, dropped = read_records(path, report.note if flag(path, "tolerant", tolerant) else None)
+        records, dropped = read_records(path, mends_if(path, tolerant, report))
         if not records:
             raise FormatError(f"{path}: no record with a compute step; is this client.get_task_stream()?")
         if dropped:
@@ -78,11 +76,7 @@ class DaskReader:
                 "graph as graph=."
             )
             return _graph(path, records, chain(record.lane for record in records), report)
-        if not isinstance(graph, str | Path):
-            raise FormatError(
-                f"{path}: graph is {shown(graph)}; expected the path of the graph's dependences"
-            )
-        file = find_file(graph)
+        file = given(path, "graph", graph, "the graph's dependences")
         return _graph(path, records, _edges(file, records, read_dependences(file), report), report)
 
 
@@ -91,8 +85,6 @@ DASK = DaskReader()
 
 def _advise(path: Path) -> None:
     """Refuse what Dask writes and what holds no task stream, saying what to record instead."""
-    from simsched.graph.loading import open_plain, read_bounded
-
     with open_plain(path) as file:
         head = read_bounded(file, 4096).removeprefix(b"\xef\xbb\xbf").lstrip()
     if head.startswith(b"<"):
@@ -114,27 +106,18 @@ def _edges(
     for task, record in enumerate(records):
         runs.setdefault(record.key, []).append(task)
     finishes = {key: sorted((records[task].finish_ns, task) for task in tasks) for key, tasks in runs.items()}
-    edges: set[tuple[int, int]] = set()
-    steps = 0
-    for key, tasks in runs.items():
-        seen, todo = {key}, [key]
-        while todo:
-            for source in before.get(todo.pop(), ()):
-                steps += 1
-                if steps > MAX_STEPS:
-                    raise FormatError(
-                        f"{file}: more than {MAX_STEPS} dependences, most of keys that did not run"
-                    )
-                if source in seen:
-                    continue
-                seen.add(source)
-                if source in runs:
-                    edges.update((_latest(finishes[source], records[task].start_ns), task) for task in tasks)
-                    steps += len(tasks)
-                else:
-                    todo.append(source)
+    keys = list(dict.fromkeys((*runs, *before, *(source for told in before.values() for source in told))))
+    index = {key: i for i, key in enumerate(keys)}
+    told = ((index[source], index[key]) for key, sources in before.items() for source in sources)
+    try:
+        joined = contracted(told, [key in runs for key in keys])
+    except GraphError as error:
+        raise GraphError(f"{file}: {error}") from None
     _tell_matches(runs, before, len(records), report)
-    return sorted(edges)
+    return sorted({
+        (_latest(finishes[keys[a]], records[task].start_ns), task)
+        for a, b in joined if a != b for task in runs[keys[b]]
+    })  # fmt: skip
 
 
 def _latest(finishes: Sequence[tuple[int, int]], moment_ns: int) -> int:
@@ -168,25 +151,18 @@ def _tell_matches(
 def _graph(
     path: Path, records: Sequence[Record], edges: Sequence[tuple[int, int]], report: ImportReport
 ) -> TaskGraph:
-    origin = records[0].start_ns
-    start = np.array([min(r.start_ns - origin, 2 * MAX_NS) for r in records], np.int64)
-    finish = np.array([min(r.finish_ns - origin, 2 * MAX_NS) for r in records], np.int64)
-    if finish.max() > MAX_NS:
-        raise FormatError(f"{path}: the records are more than {MAX_NS / 1e9:g} s apart; expected one run")
-    lanes = {lane: i for i, lane in enumerate(dict.fromkeys(r.lane for r in records))}
+    starts, finishes = [r.start_ns for r in records], [r.finish_ns for r in records]
     report.facts["transfer_s"] = sum(r.transfer_ns for r in records) / 1e9
-    report.facts["zero_length_tasks"] = int((start == finish).sum())
+    report.facts["zero_length_tasks"] = sum(r.start_ns == r.finish_ns for r in records)
     try:
         return TaskGraph.from_edges(
-            (finish - start) / 1e9,
-            np.array(edges, np.int64).reshape(-1, 2),
+            [(r.finish_ns - r.start_ns) / 1e9 for r in records],
+            edges,
             kinds=[kind_of(r.key) for r in records],
             names=[r.key for r in records],
             name=path.name.split(".")[0],
             report=report,
-            recording=Recording(
-                start / 1e9, finish / 1e9, np.array([lanes[r.lane] for r in records], np.int32), tuple(lanes)
-            ),
+            recording=recording(path, starts, finishes, *numbered([r.lane for r in records])),
         )
     except GraphError as error:
         raise GraphError(f"{path}: {error}") from None

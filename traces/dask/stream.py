@@ -12,10 +12,10 @@ from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
 from simsched.traces.json_stream import shown, stream
-from simsched.traces.moments import nanoseconds
+from simsched.traces.shared.timeline import whole_ns
 
 #: Year 2262: nanoseconds since the epoch still fit 64 bits.
-MAX_S = 2**63 // 10**9
+MAX_NS = 2**63 - 1
 #: The token that ends the name of a key: `add-e3ef5546f06aef12fa5ca644e696c1c3`.
 _TOKEN = re.compile(r"-[0-9a-f]{8,}$")
 
@@ -75,16 +75,19 @@ def read_dependences(path: Path) -> dict[str, list[str]]:
         inner = value.get("dependencies", value) if isinstance(value, dict) else value
         if not isinstance(inner, dict):
             break
-        for key, before in inner.items():
-            if not isinstance(before, list):
-                raise FormatError(f"{path}: {shown(key)} depends on {shown(before)}; expected a list of keys")
-        return {plain_text(key): [key_text(path, b) for b in before] for key, before in inner.items()}
+        return {plain_text(key): _keys(f"{path}: task {shown(key)}", before) for key, before in inner.items()}
     raise FormatError(
         f'{path}: expected {{"dependencies": {{key: [key, ...]}}}}, as docs/formats/dask.md writes it'
     )
 
 
-def key_text(where: object, key: object) -> str:
+def _keys(where: str, before: object) -> list[str]:
+    if not isinstance(before, list):
+        raise FormatError(f"{where} depends on {shown(before)}; expected a list of keys")
+    return [key_text(where, key) for key in before]
+
+
+def key_text(where: str, key: object) -> str:
     """Return a key as text; JSON makes lists of tuples.
 
     Examples
@@ -144,7 +147,7 @@ def _step(where: str, step: object) -> tuple[str, int, int]:
 
 
 def _ns(where: str, value: object) -> int:
-    moment = nanoseconds(value, 10**9, MAX_S)
+    moment = None if isinstance(value, str) else whole_ns(value, 10**9, 0, MAX_NS)
     if moment is None:
         raise FormatError(f"{where} has the time {shown(value)}; expected seconds since 1970")
     return moment

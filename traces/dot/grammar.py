@@ -21,8 +21,6 @@ from simsched.graph.columns import plain_text
 from simsched.graph.loading import open_plain
 from simsched.traces.json_stream import shown
 
-#: Two subgraphs as the ends of one edge join each node of the one with each of the other.
-MAX_EDGES = 4_000_000
 #: Files that programs write nest two or three deep.
 MAX_DEPTH = 100
 

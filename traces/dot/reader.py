@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simsched.traces.attributes import COLUMNS, LANE_NAMES, OPTIONS, Durations, Nodes
 from simsched.traces.dot import tdg
 from simsched.traces.dot.grammar import read_dot
 from simsched.traces.dot.statements import unescaped
+from simsched.traces.shared.attributes import COLUMNS, LANE_NAMES, OPTIONS, Durations, Nodes
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph

@@ -12,7 +12,8 @@ from threading import local
 from typing import TYPE_CHECKING, Any
 
 from simsched.errors import FormatError
-from simsched.traces.dot.grammar import GRAMMAR, MAX_DEPTH, MAX_EDGES, Dot, Edge
+from simsched.graph.contracting import MAX_EDGES
+from simsched.traces.dot.grammar import GRAMMAR, MAX_DEPTH, Dot, Edge
 
 if TYPE_CHECKING:
     from lark import Lark

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simsched.errors import FormatError, GraphError
+from simsched.graph.contracting import MAX_EDGES
 from simsched.graph.report import ImportReport
-from simsched.traces.dot.grammar import MAX_EDGES, Dot, read_dot
+from simsched.traces.dot.grammar import Dot, read_dot
 from simsched.traces.json_stream import shown
 
 if TYPE_CHECKING:
@@ -88,13 +89,13 @@ def _total(path: Path, seconds: object) -> float | None:
     except (ValueError, OverflowError):
         total_s = math.nan
     if not 0 < total_s < math.inf:
-        raise FormatError(f"{path}: seconds is {shown(seconds)}, expected a finite number above zero")
+        raise FormatError(f"{path}: seconds is {shown(seconds)}; expected a finite number above zero")
     return total_s
 
 
 def _size(path: Path, node_size: object) -> str:
     if node_size not in (None, *SIZES):
-        raise FormatError(f"{path}: node_size is {shown(node_size)}, expected log or linear")
+        raise FormatError(f"{path}: node_size is {shown(node_size)}; expected log or linear")
     return str(node_size or "")
 
 
@@ -126,7 +127,7 @@ def _width(path: Path, task: str, text: str) -> float:
         width = -1.0
     # Nanos++ writes infinities where a task took no time.
     if math.isfinite(width) and not 0 <= width <= MOST_WIDTH:
-        raise FormatError(f"{path}: node {task} has width {shown(text)}, expected a number of zero or more")
+        raise FormatError(f"{path}: node {task} has width {shown(text)}; expected a number of zero or more")
     return width
 
 

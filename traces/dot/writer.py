@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from simsched.files import replacing
 from simsched.graph.saving import Subject
 from simsched.text import printable
-from simsched.traces.attributes import LANE_NAMES, lane_names, rows
 from simsched.traces.dot.reader import in_dot
+from simsched.traces.shared.attributes import LANE_NAMES, lane_names, rows
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph

@@ -105,7 +105,7 @@ class Guard:
             )
         if attributes.get("edgedefault") != "directed":
             raise self._refused(
-                f"edgedefault is {shown(attributes.get('edgedefault'))}, expected 'directed': edges of an undirected "
+                f"edgedefault is {shown(attributes.get('edgedefault'))}; expected 'directed': edges of an undirected "
                 "graph do not say what comes first"
             )
 

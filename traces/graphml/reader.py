@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from simsched.errors import FormatError
 from simsched.graph.loading import open_plain
-from simsched.traces.attributes import LANE_NAMES, OPTIONS, Durations, Nodes
+from simsched.text import one_line
 from simsched.traces.graphml.guard import Guard
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.attributes import LANE_NAMES, OPTIONS, Durations, Nodes
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -85,7 +85,7 @@ def _parsed(path: Path, data: bytes) -> nx.MultiDiGraph[str]:
         TypeError,
         ValueError,
     ) as error:
-        raise FormatError(f"{path}: networkx cannot read this GraphML: {shown(str(error), 200)}") from None
+        raise FormatError(f"{path}: networkx cannot read this GraphML: {one_line(str(error))}") from None
     return graph  # type: ignore[return-value] # the stubs do not tell of multigraphs
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from simsched.files import replacing
 from simsched.graph.saving import Subject
 from simsched.text import printable
-from simsched.traces.attributes import LANE_NAMES, lane_names, rows
+from simsched.traces.shared.attributes import LANE_NAMES, lane_names, rows
 
 if TYPE_CHECKING:
     import networkx as nx

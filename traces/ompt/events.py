@@ -13,7 +13,7 @@ from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
 from simsched.traces.json_stream import shown
-from simsched.traces.timeline import MAX_NS
+from simsched.traces.shared.timeline import MAX_NS
 
 #: The format's version that this reader knows; files without one are as of before versions.
 VERSION = 1

@@ -14,14 +14,14 @@ from pathlib import Path
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import contracted
-from simsched.graph.loading import find_file
 from simsched.traces.json_stream import shown
-from simsched.traces.mends import Mends
 from simsched.traces.ompt.events import Log, read_log
 from simsched.traces.ompt.run import Node, Run
-from simsched.traces.options import TOLERANT, flag
-from simsched.traces.text_lines import lines
-from simsched.traces.timeline import recording
+from simsched.traces.options import TOLERANT
+from simsched.traces.shared.companions import given
+from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.text_lines import lines
+from simsched.traces.shared.timeline import numbered, recording
 
 _FIRST = re.compile(rb'\s*\{\s*"ev"\s*:\s*"(?:tool|thread|create|sched|depend|parallel|implicit|sync)"')
 
@@ -61,7 +61,7 @@ class OmptReader:
             If the order is impossible.
         """
         report = ImportReport(path.name, "ompt")
-        mend = Mends(report) if flag(path, "tolerant", tolerant) else None
+        mend = mends_if(path, tolerant, report)
         log = read_log(path, lines(path, mend), mend)
         labels = log.places | _names(path, names)
         try:
@@ -78,9 +78,7 @@ OMPT = OmptReader()
 def _names(path: Path, names: object) -> dict[str, str]:
     if names is None:
         return {}
-    if not isinstance(names, str | Path):
-        raise FormatError(f"{path}: names is {shown(names)}; expected the path of a text file")
-    file, found = find_file(names), {}
+    file, found = given(path, "names", names, "a text file"), dict[str, str]()
     for number, line in lines(file):
         if line.strip():
             address, *name = line.split(maxsplit=1)
@@ -111,9 +109,10 @@ def _graph(path: Path, run: Run, labels: Mapping[str, str], report: ImportReport
         name=path.name.removesuffix(".gz").removesuffix(".jsonl"),
         report=report,
         recording=recording(
+            path,
             [node.start_ns for node in nodes],
             [node.finish_ns for node in nodes],
-            [f"thread {node.tid}" for node in nodes],
+            *numbered([f"thread {node.tid}" for node in nodes]),
         ),
     )
 

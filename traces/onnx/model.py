@@ -12,6 +12,7 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.shapes import MAX_RANK
+from simsched.text import one_line
 from simsched.traces.onnx.flops import ATTRIBUTES, Attributes
 from simsched.traces.onnx.proto import bodies, read_proto
 from simsched.traces.onnx.tensors import Tensor
@@ -223,7 +224,7 @@ def _last_module(literal: str) -> str:
 def _check_order(model: Model, inputs: set[str]) -> None:
     made = inputs | set(model.initialisers)
     for place, node in enumerate(model.nodes):
-        what = f"{model.file}: node {place} ({node.op_type} {node.name[:80]!r})"
+        what = f"{model.file}: node {place} ({one_line(node.op_type, 40)} {node.name[:80]!r})"
         for name in (*node.inputs, *node.captured):
             if name not in made:
                 raise FormatError(f"{what} reads tensor {name[:80]!r}, which no node before it makes")

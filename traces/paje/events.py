@@ -17,7 +17,7 @@ from pathlib import Path
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend
 from simsched.traces.json_stream import shown
-from simsched.traces.timeline import whole_ns
+from simsched.traces.shared.timeline import whole_ns
 
 _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)')
 #: Names that older traces give to fields.

@@ -14,18 +14,19 @@ from pathlib import Path
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import Edge
-from simsched.graph.loading import Mend, find_file
+from simsched.graph.loading import Mend
 from simsched.graph.shapes import format_shape
 from simsched.traces.json_stream import shown
 from simsched.traces.lanes import chain
-from simsched.traces.mends import Mends
-from simsched.traces.options import TOLERANT, flag
+from simsched.traces.options import TOLERANT
 from simsched.traces.paje.events import events
 from simsched.traces.paje.states import WANTED, Interval, Trace
+from simsched.traces.shared.companions import given
+from simsched.traces.shared.mends import Mends, mends_if
+from simsched.traces.shared.text_lines import lines
+from simsched.traces.shared.timeline import numbered, recording
 from simsched.traces.starpu.dag import dag_edges
 from simsched.traces.starpu.records import Record
-from simsched.traces.text_lines import lines
-from simsched.traces.timeline import recording
 
 _FIRST = re.compile(rb"(?:\s|#[^\n]*\n)*%\s*EventDef\s+Paje")
 UNITS = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
@@ -88,7 +89,7 @@ class PajeReader:
             If dependences form a cycle.
         """
         report = ImportReport(path.name, "paje")
-        mend = Mends(report) if flag(path, "tolerant", tolerant) else None
+        mend = mends_if(path, tolerant, report)
         trace = Trace(UNITS[_unit(path, unit, report, mend)])
         trace.add(events(path, lines(path, mend), WANTED, mend))
         tasks = _tasks(path, trace, states, report)
@@ -188,9 +189,10 @@ def _graph(
         name=path.name.removesuffix(".gz").removesuffix(".trace").removesuffix(".paje"),
         report=report,
         recording=recording(
+            path,
             [interval.start_ns for interval in tasks],
             [interval.finish_ns for interval in tasks],
-            [lanes[interval.track] for interval in tasks],
+            *numbered([lanes[interval.track] for interval in tasks]),
         ),
     )
 
@@ -211,14 +213,12 @@ def _edges(
     path: Path, trace: Trace, tasks: Sequence[Interval], dag: object, report: ImportReport
 ) -> list[Edge]:
     if dag is not None:
-        if not isinstance(dag, str | Path):
-            raise FormatError(f"{path}: dag is {shown(dag)}; expected the path of the dag.dot")
         jobs = {interval.event.values.get("JobId", ""): interval for interval in tasks}
         if len(jobs) < len(tasks):
             raise FormatError(
                 f"{path}: dag is given, but not every task has a JobId of its own, as StarPU's have"
             )
-        return dag_edges(find_file(dag), list(jobs), [], report)
+        return dag_edges(given(path, "dag", dag, "the dag.dot"), list(jobs), [], report)
     joined = _linked(trace, tasks)
     report.facts.update(links=len(trace.links), links_used=len(joined))
     report.note(

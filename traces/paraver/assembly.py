@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.errors import GraphError
-from simsched.graph.recording import Recording
 from simsched.graph.report import ImportReport
 from simsched.text import printable
 from simsched.traces.paraver.dependences import dependences, taskwaits
@@ -18,6 +17,7 @@ from simsched.traces.paraver.header import Header, Thread
 from simsched.traces.paraver.records import Records
 from simsched.traces.paraver.tasks import Interval, Key, Told, tasks_of
 from simsched.traces.paraver.vocabulary import Event, Vocabulary
+from simsched.traces.shared.timeline import recording
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
@@ -80,12 +80,7 @@ def assemble(
     rows = [_row(key, told, vocabulary) for key in keys]
     edges = dependences(path, told, {key: i for i, key in enumerate(keys)})
     _tell(report, records, told, keys, rows, edges, len(every))
-    waits = taskwaits(told, keys)
-    for before, after in waits:
-        edges |= {(task, len(rows)): None for task in before} | {(len(rows), task): None for task in after}
-        rows.append(_wait([rows[task] for task in before]))
-    if waits:
-        report.facts["taskwaits"] = len(waits)
+    _add_taskwaits(told, keys, rows, edges, report)
     try:
         return TaskGraph.from_edges(
             [row.ran_ns / 1e9 for row in rows],
@@ -95,10 +90,30 @@ def assemble(
             scopes=[row.scope for row in rows],
             name=path.name.removesuffix(".gz").removesuffix(".prv"),
             report=report,
-            recording=_recording(rows, records.threads, _thread_names(records.header, names)),
+            recording=recording(
+                path,
+                [row.start_ns for row in rows],
+                [row.finish_ns for row in rows],
+                *_lanes(rows, records.threads, _thread_names(records.header, names)),
+            ),
         )
     except GraphError as error:
         raise GraphError(f"{path}: {error}") from None
+
+
+def _add_taskwaits(
+    told: Told,
+    keys: Sequence[Key],
+    rows: list[_Row],
+    edges: dict[tuple[int, int], None],
+    report: ImportReport,
+) -> None:
+    waits = taskwaits(told, keys)
+    for before, after in waits:
+        edges |= {(task, len(rows)): None for task in before} | {(len(rows), task): None for task in after}
+        rows.append(_wait([rows[task] for task in before]))
+    if waits:
+        report.facts["taskwaits"] = len(waits)
 
 
 def _row(key: Key, told: Told, vocabulary: Vocabulary) -> _Row:
@@ -134,16 +149,15 @@ def _thread_names(header: Header, names: Sequence[str]) -> dict[Thread, str]:
     return {thread: printable(name) for thread, name in zip(header.threads, names, strict=False) if name}
 
 
-def _recording(rows: Sequence[_Row], threads: Sequence[Thread], names: Mapping[Thread, str]) -> Recording:
+def _lanes(
+    rows: Sequence[_Row], threads: Sequence[Thread], names: Mapping[Thread, str]
+) -> tuple[list[int], list[str]]:
+    """Return the lane of each task and the names of all, by application, process and thread."""
     used = sorted({row.thread for row in rows}, key=lambda thread: threads[thread])
     lane = {thread: i for i, thread in enumerate(used)}
-    first = min(row.start_ns for row in rows)
-    return Recording(
-        np.array([(row.start_ns - first) / 1e9 for row in rows]),
-        np.array([(row.finish_ns - first) / 1e9 for row in rows]),
-        np.array([lane[row.thread] for row in rows], np.int32),
-        tuple(names.get(threads[t], "THREAD " + ".".join(map(str, threads[t]))) for t in used),
-    )
+    return [lane[row.thread] for row in rows], [
+        names.get(threads[t], "THREAD " + ".".join(map(str, threads[t]))) for t in used
+    ]
 
 
 def _tell(

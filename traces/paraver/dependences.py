@@ -7,10 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from simsched.errors import FormatError
+from simsched.graph.contracting import MAX_EDGES
 from simsched.traces.paraver.tasks import Key, Told
-
-#: Tasks that meet in one point depend each on each.
-MAX_EDGES = 4_000_000
 
 
 def dependences(path: Path, told: Told, index: dict[Key, int]) -> dict[tuple[int, int], None]:
@@ -19,7 +17,7 @@ def dependences(path: Path, told: Told, index: dict[Key, int]) -> dict[tuple[int
     Raises
     ------
     FormatError
-        If concurrent or commutative tasks make more than `MAX_EDGES`.
+        If concurrent or commutative tasks, of which each depends on each, make more than `MAX_EDGES`.
     """
     found = {
         (index[a], index[b]): None

@@ -52,7 +52,7 @@ def read_header(path: Path, line: bytes) -> Header:
         )
     unit = found[2] or ""
     if unit not in UNITS_NS:
-        raise FormatError(f"{path}: line 1: times are in {shown(unit)}, expected ns, us, ms or no unit")
+        raise FormatError(f"{path}: line 1: times are in {shown(unit)}; expected ns, us, ms or no unit")
     return Header(UNITS_NS[unit], int(found[1]) * UNITS_NS[unit], _threads(found[3]))
 
 

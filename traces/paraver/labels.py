@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from simsched.errors import FormatError
-from simsched.graph.columns import plain_text
-from simsched.graph.loading import find_file, open_plain
+from simsched.traces.shared.companions import beside, given
+from simsched.traces.shared.text_lines import lines
 
-#: Beyond this a line is cut: labels are a few words, names of C++ functions a few hundred letters.
-MAX_LINE_B = 64 * 1024
 MAX_LABELS = 1_000_000
 _TYPE = re.compile(r"\s*-?\d{1,10}\s+(\d{1,10})\s+(\S.*?)\s*", re.ASCII)
 _VALUE = re.compile(r"\s*(\d{1,20})\s+(\S.*?)\s*", re.ASCII)
@@ -36,7 +33,7 @@ class Labels:
     values: dict[int, dict[int, str]] = field(default_factory=dict)
 
 
-def companion(path: Path, given: object, option: str) -> Path | None:
+def companion(path: Path, value: object, option: str) -> Path | None:
     """Return the file beside a trace: the one given, or that of the same stem, or None where there is none.
 
     Raises
@@ -44,15 +41,10 @@ def companion(path: Path, given: object, option: str) -> Path | None:
     FormatError
         If the one given is not there.
     """
-    if given is not None:
-        if not isinstance(given, str | Path):
-            raise FormatError(f"{path}: {option} is {given!r:.60}, expected a path")
-        return find_file(given)
+    if value is not None:
+        return given(path, option, value, f"the .{option} file")
     stem = path.name.removesuffix(".gz").removesuffix(".prv")
-    try:
-        return find_file(path.with_name(f"{stem}.{option}"))
-    except FormatError:
-        return None
+    return beside(path, f"{stem}.{option}")
 
 
 def read_labels(path: Path) -> Labels:
@@ -62,7 +54,7 @@ def read_labels(path: Path) -> Labels:
     types of the block. What belongs to no such block, such as colours, is passed over.
     """
     labels, block, place, count = Labels(), list[int](), "", 0
-    for line in _lines(path):
+    for _, line in lines(path):
         word = line.strip()
         if word == "EVENT_TYPE":
             block, place = [], "types"
@@ -87,16 +79,10 @@ def read_rows(path: Path) -> list[str]:
     """Return the names of the threads in a .row file, plain or gzipped, in their order."""
     names: list[str] = []
     left = 0
-    for line in _lines(path):
+    for _, line in lines(path):
         if level := _LEVEL.fullmatch(line):
             left = int(level[2]) if level[1] == "THREAD" else 0
         elif left:
             left -= 1
             names.append(line.strip())
     return names
-
-
-def _lines(path: Path) -> Iterator[str]:
-    with open_plain(path) as stream:
-        while line := stream.readline(MAX_LINE_B):
-            yield plain_text(line).rstrip("\r\n")

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from simsched.errors import FormatError
 from simsched.graph.report import ImportReport
-from simsched.traces.options import TOLERANT, flag
+from simsched.traces.options import TOLERANT
 from simsched.traces.paraver.assembly import assemble
 from simsched.traces.paraver.labels import companion, read_labels, read_rows
 from simsched.traces.paraver.records import Records, read_records
 from simsched.traces.paraver.tasks import follow
 from simsched.traces.paraver.vocabulary import Event, Vocabulary
+from simsched.traces.shared.mends import mends_if
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
@@ -59,7 +60,7 @@ class ParaverFile:
             If its dependences form a cycle.
         """
         report = ImportReport(path.name, "paraver")
-        mend = report.note if flag(path, "tolerant", tolerant) else None
+        mend = mends_if(path, tolerant, report)
         labels_file, names_file = companion(path, pcf, "pcf"), companion(path, row, "row")
         vocabulary = Vocabulary(None if labels_file is None else read_labels(labels_file))
         if labels_file is None:

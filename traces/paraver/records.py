@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import FormatError
-from simsched.graph.loading import Mend, open_plain
+from simsched.graph.loading import Mend
 from simsched.traces.json_stream import shown
 from simsched.traces.paraver.header import Header, Thread, read_header
 from simsched.traces.paraver.vocabulary import Event, Vocabulary
+from simsched.traces.shared.text_lines import raw_lines
 
-MAX_LINE_B = 16 * 1024 * 1024
 #: 36 years in nanoseconds, so that sums stay within 64 bits.
 MAX_NS = 2**60
 _RECORD = re.compile(rb"[1-4](?::-?[0-9]{1,20})+")
@@ -84,30 +83,21 @@ def read_records(path: Path, vocabulary: Vocabulary, mend: Mend | None = None) -
         If a line is no record, or a time is negative or too large.
     """
     table = _Table()
-    with open_plain(path, mend) as stream:
-        header = read_header(path, stream.readline(MAX_LINE_B))
-        for line, text in _lines(path, stream):
-            try:
-                _add(table, path, line, text, header.unit_ns, vocabulary)
-            except FormatError as error:
-                if mend is None or text.endswith(b"\n"):
-                    raise
-                mend(f"{error}; it is the last line and was left out")
+    ahead = raw_lines(path, mend)
+    header = read_header(path, next(ahead, (1, b""))[1])
+    for line, text in ahead:
+        try:
+            _add(table, path, line, text, header.unit_ns, vocabulary)
+        except FormatError as error:
+            if mend is None or text.endswith(b"\n"):
+                raise
+            mend(f"{error}; it is the last line and was left out")
     columns = [
         np.frombuffer(column, np.int64) if column else np.empty(0, np.int64) for column in table.columns
     ]
     order = np.lexsort((columns[1], columns[0]))
     thread, time_ns, event, value = (column[order] for column in columns)
     return Records(header, list(table.threads), thread, time_ns, event, value, table.kinds)
-
-
-def _lines(path: Path, stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    line = 1
-    while text := stream.readline(MAX_LINE_B):
-        line += 1
-        if len(text) == MAX_LINE_B:
-            raise FormatError(f"{path}: line {line}: longer than {MAX_LINE_B} bytes; refused")
-        yield line, text
 
 
 def _add(table: _Table, path: Path, line: int, text: bytes, unit_ns: int, vocabulary: Vocabulary) -> None:
@@ -168,11 +158,11 @@ def _communication(
     if fields[1:3] != fields[7:9]:
         return
     if not 0 <= fields[12] < 2**63:
-        raise FormatError(f"{path}: line {line}: size {fields[12]}, expected a whole number of 0 or more")
+        raise FormatError(f"{path}: line {line}: size {fields[12]}; expected a whole number of 0 or more")
     table.add(fields, _time(path, line, fields[4], unit_ns), event, fields[12])
 
 
 def _time(path: Path, line: int, time: int, unit_ns: int) -> int:
     if not 0 <= time * unit_ns <= MAX_NS:
-        raise FormatError(f"{path}: line {line}: time {time}, expected 0 to {MAX_NS // unit_ns}")
+        raise FormatError(f"{path}: line {line}: time {time}; expected 0 to {MAX_NS // unit_ns}")
     return time * unit_ns

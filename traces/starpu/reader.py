@@ -17,14 +17,14 @@ from typing import Any
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import Edge, contracted
-from simsched.graph.loading import find_file
 from simsched.graph.shapes import format_shape
 from simsched.traces.json_stream import shown
-from simsched.traces.mends import Mends
-from simsched.traces.options import TOLERANT, flag
+from simsched.traces.options import TOLERANT
+from simsched.traces.shared.companions import given
+from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.timeline import numbered, overlaps, recording
 from simsched.traces.starpu.dag import dag_edges
 from simsched.traces.starpu.records import Record, records
-from simsched.traces.timeline import overlaps, recording
 
 _FIRST = re.compile(rb"\s*(?:Control|Name|Model|File|JobId):[^\n]*\n")
 _JOB = re.compile(rb"^JobId: ?\S", re.MULTILINE)
@@ -66,13 +66,11 @@ class StarPUReader:
             If dependences form a cycle.
         """
         report = ImportReport(path.name, "starpu")
-        mend = Mends(report) if flag(path, "tolerant", tolerant) else None
+        mend = mends_if(path, tolerant, report)
         jobs = _jobs(path, list(records(path, mend)))
         edges = _dependences(path, jobs, report)
         if dag is not None:
-            if not isinstance(dag, str | Path):
-                raise FormatError(f"{path}: dag is {shown(dag)}; expected the path of the dag.dot")
-            edges += dag_edges(find_file(dag), jobs, edges, report)
+            edges += dag_edges(given(path, "dag", dag, "the dag.dot"), jobs, edges, report)
         try:
             return _graph(path, list(jobs.values()), edges, report)
         except GraphError as error:
@@ -149,7 +147,7 @@ def _graph(path: Path, jobs: Sequence[Record], edges: list[Edge], report: Import
         bytes_B=[record.size_B() for record in rows],
         name=path.name.removesuffix(".gz").removesuffix(".rec").removesuffix(".tasks"),
         report=report,
-        recording=recording(starts, finishes, lanes),
+        recording=recording(path, starts, finishes, *numbered(lanes)),
     )
 
 

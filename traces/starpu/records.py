@@ -18,8 +18,8 @@ from simsched.errors import FormatError
 from simsched.graph.loading import Mend
 from simsched.graph.shapes import MAX_RANK
 from simsched.traces.json_stream import shown
-from simsched.traces.text_lines import lines
-from simsched.traces.timeline import whole_ns
+from simsched.traces.shared.text_lines import lines
+from simsched.traces.shared.timeline import whole_ns
 
 NS_PER_MS = 1_000_000
 #: StarPU writes it last and no blank line behind it.

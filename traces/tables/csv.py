@@ -20,6 +20,7 @@ from simsched.errors import FormatError
 from simsched.files import replacing
 from simsched.graph.loading import HEAD_B, open_plain, read_bounded
 from simsched.graph.saving import Subject
+from simsched.text import one_line
 from simsched.traces.json_stream import shown
 from simsched.traces.tables.frames import (
     EDGE_COLUMNS,
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
 SUFFIX = ".csv"
+#: A cell of one digit is two bytes in the file and 75 in memory.
+MAX_ROWS = 10_000_000
 #: What an empty cell may look like in a column of numbers.
 UNKNOWN = {"", "nan", "na", "n/a", "null", "none"}
 
@@ -126,11 +129,22 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
             # A row of more cells than the header has would lose them with a warning alone.
             warnings.simplefilter("error")
             frame = pd.read_csv(
-                file, dtype=_dtypes(header), na_filter=False, index_col=False, encoding="utf-8-sig"
+                file,
+                dtype=_dtypes(header),
+                na_filter=False,
+                index_col=False,
+                encoding="utf-8-sig",
+                nrows=MAX_ROWS + 1,
             )
     except (ValueError, OverflowError, Warning) as error:  # pandas' own errors are ValueErrors
-        raise FormatError(f"{path}: not a CSV table: {str(error).strip()[:200]}") from None
+        raise FormatError(f"{path}: not a CSV table: {one_line(str(error))}") from None
+    if len(frame) > MAX_ROWS:
+        raise FormatError(f"{path}: more than {MAX_ROWS} rows; write such a graph as Parquet")
     kept = [column for column in header if column in columns]
+    if lost := [column for column in kept if column not in frame]:
+        raise FormatError(
+            f"{path}: line 1: column {shown(lost[0])} is cut by quotes or line ends in the header; write it as one line"
+        )
     return frame[kept].copy(), [column for column in header if column not in columns]
 
 

@@ -16,6 +16,7 @@ from simsched.graph.checks import recording
 from simsched.graph.interop import COLUMNS
 from simsched.graph.loading import find_file
 from simsched.traces.json_stream import shown
+from simsched.traces.shared.companions import given
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,10 +51,8 @@ def edges_file(path: Path, edges: object, suffix: str) -> Path:
     FormatError
         If it was not given and `path` is not called `NAME.tasks.SUFFIX`, or there is none.
     """
-    if isinstance(edges, str | Path):
-        return find_file(edges)
     if edges is not None:
-        raise FormatError(f"{path}: edges is {shown(edges)}; expected the path of the table of edges")
+        return given(path, "edges", edges, "the table of edges")
     try:
         return find_file(beside(path, suffix))
     except FormatError as error:

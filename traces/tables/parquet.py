@@ -11,6 +11,7 @@ from simsched.errors import FormatError, MissingExtraError
 from simsched.files import replacing
 from simsched.graph.loading import MAX_EXPANSION, MIN_LIMIT_B, open_plain
 from simsched.graph.saving import Subject
+from simsched.text import one_line
 from simsched.traces.tables.frames import (
     EDGE_COLUMNS,
     EDGES,
@@ -111,7 +112,7 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
         _refuse_long(path, arrow, table)
         frame = table.to_pandas(ignore_metadata=True)
     except (arrow.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
-        raise FormatError(f"{path}: not a Parquet table: {str(error).strip()[:200]}") from None
+        raise FormatError(f"{path}: not a Parquet table: {one_line(str(error))}") from None
     return frame, [column for column in schema.names if column not in columns]
 
 

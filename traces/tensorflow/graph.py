@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import FormatError, GraphError
-from simsched.graph import ImportReport, Recording, TaskGraph
+from simsched.errors import GraphError
+from simsched.graph import ImportReport, TaskGraph
 from simsched.traces.lanes import packed
-from simsched.traces.tensorflow.records import MAX_NS
+from simsched.traces.shared.timeline import recording, refuse_long
 from simsched.traces.tensorflow.run import Joined
 from simsched.traces.tensorflow.sizes import sizes
 
@@ -45,12 +45,10 @@ def graph_of(
         If the graphs of the file make a cycle.
     """
     origin = min(run.starts_ns)
-    longest = max(task.finish_ns for task in run.tasks) - origin
-    if longest > MAX_NS:
-        raise FormatError(f"{path}: the run takes {longest / 1e9:g} s; expected at most {MAX_NS / 1e9:g} s")
+    refuse_long(path, max(task.finish_ns for task in run.tasks) - origin)
     start_ns = np.array([start - origin for start in run.starts_ns], np.int64)
     finish_ns = np.array([task.finish_ns - origin for task in run.tasks], np.int64)
-    recording = _recording(run, threads, start_ns, finish_ns, report)
+    lanes, names = _lanes(run, threads, start_ns, finish_ns, report)
     _tell(run, finish_ns - start_ns, clock_ns, report)
     told = sizes(run)
     report.facts["tasks_without_flops"] = int(np.isnan([size.flops for size in told]).sum())
@@ -66,16 +64,16 @@ def graph_of(
             bytes_B=[size.bytes_B for size in told],
             name=path.name.split(".")[0],
             report=report,
-            recording=recording,
+            recording=recording(path, start_ns, finish_ns, lanes, names),
         )
     except GraphError as error:
         raise GraphError(f"{path}: {error}") from None
 
 
-def _recording(
+def _lanes(
     run: Joined, threads: Mapping[tuple[str, int], str], start: Times, finish: Times, report: ImportReport
-) -> Recording:
-    """Return the recording; where threads are not told, each device's tasks are packed on lanes."""
+) -> tuple[npt.NDArray[np.int32], list[str]]:
+    """Return the lane of each task and the names of all; where threads are not told, devices' tasks are packed."""
     lanes = np.zeros(len(start), np.int32)
     names: list[str] = []
     guessed = 0
@@ -98,7 +96,7 @@ def _recording(
             f"The file names no threads: tasks are packed on as few lanes as hold them, {guessed}. Taking that for the "
             "number of workers (inter-op threads) is a guess."
         )
-    return Recording(start / 1e9, finish / 1e9, lanes, tuple(names))
+    return lanes, names
 
 
 def _tell(run: Joined, lengths: Times, clock_ns: int, report: ImportReport) -> None:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simsched.errors import FormatError
-from simsched.graph.loading import find_file
 from simsched.graph.report import ImportReport
-from simsched.traces.json_stream import shown
-from simsched.traces.options import TOLERANT, flag
+from simsched.traces.options import TOLERANT
+from simsched.traces.shared.companions import given
+from simsched.traces.shared.mends import mends_if
 from simsched.traces.tensorflow.graph import graph_of
 from simsched.traces.tensorflow.join import joined
 from simsched.traces.tensorflow.metadata import Run, read_graph, read_run
@@ -70,7 +70,7 @@ class RunMetadataReader:
             If the dependences form a cycle.
         """
         report = ImportReport(path.name, "tensorflow")
-        run = read_run(path, report.note if flag(path, "tolerant", tolerant) else None)
+        run = read_run(path, mends_if(path, tolerant, report))
         definitions = run.definitions + (_given(path, graph, run.definitions) if graph is not None else [])
         ops, kernels, copies = split(e for e in run.executions if e.name not in PSEUDO)
         if not ops and not kernels:
@@ -88,11 +88,10 @@ RUNMETADATA = RunMetadataReader()
 
 
 def _given(path: Path, graph: object, definitions: Sequence[Definition]) -> list[Definition]:
-    if not isinstance(graph, str | Path):
-        raise FormatError(f"{path}: graph is {shown(graph)}; expected the path of a GraphDef")
+    file = given(path, "graph", graph, "a GraphDef")
     known = {node.name for node in definitions}
     number = max((node.graph for node in definitions), default=-1) + 1
-    return [node for node in read_graph(find_file(graph), number) if node.name not in known]
+    return [node for node in read_graph(file, number) if node.name not in known]
 
 
 def _tell_origin(run: Run, result: Joined, graph: str | Path | None, report: ImportReport) -> None:

@@ -14,8 +14,6 @@ from simsched.traces.json_stream import shown
 from simsched.traces.tensorflow.schema import DTYPES, REFERENCE
 
 Dims = tuple[int, ...]
-#: 52 days: longer lengths no longer survive as float64 seconds.
-MAX_NS = 2**52
 MAX_ELEMENTS = 2.0**62
 #: The attributes of a node that anything here depends on.
 ATTRIBUTES = frozenset({"T", "adj_x", "adj_y", "ksize", "transpose_a", "transpose_b",

@@ -15,7 +15,7 @@ import re
 from functools import cache
 from typing import Any
 
-from simsched.errors import MissingExtraError
+from simsched.traces.shared.protobuf import message_classes
 
 #: Element types by their numbers; of a reference it is 100 more.
 DTYPES = re.findall(
@@ -49,7 +49,6 @@ MESSAGES = {
     "Value": "list 1 List, s 2 bytes, i 3 int64, b 5 bool, type 6 DataType, shape 7 Shape",
     "List": "s 2 bytes*, i 3 int64*, b 5 bool*, type 6 DataType*, shape 7 Shape*",
 }
-_PACKAGE = "simsched_tensorflow"
 
 
 @cache
@@ -61,34 +60,6 @@ def messages() -> dict[str, Any]:
     MissingExtraError
         If the library `protobuf` is not installed.
     """
-    try:
-        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-    except ImportError:
-        raise MissingExtraError("protobuf", "formats", "reading TensorFlow's files") from None
-    file = descriptor_pb2.FileDescriptorProto(name=f"{_PACKAGE}.proto", package=_PACKAGE, syntax="proto2")
-    types = file.enum_type.add(name="DataType")
-    for number, name in enumerate(DTYPES):
-        types.value.add(name=f"DT_{name}", number=number)
-        types.value.add(name=f"DT_{name}_REF", number=number + REFERENCE)
-    for message, fields in MESSAGES.items():
-        described = file.message_type.add(name=message)
-        for field in fields.split(", "):
-            _describe(described.field.add(), *field.split())
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
-        for name in MESSAGES
-    }
-
-
-def _describe(field: Any, name: str, number: str, kind: str) -> None:
-    """Fill in a field's descriptor."""
-    field.name, field.number = name, int(number)
-    field.label = field.LABEL_REPEATED if kind.endswith("*") else field.LABEL_OPTIONAL
-    kind = kind.removesuffix("*")
-    if kind in MESSAGES or kind == "DataType":
-        field.type = field.TYPE_ENUM if kind == "DataType" else field.TYPE_MESSAGE
-        field.type_name = f".{_PACKAGE}.{kind}"
-    else:
-        field.type = getattr(field, f"TYPE_{kind.upper()}")
+    types = {f"DT_{name}": number for number, name in enumerate(DTYPES)}
+    types |= {f"{name}_REF": number + REFERENCE for name, number in types.items()}
+    return message_classes("simsched_tensorflow", MESSAGES, "reading TensorFlow's files", {"DataType": types})

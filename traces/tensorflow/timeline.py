@@ -15,11 +15,12 @@ from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.report import ImportReport
 from simsched.traces.json_stream import shown, stream
-from simsched.traces.moments import nanoseconds
-from simsched.traces.options import TOLERANT, flag
+from simsched.traces.options import TOLERANT
+from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.timeline import MAX_NS, whole_ns
 from simsched.traces.tensorflow.graph import graph_of
 from simsched.traces.tensorflow.join import joined
-from simsched.traces.tensorflow.records import MAX_NS, Definition, Execution
+from simsched.traces.tensorflow.records import Definition, Execution
 from simsched.traces.tensorflow.streams import add_kernels, split
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class TimelineReader:
             If the dependences form a cycle.
         """
         report = ImportReport(path.name, "tensorflow-timeline")
-        found = _executions(path, report.note if flag(path, "tolerant", tolerant) else None)
+        found = _executions(path, mends_if(path, tolerant, report))
         ops, kernels, copies = split(e for e in found if e.name != "_SOURCE")
         if not ops:
             raise FormatError(
@@ -125,9 +126,10 @@ def _execution(
 
 
 def _ns(path: Path, place: int, event: Mapping[str, Any], key: str, most_us: int) -> int:
-    moment = nanoseconds(event.get(key), 1000, most_us)
+    value = event.get(key)
+    moment = None if isinstance(value, str) else whole_ns(value, 1000, 0, most_us * 1000)
     if moment is None:
         raise FormatError(
-            f"{path}: event {place} has {key} {shown(event.get(key))}; expected 0 to {most_us} microseconds"
+            f"{path}: event {place} has {key} {shown(value)}; expected 0 to {most_us} microseconds"
         )
     return moment

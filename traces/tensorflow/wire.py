@@ -13,6 +13,7 @@ from typing import Any
 
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend, open_plain, read_bounded
+from simsched.text import one_line
 from simsched.traces.tensorflow.schema import messages
 
 #: The limit of a protobuf message.
@@ -213,8 +214,8 @@ def parse_text(path: Path, data: bytes, kind: str) -> Any:
     except UnicodeDecodeError as error:
         raise FormatError(f"{path}: not UTF-8 text at byte {error.start}") from None
     except text_format.ParseError as error:
-        raise FormatError(f"{path}: not the text of a {kind}: line {str(error)[:200]}") from None
+        raise FormatError(f"{path}: not the text of a {kind}: line {one_line(str(error))}") from None
     except RecursionError:
         raise FormatError(f"{path}: not the text of a {kind}: values nested too deep; refused") from None
     except ValueError as error:  # a number of thousands of digits, for one
-        raise FormatError(f"{path}: not the text of a {kind}: {str(error)[:200]}") from None
+        raise FormatError(f"{path}: not the text of a {kind}: {one_line(str(error))}") from None

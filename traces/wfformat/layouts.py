@@ -78,6 +78,7 @@ class Instance:
     machines: int = 0
     told: dict[str, Any] = field(default_factory=dict)
     unknown: int = 0
+    repeated: int = 0
 
     def first(self, *keys: str) -> Any:
         """Return what is told under the first of `keys` that is; None where none is."""
@@ -110,12 +111,15 @@ def read_instance(path: Path, mend: Mend | None) -> Instance:
             if prefix in OLD_TASKS:
                 fields.execute(found.tasks[-1])
     by_id = {task.id: task for task in found.tasks}
+    executed_before = set[str]()
     for place, value in executions:
         fields = _Fields(path, f"execution {place}", value)
         executed = by_id.get(fields.text("id"))
         if executed is None:
             found.unknown += 1
         else:
+            found.repeated += executed.id in executed_before
+            executed_before.add(executed.id)
             fields.execute(executed)
     return found
 
@@ -160,7 +164,7 @@ class _Fields:
             value = self.values.get(key)
             if value is not None:
                 if type(value) not in (int, Decimal, float) or not 0 <= value <= 2**63:
-                    raise self.wrong(key, value, "a number of 0 or more")
+                    raise self.wrong(key, value, "a number from 0 to 2**63")
                 return float(value)
         return math.nan
 

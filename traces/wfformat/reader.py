@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,9 @@ from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.columns import plain_text
 from simsched.traces.json_stream import shown
-from simsched.traces.options import TOLERANT, flag
-from simsched.traces.wfformat.layouts import MAKESPAN, SYSTEM, Instance, Task, read_instance
+from simsched.traces.options import TOLERANT
+from simsched.traces.shared.mends import mends_if
+from simsched.traces.wfformat.layouts import MAKESPAN, MAX_S, SYSTEM, Instance, Task, read_instance
 
 _VERSION = re.compile(rb'"schemaVersion"\s*:\s*"1\.[0-9]"')
 _WORKFLOW = re.compile(
@@ -64,7 +66,7 @@ class WfFormatReader:
             If the dependences form a cycle.
         """
         report = ImportReport(path.name, "wfformat")
-        found = read_instance(path, report.note if flag(path, "tolerant", tolerant) else None)
+        found = read_instance(path, mends_if(path, tolerant, report))
         if not found.tasks:
             raise FormatError(
                 f"{path}: no tasks in workflow.specification.tasks, workflow.tasks or workflow.jobs"
@@ -175,14 +177,8 @@ def _tell(found: Instance, report: ImportReport) -> None:
     system = found.first(*SYSTEM)
     if isinstance(system, str):
         facts["runtime_system"] = plain_text(system)
-    makespan = found.first(*MAKESPAN)
+    _tell_makespan(found.first(*MAKESPAN), report)
     runtimes = np.array([task.runtime_s for task in found.tasks])
-    if makespan is not None and not isinstance(makespan, str | list | dict | bool):
-        facts["makespan_s"] = float(makespan)
-        report.note(
-            "The recorded makespan includes the waiting of the workflow system (queues, transfers, failures), and "
-            "starts of tasks are not read: it is no measure for a replay."
-        )
     facts["machines"] = found.machines or len({name for task in found.tasks for name in task.machines})
     shares = np.array([task.cpu_share for task in found.tasks])
     if not np.isnan(shares).all():
@@ -191,5 +187,22 @@ def _tell(found: Instance, report: ImportReport) -> None:
     unknown = int(np.isnan(runtimes).sum())
     if unknown:
         report.note(f"{unknown} tasks have no runtime: their duration is unknown.")
+    if found.repeated:
+        report.note(
+            f"{found.repeated} executions are of a task that was executed before; its last one counts."
+        )
     if found.unknown:
         report.note(f"{found.unknown} executions are of no task of the specification and left out.")
+
+
+def _tell_makespan(makespan: object, report: ImportReport) -> None:
+    if makespan is None:
+        return
+    if type(makespan) not in (int, Decimal) or not 0 <= makespan <= MAX_S:  # type: ignore[operator]  # numbers by now
+        report.note(f"The makespan {shown(makespan)} is no time in seconds and not kept.")
+        return
+    report.facts["makespan_s"] = float(makespan)  # type: ignore[arg-type]  # a number by now
+    report.note(
+        "The recorded makespan includes the waiting of the workflow system (queues, transfers, failures), and "
+        "starts of tasks are not read: it is no measure for a replay."
+    )

@@ -132,7 +132,7 @@ def test_gzipped_and_recognised(tmp_path: Path) -> None:
         ("digraph { a [duration_s=1e999] }", "line 1, column 25: '1e999] }' is not what DOT expects"),
         ('digraph { a [duration_s="1e999"] }', "node 'a' has duration_s '1e999'; expected a finite number"),
         ("digraph { a [threads=1.5] }", "node 'a' has threads '1.5'; expected a whole number"),
-        ("digraph { a [start_s=0, finish_s=1, lane=2] lane_names=\"[1]\" }", "lane_names is '[1]', expected"),
+        ("digraph { a [start_s=0, finish_s=1, lane=2] lane_names=\"[1]\" }", "lane_names is '[1]'; expected"),
         ("digraph {" + "{" * 200 + "}" * 200 + "}", "subgraphs nested more than 100 deep"),
     ],
 )  # fmt: skip
@@ -142,9 +142,9 @@ def test_wrong_files(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_wrong_options_and_cycles(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="unit is 'min', expected one of s, ms, us, ns"):
+    with pytest.raises(FormatError, match="unit is 'min'; expected one of s, ms, us, ns"):
         read(tmp_path, "digraph {}", unit="min")
-    with pytest.raises(FormatError, match="duration is '', expected the name of an attribute"):
+    with pytest.raises(FormatError, match="duration is ''; expected the name of an attribute"):
         read(tmp_path, "digraph {}", duration="")
     with pytest.raises(
         GraphError, match=r"hand\.dot: the graph has a cycle: task 0 'a' -> task 1 'b' -> task 0 'a'"

@@ -119,10 +119,10 @@ def test_without_a_sum_durations_are_unknown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"seconds": "0"}, "seconds is '0', expected a finite number above zero"),
+        ({"seconds": "0"}, "seconds is '0'; expected a finite number above zero"),
         ({"seconds": "1s"}, "seconds is '1s'"),
         ({"seconds": math.inf}, "seconds is inf"),
-        ({"node_size": "constant"}, "node_size is 'constant', expected log or linear"),
+        ({"node_size": "constant"}, "node_size is 'constant'; expected log or linear"),
     ],
 )
 def test_wrong_options(tmp_path: Path, options: dict[str, object], message: str) -> None:

@@ -238,10 +238,10 @@ def test_traces_without_tasks_are_refused(ompss: Trace) -> None:
         ("2:1:1:1:1:5:9200102", "a record of kind 2 with 7 fields; is it cut off?"),
         ("3:1:1:1:1:5:5:2:1:1:2", "a record of kind 3 with 11 fields"),
         ("1:1:1:1:1:5", "a record of kind 1 with 6 fields"),
-        ("2:1:1:1:1:-5:9200102:1", "time -5, expected 0 to"),
-        ("2:1:1:1:1:99999999999999999999:9200102:1", "time 99999999999999999999, expected 0 to"),
+        ("2:1:1:1:1:-5:9200102:1", "time -5; expected 0 to"),
+        ("2:1:1:1:1:99999999999999999999:9200102:1", "time 99999999999999999999; expected 0 to"),
         ("2:1:1:1:1:5:9200102:99999999999999999999", "which takes more than 64 bits"),
-        ("3:1:1:1:1:5:5:2:1:1:2:6:6:-1:1", "size -1, expected a whole number of 0 or more"),
+        ("3:1:1:1:1:5:5:2:1:1:2:6:6:-1:1", "size -1; expected a whole number of 0 or more"),
         ("5:1:1", "is no record of Paraver"),
         ("hello", "b'hello' is no record of Paraver"),
     ],
@@ -264,14 +264,14 @@ def test_a_last_line_that_is_cut_off(ompss: Trace) -> None:
 
 def test_wrong_headers_options_and_companions(ompss: Trace) -> None:
     ompss.header = "#Paraver (20/11/2026 at 09:19):5000_fs:1(2):1:1(2:1),0"
-    with pytest.raises(FormatError, match="line 1: times are in 'fs', expected ns, us, ms or no unit"):
+    with pytest.raises(FormatError, match="line 1: times are in 'fs'; expected ns, us, ms or no unit"):
         ompss.read()
     ompss.header = "#Paraver (once upon a time)"
     with pytest.raises(FormatError, match=r"line 1: '.* is no header of Paraver"):
         ompss.read()
     with pytest.raises(FormatError, match=r"missing\.pcf: no such file"):
         ompss.read(pcf=Path("missing.pcf"))
-    with pytest.raises(FormatError, match="row is 3, expected a path"):
+    with pytest.raises(FormatError, match="row is 3; expected the path"):
         ompss.read(row=3)
 
 

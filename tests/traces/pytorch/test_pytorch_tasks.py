@@ -111,7 +111,7 @@ def test_the_last_complete_step_is_taken_unless_another_is_chosen(mini):
         with pytest.raises(FormatError, match=f"no complete ProfilerStep#{wrong}; complete steps: 1, 2"):
             mini.load(step=wrong)
     for wrong in (True, 1.0, "", "-1", "one", "9" * 5000, -1):
-        with pytest.raises(FormatError, match=r"step is .*, expected the number of a ProfilerStep"):
+        with pytest.raises(FormatError, match=r"step is .*; expected the number of a ProfilerStep"):
             mini.load(step=wrong)
 
 
@@ -284,7 +284,7 @@ def test_threads_are_told_noted_or_taken_as_one(mini):
         assert not any("threads=" in note for note in told.report.notes)
     for wrong in (0, 10**6, "two", "0", True):
         # What the user gave wrongly is not blamed on the file.
-        with pytest.raises(FormatError, match=r"threads is [^;]*, expected 1 to 65536$"):
+        with pytest.raises(FormatError, match=r"threads is [^;]*; expected 1 to 65536$"):
             mini.load(threads=wrong)
 
 

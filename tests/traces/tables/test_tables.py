@@ -118,6 +118,13 @@ def test_other_names_and_gzip(tmp_path: Path) -> None:
         load(tmp_path / "t.csv", edges=3)
 
 
+def test_rows_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simsched.traces.tables.csv.MAX_ROWS", 3)
+    assert load(write(tmp_path, "duration_s\n1\n2\n3\n", "before,after\n")).n_tasks == 3
+    with pytest.raises(FormatError, match="more than 3 rows"):
+        load(write(tmp_path, "duration_s\n1\n2\n3\n4\n", "before,after\n"))
+
+
 @pytest.mark.parametrize(
     ("tasks", "edges", "message"),
     [
@@ -168,6 +175,7 @@ def test_other_names_and_gzip(tmp_path: Path) -> None:
         ("duration_s,start_s,finish_s,lane\n1,0,1,99999999\n", "before,after\n", "expected 0 to 999999"),
         ("duration_s," + "x," * 40_000 + "\n1\n", "before,after\n", "a header of more than 65536 bytes"),
         ("duration_s,shape\n1,2y3\n", "before,after\n", "shape '2y3' is not written like"),
+        ('duration_s,"kind\nx"\n1,a\n', "before,after\n", "line 1: column 'kind' is cut by quotes"),
     ],
 )
 def test_refused(tmp_path: Path, tasks: str, edges: str, message: str) -> None:

@@ -117,6 +117,11 @@ def test_old_layouts_refer_by_name(tmp_path: Path, version: str) -> None:
     assert (graph.bytes_B.tolist(), graph.kinds.to_list()) == ([8, 8], ["first", "b"])
 
 
+def test_no_version_is_none(tmp_path: Path) -> None:
+    graph = load(write(tmp_path, {"workflow": {"tasks": [{"name": "a", "runtime": 1}]}}))
+    assert graph.report.facts["schema_version"] == "none"
+
+
 def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
     made = instance()
     first, second, third = made["workflow"]["specification"]["tasks"]
@@ -124,13 +129,16 @@ def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
     second["parents"].append("nobody")
     third["children"].append("gone")
     made["workflow"]["execution"]["tasks"].append({"id": "stranger", "runtimeInSeconds": 1})
+    made["workflow"]["execution"]["tasks"].append({"id": "map_ID2", "runtimeInSeconds": 7})
     graph = WFFORMAT.read(write(tmp_path, made))
     assert edges(graph) == [(0, 1), (0, 2)]
+    assert graph.durations_s[1] == 7
     told = "\n".join(graph.report.notes)
     for sentence in (
         "2 parents or children are no tasks",
         "1 edges are told by one",
         "1 executions are of no task",
+        "1 executions are of a task that was executed before",
     ):
         assert sentence in told
 

@@ -32,10 +32,16 @@ def lines(path: Path, mend: Mend | None = None) -> Iterator[tuple[int, str]]:
     FormatError
         If the file cannot be read, or a line is longer than `MAX_LINE_B`.
     """
+    for number, raw in raw_lines(path, mend):
+        yield number, raw.decode("utf-8", "backslashreplace").rstrip("\r\n")
+
+
+def raw_lines(path: Path, mend: Mend | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield each line as `lines` does, as bytes and with what ends it: the last line of a cut-off file has no end."""
     with open_plain(path, mend) as stream:
         number = 0
         while raw := stream.readline(MAX_LINE_B + 1):
             number += 1
             if len(raw) > MAX_LINE_B:
-                raise FormatError(f"{path}: line {number} is longer than {MAX_LINE_B} bytes; refused")
-            yield number, raw.decode("utf-8", "backslashreplace").rstrip("\r\n")
+                raise FormatError(f"{path}: line {number}: longer than {MAX_LINE_B} bytes; refused")
+            yield number, raw

@@ -51,9 +51,9 @@ class Durations:
     def of(cls, path: Path, duration: object, unit: object) -> Durations:
         """Return what the options `duration` and `unit` say, or raise `FormatError`."""
         if not isinstance(duration, str) or not duration:
-            raise FormatError(f"{path}: duration is {shown(duration)}, expected the name of an attribute")
+            raise FormatError(f"{path}: duration is {shown(duration)}; expected the name of an attribute")
         if unit not in UNITS:
-            raise FormatError(f"{path}: unit is {shown(unit)}, expected one of {', '.join(UNITS)}")
+            raise FormatError(f"{path}: unit is {shown(unit)}; expected one of {', '.join(UNITS)}")
         return cls(duration, UNITS[str(unit)])
 
 
@@ -189,7 +189,7 @@ class Nodes:
             names = None
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise FormatError(
-                f"{self.path}: {LANE_NAMES} is {shown(self.lane_names)}, expected a JSON list of strings"
+                f"{self.path}: {LANE_NAMES} is {shown(self.lane_names)}; expected a JSON list of strings"
             )
         return names
 

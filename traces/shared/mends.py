@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from simsched.graph import ImportReport
+from simsched.graph.loading import Mend
+from simsched.traces.options import flag
 
 #: A broken disk can break every line of a file.
 MOST_TOLD = 10
@@ -35,3 +39,14 @@ class Mends:
         self._report.facts["mended"] = count
         if count <= MOST_TOLD:
             self._report.note(sentence)
+
+
+def mends_if(path: Path, tolerant: object, report: ImportReport) -> Mend | None:
+    """Return what is told of mends where the option `tolerant` is true; None where it is false.
+
+    Raises
+    ------
+    FormatError
+        If the option is neither.
+    """
+    return Mends(report) if flag(path, "tolerant", tolerant) else None

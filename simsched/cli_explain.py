@@ -1,0 +1,101 @@
+"""The command `explain`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simsched.cli_common import (
+    DEFAULT_MACHINE,
+    READER_HELP,
+    READER_OPTIONS,
+    EngineOption,
+    GraphArgument,
+    JsonOption,
+    LayoutOption,
+    MachineOption,
+    SeedOption,
+    graph_of,
+    progress_bar,
+    say,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.schedule import Explanation, Schedule
+
+#: Segments of the critical path that are printed, the longest ones.
+MOST_SEGMENTS = 15
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)(explain)
+
+
+def explain(
+    context: typer.Context,
+    graph: GraphArgument,
+    machine: MachineOption = DEFAULT_MACHINE,
+    policy: Annotated[str, typer.Option("--policy", "-p", help="A policy.")] = "critical-path",
+    layout: LayoutOption = None,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    task: Annotated[
+        str | None,
+        typer.Option("--task", "-t", help="Why this task, by number or name, started when it did."),
+    ] = None,
+    speedup: Annotated[
+        float, typer.Option("--speedup", help="How much faster tasks become in what-if.")
+    ] = 2.0,
+    replays: Annotated[int, typer.Option("--replays", min=0, help="Replays for what-if; 0 for none.")] = 32,
+    json_: JsonOption = False,
+) -> None:
+    """Replay GRAPH and explain where the time went, and what would help most; or why one task started when it did."""
+    from simsched.replay import simulate
+
+    tasks = graph_of(graph, context)
+    with progress_bar(tasks.n_tasks, policy) as progress:
+        schedule = simulate(tasks, machine, policy, layout, engine=engine, seed=seed, progress=progress)
+    why = schedule.explain()
+    if task is not None:
+        one = why.task(int(task) if task.isdecimal() else task)
+        say(json.dumps(one.to_dict()) if json_ else str(one))
+        return
+    with progress_bar(None, "replaying", "replays") as progress:
+        helps = why.what_if(speedup, replays=replays, progress=progress)
+    if json_:
+        say(json.dumps(_facts(schedule, why, helps)))
+    else:
+        _print(why, helps)
+
+
+def _facts(schedule: Schedule, why: Explanation, helps: pd.DataFrame) -> dict[str, object]:
+    from simsched.listing import run_facts
+
+    tables = {"critical_path": why.critical_path, "core_time": why.core_time, "what_if": helps}
+    rows = {
+        name: json.loads(frame.to_json(orient="records", double_precision=15))
+        for name, frame in tables.items()
+    }
+    reasons = {
+        str(reason): int(count) for reason, count in why.tasks["reason"].value_counts(sort=False).items()
+    }
+    return {**run_facts(schedule), "reasons": reasons, **rows, "notes": list(why.notes)}
+
+
+def _print(why: Explanation, helps: pd.DataFrame) -> None:
+    from simsched.tables import table_text
+
+    say(str(why))
+    path = why.critical_path
+    longest = path.nlargest(MOST_SEGMENTS, "seconds_s").sort_index()
+    say(f"\ncritical path through time, {len(longest)} of {len(path)} segments, the longest:\n")
+    say(table_text(longest[["begin_s", "seconds_s", "part", "task", "name", "after", "other"]]))
+    if len(helps):
+        say("\nwhat would help most:\n")
+        say(table_text(helps[["rank", "name", "n_tasks", "speedup", "makespan_s", "gain"]].assign(
+            gain=[f"{gain:.2%}" for gain in helps["gain"]])))  # fmt: skip

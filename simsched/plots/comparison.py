@@ -1,0 +1,80 @@
+"""Makespan by policy as bars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.plots.canvas import plain, require_columns, shown_axes
+from simsched.units import format_time, time_unit
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the makespan of each policy as a bar, and its lower bound as a line.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What `simsched.compare` returns: policy, layout, makespan_s, bound_s, speedup; the first row is at the
+        top. A row without makespan is a run that failed.
+    ax : Axes, optional
+        Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    SimschedError
+        If a column is missing.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> ax = comparison(ss.compare(graph, "generic[cores=2]", ["sequential", "fifo"]))
+    >>> [round(bar.get_width()) for bar in ax.patches]
+    [6, 4]
+    """
+    require_columns(frame, ["policy", "layout", "makespan_s", "bound_s", "speedup"], "comparison")
+    rows = np.arange(len(frame))
+    ax = shown_axes((8.0, 1.3 + 0.35 * len(frame))) if ax is None else ax
+    makespan, bound = frame["makespan_s"].to_numpy(np.float64), frame["bound_s"].to_numpy(np.float64)
+    longest = float(np.max(makespan[np.isfinite(makespan)], initial=0.0))
+    unit = time_unit(longest)
+    ax.barh(rows, np.nan_to_num(makespan * unit.per_s), color="#56B4E9", height=0.7)
+    ax.vlines(bound * unit.per_s, rows - 0.5, rows + 0.5, color="#D55E00", linewidth=2, label="lower bound")
+    for row, seconds, speedup in zip(rows.tolist(), makespan, frame["speedup"], strict=True):
+        ax.text(
+            seconds * unit.per_s if np.isfinite(seconds) else 0.0,
+            row,
+            _bar_text(seconds, speedup),
+            va="center",
+            fontsize="small",
+        )
+    ax.set_yticks(rows, _row_names(frame), parse_math=False, usetex=False)
+    ax.set_ylim(max(len(frame), 1) - 0.5, -0.5)
+    ax.set_xlim(0, 1.25 * longest * unit.per_s or 1.0)
+    ax.set_xlabel(f"makespan ({unit.name})")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
+    return ax
+
+
+def _bar_text(seconds: float, speedup: float) -> str:
+    if not np.isfinite(seconds):
+        return " failed"
+    return f" {format_time(seconds)}" + (f" (×{speedup:.3g})" if np.isfinite(speedup) else "")
+
+
+def _row_names(frame: pd.DataFrame) -> list[str]:
+    layouts = frame["layout"].fillna("").astype(str)
+    return [
+        plain(f"{policy} {layout}".strip()) for policy, layout in zip(frame["policy"], layouts, strict=True)
+    ]

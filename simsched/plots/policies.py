@@ -1,0 +1,182 @@
+"""Policies on several workloads, with intervals over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.errors import SimschedError
+from simsched.plots.accuracy import MARKERS
+from simsched.plots.canvas import log_ticks, outside_legend, plain, require_columns, shown_axes
+from simsched.plots.palette import OKABE_ITO
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.container import Container
+
+    from simsched.costs import CostModel
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine, RuntimeProfile
+    from simsched.policy import Layout, Policy
+    from simsched.spec import Engine
+
+COLUMNS = ["workload", "policy", "layout", "seeds", "makespan_s", "low_s", "high_s",
+           "relative", "relative_low", "relative_high"]  # fmt: skip
+#: Ratios that differ more have a logarithmic axis.
+LINEAR_TIMES = 4.0
+
+
+def policies_frame(
+    graphs: Mapping[str, TaskGraph],
+    machine: str | Path | Machine,
+    policies: Sequence[str | Policy | type[Policy]],
+    layout: str | Layout | tuple[int, int] | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    *,
+    seeds: Sequence[int] = range(10),
+) -> pd.DataFrame:
+    """Replay graphs under policies with each seed, and return medians with their intervals.
+
+    A seed gives a task the same noise under every policy, so policies are compared pair by pair: within a seed.
+
+    Parameters
+    ----------
+    graphs : mapping of str to TaskGraph
+        By the name that the table has for each.
+    machine, layout, costs, runtime, engine
+        As in `simsched.compare`. Without noise in the cost model, and with no policy that draws at random, all seeds
+        give the same and the intervals have no width.
+    policies : sequence of policies
+        The first is what the others are relative to.
+    seeds : sequence of int
+        A replay of each.
+
+    Returns
+    -------
+    DataFrame
+        One row a graph and policy: workload, policy, layout, seeds (their number); makespan_s (median over the seeds),
+        low_s, high_s (the median's 95 % bootstrap interval); relative, relative_low, relative_high: the same of the
+        makespan over that of the first policy with the same seed. Intervals are NaN for a single seed.
+
+    Raises
+    ------
+    SimschedError
+        If there are no graphs, policies or seeds.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> frame = policies_frame({"three": graph}, "generic[cores=2]", ["sequential", "fifo"], seeds=[0])
+    >>> frame["makespan_s"].tolist()
+    [6.0, 4.0]
+    """
+    import pandas as pd
+
+    from simsched.sweep import compare
+
+    for name, given in (("graphs", graphs), ("policies", policies), ("seeds", seeds)):
+        if not len(given):
+            raise SimschedError(f"{name} is {given!r}; expected at least one")
+    rows = []
+    for workload, graph in graphs.items():
+        tables = [compare(graph, machine, policies, layout, costs, runtime, engine, seed) for seed in seeds]
+        # One row a seed, one column a policy.
+        makespans = np.array([table["makespan_s"] for table in tables])
+        for place, (policy, chosen) in enumerate(zip(tables[0]["policy"], tables[0]["layout"], strict=True)):
+            numbers = _intervals(makespans[:, place], makespans[:, 0])
+            rows.append(
+                {"workload": workload, "policy": policy, "layout": chosen, "seeds": len(seeds), **numbers}
+            )
+    return pd.DataFrame(rows)[COLUMNS]
+
+
+def _intervals(makespans: np.ndarray, first: np.ndarray) -> dict[str, float]:
+    from simsched.sweep.intervals import median_interval
+
+    generator = np.random.default_rng(0)
+    absolute = median_interval(makespans, generator)
+    # A graph of no length takes as long under every policy.
+    ratios = np.divide(makespans, first, out=np.ones(len(first)), where=first > 0)
+    relative = median_interval(ratios, generator)
+    return {
+        **dict(zip(("makespan_s", "low_s", "high_s"), absolute, strict=True)),
+        **dict(zip(("relative", "relative_low", "relative_high"), relative, strict=True)),
+    }
+
+
+def policies(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the makespan of each policy over that of the first, workload by workload, with its interval.
+
+    Policies have a colour and a shape each; both repeat after 8.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What `policies_frame` returns.
+    ax : Axes, optional
+        Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    SimschedError
+        If a column is missing.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> frame = policies_frame({"three": graph}, "generic[cores=2]", ["sequential", "fifo"], seeds=[0])
+    >>> policies(frame).get_xlabel()
+    'makespan over that of sequential'
+    """
+    require_columns(frame, COLUMNS, "policies")
+    workloads, names = list(dict.fromkeys(frame["workload"])), list(dict.fromkeys(frame["policy"]))
+    ax = shown_axes((8.0, 1.3 + 0.16 * (len(names) + 1) * len(workloads))) if ax is None else ax
+    ax.axvline(1.0, color="0.5", linewidth=1, zorder=1)
+    handles: list[Artist | Container] = []
+    for place, name in enumerate(names):
+        rows = frame[frame["policy"] == name]
+        y = [workloads.index(one) + 0.8 * ((place + 0.5) / len(names) - 0.5) for one in rows["workload"]]
+        ends = np.array([rows["relative"] - rows["relative_low"], rows["relative_high"] - rows["relative"]])
+        handles.append(
+            ax.errorbar(
+                rows["relative"], y, xerr=np.maximum(np.nan_to_num(ends), 0.0), linestyle="",
+                marker=MARKERS[place % len(MARKERS)], color=OKABE_ITO[place % len(OKABE_ITO)],
+                markersize=4.5, elinewidth=1.6, capsize=3,
+            )
+        )  # fmt: skip
+    _label(ax, frame, workloads, names)
+    outside_legend(ax, handles, names)
+    return ax
+
+
+def _label(ax: Axes, frame: pd.DataFrame, workloads: list[str], names: list[str]) -> None:
+    ax.set_yticks(
+        range(len(workloads)), [plain(str(one)) for one in workloads], parse_math=False, usetex=False
+    )
+    ax.set_ylim(max(len(workloads), 1) - 0.5, -0.5)
+    # Lines between the workloads tell which points belong together.
+    ax.hlines(
+        np.arange(1, len(workloads)) - 0.5,
+        0,
+        1,
+        transform=ax.get_yaxis_transform(),
+        color="0.85",
+        linewidth=1,
+    )
+    if len(frame) and frame["relative"].max() > LINEAR_TIMES * frame["relative"].min() > 0:
+        log_ticks(ax, "x")
+    ax.set_xlabel(f"makespan over that of {plain(names[0])}" if names else "", parse_math=False, usetex=False)
+    ax.spines[["top", "right"]].set_visible(False)

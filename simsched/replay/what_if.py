@@ -1,0 +1,184 @@
+"""What would help most: the graph replayed with some tasks made faster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.errors import CostError, SimschedError
+from simsched.replay.simulate import simulate
+from simsched.schedule.explanation.names import task_names
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+
+    from simsched.graph.taskgraph import Seconds
+    from simsched.schedule import Schedule
+    from simsched.schedule.inputs import Inputs
+
+#: Of the replays at most so many are of kinds of tasks.
+KINDS = 8
+
+
+def what_if(
+    schedule: Schedule,
+    critical_path: pd.DataFrame,
+    speedup: float = 2.0,
+    kind_speedup: float = 1.1,
+    *,
+    top: int = 10,
+    replays: int = 32,
+    progress: Callable[[int], object] | None = None,
+) -> pd.DataFrame:
+    """Return which tasks, and kinds of tasks, shorten the makespan most when they are faster.
+
+    Each row is a real replay: same graph, machine, policy, layout and seed, and `factors` that make some tasks faster
+    without telling the policy. Replayed are the tasks that run longest on the critical path through time, and the kinds
+    that run longest there: at most 8 of these, the rest of the replays are of tasks. A task beside the path helps only
+    by slowing others down less, or through an anomaly of scheduling; such an anomaly can lengthen the makespan, too.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        A simulated one.
+    critical_path : DataFrame
+        Its critical path through time, as `Explanation.critical_path` returns it.
+    speedup : float
+        How many times faster a task becomes, above 0.
+    kind_speedup : float
+        How many times faster all tasks of a kind become, above 0.
+    top : int
+        Rows of tasks to return; all kinds that were replayed are returned, too.
+    replays : int
+        Most replays.
+    progress : callable, optional
+        Called with 1 after each replay.
+
+    Returns
+    -------
+    DataFrame
+        One row a task or a kind, that of the largest gain first, of equal ones kinds, then the lower index: rank, the
+        same for equal gains; what ("task", "kind"); task (-1 for a kind), name, kind, n_tasks; speedup; on_path_s,
+        seconds on the critical path; makespan_s; gain_s, negative where the makespan grows; gain, over the makespan.
+
+    Raises
+    ------
+    SimschedError
+        If the schedule is a real run, or a number is impossible.
+
+    Examples
+    --------
+    >>> from simsched.graph import TaskGraph
+    >>> schedule = simulate(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo")
+    >>> what_if(schedule, schedule.explain().critical_path)[["name", "gain_s"]].values.tolist()
+    [['task 2', 1.5], ['task 0', 0.5]]
+    """
+    inputs = _checked(schedule, speedup, kind_speedup, top, replays)
+    ran = critical_path[critical_path["part"] == "run"]
+    on_path_s = np.zeros(schedule.graph.n_tasks)
+    np.add.at(on_path_s, ran["task"].to_numpy(), ran["seconds_s"].to_numpy())
+    cases = [*_kinds(schedule, on_path_s, min(replays // 4, KINDS))]
+    cases += _tasks(on_path_s, replays - len(cases))
+
+    def makespan_s(case: _Case) -> float:
+        factors = np.ones(schedule.graph.n_tasks) if inputs.factors is None else inputs.factors.copy()
+        factors[case.tasks] /= kind_speedup if case.kind is not None else speedup
+        shorter = _again(schedule, inputs, factors)
+        if progress is not None:
+            progress(1)
+        return shorter.makespan_s
+
+    return _frame(schedule, cases, on_path_s, _at_once(makespan_s, cases), speedup, kind_speedup, top)
+
+
+class _Case:
+    """Tasks that become faster together: one, or all of a kind."""
+
+    def __init__(self, tasks: npt.NDArray[np.intp], kind: str | None = None) -> None:
+        self.tasks = tasks
+        self.kind = kind
+
+
+def _checked(schedule: Schedule, speedup: float, kind_speedup: float, top: int, replays: int) -> Inputs:
+    if schedule.inputs is None:
+        raise SimschedError(
+            "what-if replays a simulated schedule, and this is a real run; simulate its graph on a machine first"
+        )
+    for name, value in (("speedup", speedup), ("kind_speedup", kind_speedup)):
+        if not (value > 0 and np.isfinite(value)):
+            raise CostError(f"{name} is {value}; it must be above 0, and finite")
+    for name, count in (("top", top), ("replays", replays)):
+        if count < 0:
+            raise SimschedError(f"{name} is {count}; expected a number of zero or more")
+    return schedule.inputs
+
+
+def _kinds(schedule: Schedule, on_path_s: Seconds, most: int) -> Iterable[_Case]:
+    """Yield the kinds that run longest on the path, the longest first."""
+    kinds = schedule.graph.kinds
+    seconds = np.bincount(kinds.codes, on_path_s, len(kinds.labels))
+    for code in np.argsort(-seconds, kind="stable")[:most].tolist():
+        if seconds[code] and kinds.labels[code]:
+            yield _Case(np.flatnonzero(kinds.codes == code), kinds.labels[code])
+
+
+def _tasks(on_path_s: Seconds, most: int) -> Iterable[_Case]:
+    """Yield the tasks that run longest on the path, the longest first, of equal ones the lower index."""
+    for task in np.argsort(-on_path_s, kind="stable")[:most]:
+        if on_path_s[task]:
+            yield _Case(np.array([task]))
+
+
+def _again(schedule: Schedule, inputs: Inputs, factors: Seconds) -> Schedule:
+    return simulate(
+        schedule.graph, schedule.require_machine(), inputs.policy, inputs.layout, inputs.costs, inputs.runtime,
+        inputs.engine, schedule.seed, factors=factors,
+    )  # fmt: skip
+
+
+def _at_once(makespan_s: Callable[[_Case], float], cases: list[_Case]) -> list[float]:
+    """Replay as many at a time as there are CPUs: the compiled engine lets others run."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            return list(pool.map(makespan_s, cases))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _frame(
+    schedule: Schedule,
+    cases: list[_Case],
+    on_path_s: Seconds,
+    makespans_s: list[float],
+    speedup: float,
+    kind_speedup: float,
+    top: int,
+) -> pd.DataFrame:
+    import pandas as pd
+
+    whole = np.array([case.kind is not None for case in cases], np.bool_)
+    tasks = np.array([-1 if case.kind is not None else case.tasks[0] for case in cases], np.int64)
+    kinds = [schedule.graph.kinds[int(case.tasks[0])] for case in cases]
+    names = task_names(schedule.graph, tasks)
+    frame = pd.DataFrame({
+        "what": np.where(whole, "kind", "task").astype(object),
+        "task": tasks,
+        "name": [f"all {kind}" if kind_ else name for kind, kind_, name in zip(kinds, whole, names, strict=True)],
+        "kind": kinds,
+        "n_tasks": np.array([len(case.tasks) for case in cases], np.int64),
+        "speedup": np.where(whole, kind_speedup, speedup),
+        "on_path_s": np.array([on_path_s[case.tasks].sum() for case in cases], np.float64),
+        "makespan_s": np.array(makespans_s, np.float64),
+    })  # fmt: skip
+    frame["gain_s"] = schedule.makespan_s - frame["makespan_s"]
+    frame["gain"] = frame["gain_s"] / schedule.makespan_s if schedule.makespan_s else 0.0
+    frame = frame.sort_values(["gain_s", "what", "task"], ascending=[False, True, True], kind="stable")
+    frame.insert(0, "rank", frame["gain_s"].rank(method="min", ascending=False).astype(np.int64))
+    kept = (frame["what"] == "kind") | ((frame["what"] == "task").cumsum() <= top)
+    return frame[kept].reset_index(drop=True)

@@ -1,0 +1,200 @@
+"""`Explanation`: why a schedule is as long as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from simsched.errors import MissingExtraError
+from simsched.html import card
+from simsched.schedule.explanation.core_time import LEAST_SHARE, core_time_frame, labelled
+from simsched.schedule.explanation.path import path_frame
+from simsched.schedule.explanation.task import TaskExplanation, found
+from simsched.schedule.explanation.waits import Waits
+from simsched.units import format_time
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from simsched.schedule.schedule import Schedule
+
+
+class Explanation:
+    """Why a schedule is as long as it is; what it holds is worked out on use. docs/explaining.md defines all of it.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    causes : bool, optional
+        Whether to tell the causes of slow-down apart, which walks through the schedule again; when not given, where
+        that takes some seconds at most.
+    """
+
+    def __init__(self, schedule: Schedule, causes: bool | None = None) -> None:
+        self.schedule = schedule
+        self._causes = causes
+
+    @cached_property
+    def waits(self) -> Waits:
+        """What every task waited for, as arrays."""
+        return Waits.of(self.schedule)
+
+    @cached_property
+    def tasks(self) -> pd.DataFrame:
+        """One row a task: task, depends_on, freed_by, dependence_s, no_core_s, queue_s, dispatch_s, reason.
+
+        `depends_on` is the predecessor that made it ready, `freed_by` the task that gave back its cores last, -1 for
+        none. `dependence_s` are the seconds from 0 until it was ready; with the three others it adds up to its start.
+        `reason` is the largest of the three others: "no core", "queue" or "dispatch"; where they are 0, "dependence",
+        or "none" for tasks that depend on nothing.
+        """
+        return self.waits.frame()
+
+    @cached_property
+    def critical_path(self) -> pd.DataFrame:
+        """One row a segment, from the first start to the last finish without a gap: their sum is the makespan.
+
+        begin_s, end_s, seconds_s; part ("run", "dispatch", "queue"); task, name, kind; after, what the task had waited
+        for until then ("dependence", "no core", "scheduler", "start"), and other, the task that ended that, -1 for
+        none.
+        """
+        return path_frame(self.waits)
+
+    @cached_property
+    def slow_downs(self) -> pd.DataFrame:
+        """One row a task: the seconds by which it took longer than alone, a column a cause."""
+        from simsched.replay.causes import slow_downs
+
+        return slow_downs(self.schedule, self._causes)
+
+    @cached_property
+    def core_time(self) -> pd.DataFrame:
+        """One row a cause: group ("work", "slow-down", "shared", "idle"), cause, core_s, share.
+
+        The sum of `core_s` is the number of cores times the makespan.
+        """
+        return core_time_frame(self.waits, {str(c): s.to_numpy() for c, s in self.slow_downs.items()})
+
+    def what_if(
+        self,
+        speedup: float = 2.0,
+        kind_speedup: float = 1.1,
+        *,
+        top: int = 10,
+        replays: int = 32,
+        progress: Callable[[int], object] | None = None,
+    ) -> pd.DataFrame:
+        """Replay the graph with tasks, and kinds of tasks, made faster; see `simsched.replay.what_if.what_if`."""
+        from simsched.replay.what_if import what_if
+
+        return what_if(
+            self.schedule,
+            self.critical_path,
+            speedup,
+            kind_speedup,
+            top=top,
+            replays=replays,
+            progress=progress,
+        )
+
+    def task(self, task: int | str) -> TaskExplanation:
+        """Explain why a task, by index or name, started when it did.
+
+        Raises
+        ------
+        SimschedError
+            If there is no such task, or several have that name.
+        """
+        return TaskExplanation.of(self.waits, found(self.schedule.graph, task), self.notes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is not known of this schedule."""
+        from simsched.replay.causes import too_large
+
+        if not self.waits.costs_known:
+            return ("of a real run it is not known what decisions cost; that is counted as queue",)
+        if self._causes is None and too_large(self.schedule):
+            return ("the causes of slow-down are not told apart in so large a schedule; causes=True does it",)
+        return ()
+
+    def plot_critical_path(self, ax: Axes | None = None) -> Axes:
+        """Draw the critical path through time; see `simsched.plots.critical_path`."""
+        from simsched.plots import critical_path
+
+        return critical_path(self.critical_path, ax=ax)
+
+    def plot_core_time(self, ax: Axes | None = None) -> Axes:
+        """Draw the breakdown of core-time; see `simsched.plots.core_time`."""
+        from simsched.plots import core_time
+
+        return core_time({self.schedule.policy or "schedule": self.core_time}, ax=ax)
+
+    def plot_what_if(self, ax: Axes | None = None) -> Axes:
+        """Replay what might help, and draw what would help most; see `simsched.plots.what_if`."""
+        from simsched.plots import what_if
+
+        return what_if(self.what_if(), ax=ax)
+
+    def summary(self) -> dict[str, str]:
+        """Return the makespan, what its critical path and its cores' time are made of, in words."""
+        facts = {"makespan": format_time(self.schedule.makespan_s)}
+        path = self.critical_path.groupby("part", observed=False)["seconds_s"].sum()
+        facts |= {f"critical path: {part}": format_time(seconds) for part, seconds in path.items() if seconds}
+        reasons = self.tasks["reason"].value_counts(sort=False)
+        facts |= {f"tasks: {reason}": str(count) for reason, count in reasons.items() if count}
+        columns = (self.core_time[name].tolist() for name in ("group", "cause", "share"))
+        shares = {labelled(group, cause): share for group, cause, share in zip(*columns, strict=True)}
+        return facts | {
+            f"core-time: {what}": f"{share:.1%}"
+            for what, share in shares.items()
+            if abs(share) >= LEAST_SHARE
+        }
+
+    def __str__(self) -> str:
+        lines = [f"  {key:<36} {value}" for key, value in self.summary().items()]
+        return "\n".join([f"{self.schedule.graph.name}", *lines, *(f"  note: {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.schedule!r}>"
+
+    def _repr_html_(self) -> str:
+        title = f"Where the time of {self.schedule.graph.name} went"
+        try:
+            from simsched.plots.explained import core_time_svg
+
+            figure = core_time_svg({self.schedule.policy or "schedule": self.core_time})
+        except MissingExtraError as error:
+            return card(title, self.summary(), [*self.notes, str(error)])
+        return card(title, self.summary(), self.notes, figure)
+
+
+def explain(schedule: Schedule, *, causes: bool | None = None) -> Explanation:
+    """Explain a schedule, simulated, executed or recorded.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    causes : bool, optional
+        Whether to tell the causes of slow-down apart (memory bandwidth, tiles, ...), which walks through the schedule
+        again; when not given, where that takes some seconds at most.
+
+    Returns
+    -------
+    Explanation
+        `.tasks`, why each task started when it did; `.critical_path` through time; `.core_time`, where the cores' time
+        went; `.what_if()`, what would help most; `.task(t)`, one task in words.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> why = explain(ss.simulate(graph, "generic[cores=1]", "fifo"))
+    >>> why.tasks["reason"].tolist()
+    ['none', 'no core', 'no core']
+    >>> why.critical_path["task"].tolist()
+    [0, 1, 2]
+    """
+    return Explanation(schedule, causes)

@@ -1,0 +1,39 @@
+"""`Inputs`: what a schedule was simulated from, so that it can be explained and simulated again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simsched.costs import CostModel
+    from simsched.graph.taskgraph import Seconds
+    from simsched.machine import RuntimeProfile
+    from simsched.policy import Layout, Policy
+    from simsched.spec import Engine
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What `simulate` was given, beside the graph, the machine and the seed that every schedule holds.
+
+    Parameters
+    ----------
+    policy : Policy
+    layout : Layout or None
+        The layout used: the policy's own default where none was given.
+    costs : CostModel
+    runtime : RuntimeProfile
+        The software's own costs.
+    factors : float64 array, shape (n,), or None
+        Seconds that passed over those estimated, task by task; None where they are the same.
+    engine : {"auto", "simpy", "native"}
+        What was asked for.
+    """
+
+    policy: Policy
+    layout: Layout | None
+    costs: CostModel
+    runtime: RuntimeProfile
+    factors: Seconds | None
+    engine: Engine

@@ -1,0 +1,74 @@
+"""`simsched explain`."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import simsched as ss
+
+
+@pytest.fixture(scope="module")
+def graph_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("graphs") / "three.simsched"
+    ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], names=["first", "\x1b[2J", "7"], kinds="k").save(path)
+    return str(path)
+
+
+def explained(graph, *options):
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-m",
+        "simsched.cli",
+        "explain",
+        graph,
+        "-m",
+        "generic[cores=1]",
+    ]
+    return subprocess.run([*command, "-p", "fifo", *options], capture_output=True, text=True, check=False)
+
+
+def test_json_is_one_object(graph_file):
+    done = explained(graph_file, "--json")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["makespan_s"] == 6
+    assert facts["reasons"] == {"none": 1, "dependence": 0, "no core": 2, "queue": 0, "dispatch": 0}
+    assert sum(row["seconds_s"] for row in facts["critical_path"]) == 6
+    assert sum(row["core_s"] for row in facts["core_time"]) == 6
+    assert facts["what_if"][0]["name"] == "7"
+
+
+def test_text(graph_file):
+    done = explained(graph_file, "-l", "1x1", "--speedup", "3", "--replays", "8")
+    assert done.returncode == 0, done.stderr
+    for expected in (
+        "critical path through time, 3 of 3 segments",
+        "what would help most",
+        "core-time: work",
+        "no core",
+    ):
+        assert expected in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_no_replays(graph_file):
+    assert "what would help" not in explained(graph_file, "--replays", "0").stdout
+
+
+def test_one_task(graph_file):
+    done = explained(graph_file, "--task", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    one = json.loads(done.stdout)
+    assert (one["task"], one["ready_s"], one["no_core_s"], one["start_s"]) == (2, 1, 2, 3)
+    assert one["holders"] == [{"task": 1, "name": "\x1b[2J", "n_cores": 1, "seconds_s": 2.0}]
+    assert "ready at 0 s, started at 0 s" in explained(graph_file, "--task", "first").stdout
+
+
+def test_a_task_that_is_not_there(graph_file):
+    done = explained(graph_file, "--task", "other")
+    assert done.returncode == 2
+    assert done.stderr.startswith("simsched: error: no task is called 'other'")

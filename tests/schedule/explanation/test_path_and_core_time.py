@@ -1,0 +1,137 @@
+"""The critical path through time and where the cores' time went, by hand on both engines."""
+
+import numpy as np
+import pytest
+
+import simsched as ss
+from simsched.errors import SimschedError
+
+
+def path(schedule):
+    frame = schedule.explain().critical_path
+    return list(
+        zip(frame["part"], frame["task"], frame["seconds_s"], frame["after"], frame["other"], strict=True)
+    )
+
+
+def core_time(schedule):
+    frame = schedule.explain().core_time
+    return {cause: seconds for cause, seconds in zip(frame["cause"], frame["core_s"], strict=True) if seconds}
+
+
+def test_through_a_dependence_and_through_a_core(replay):
+    """One core: 0, then 1 has it, which 2 waits for. Two cores: 2 follows 0."""
+    one = replay([1, 2, 3], [(0, 2)], "fifo", "generic[cores=1]")
+    assert path(one) == [("run", 0, 1, "start", -1), ("run", 1, 2, "no core", 0), ("run", 2, 3, "no core", 1)]
+    two = replay([1, 2, 3], [(0, 2)], "fifo")
+    assert path(two) == [("run", 0, 1, "start", -1), ("run", 2, 3, "dependence", 0)]
+
+
+def test_through_the_scheduler(replay):
+    """Dispatch 0.5 s, three cores: task 2 waits for the decisions on 1 and 0; the first start is at 0.5 s."""
+    schedule = replay([9, 9, 9], [], machine="generic[cores=3]", runtime=ss.RuntimeProfile(dispatch_s=0.5))
+    assert path(schedule) == [
+        ("dispatch", 1, 0.5, "scheduler", 0), ("dispatch", 2, 0.5, "scheduler", 1), ("run", 2, 9, "scheduler", 1)
+    ]  # fmt: skip
+    assert schedule.makespan_s == 10
+
+
+def test_work_dependences_and_tail(replay):
+    """Two cores for 4 s: 6 s work; until 1 s all busy, then core 1 until 2 s; after the last start at 1 s, 2 s tail."""
+    schedule = replay([1, 2, 3], [(0, 2)], "fifo")
+    assert core_time(schedule) == {"work": 6, "tail": 2}
+    late = replay([3, 1, 1], [(0, 2)], "fifo")
+    # Core 1 is idle from 1 to 3 s, as 2 waits for 0, and from 3 to 4 s, after the last start.
+    assert core_time(late) == {"work": 5, "dependences": 2, "tail": 1}
+
+
+def test_queue_and_dispatch(replay):
+    """Dispatch 1 s, two cores, tasks of 9 s start at 1 and 2 s: from 1 to 2 s one core is held; the tail is 1 s."""
+    schedule = replay([9, 9], [], runtime=ss.RuntimeProfile(dispatch_s=1.0))
+    assert core_time(schedule) == {"work": 18, "dispatch": 1, "tail": 1}
+    three = replay([9, 9, 9], [], machine="generic[cores=3]", runtime=ss.RuntimeProfile(dispatch_s=1.0))
+    assert core_time(three) == {"work": 27, "dispatch": 2, "queue": 1, "tail": 3}
+
+
+def test_cores_that_no_executor_owns(replay):
+    """Four cores, one executor of two, one core reserved: 1 s each of idle and of reserved core."""
+    schedule = replay([1], [], "critical-path[reserved=1]", "generic[cores=4]", layout="1x2")
+    seconds = schedule.makespan_s
+    assert core_time(schedule) == pytest.approx({"work": 2 * seconds, "reserved": seconds, "layout": seconds})
+
+
+def test_threads_of_one_core_are_counted_once(replay):
+    """Two executors on one core take turns: 2 s each, 2 s of them slow-down, and 2 s counted twice."""
+    policy = "fifo[oversubscribe=true]"
+    schedule = replay([1, 1], [], policy, "generic[cores=1,share_cores=true]", layout="2x1")
+    assert schedule.makespan_s == 2
+    assert core_time(schedule) == {"work": 2, "hardware threads": 2, "threads of one core": -2}
+
+
+def test_noise_and_team_changes(engine):
+    """Twice as long as estimated: 1 s noise. A team of two after one of one: 0.5 s."""
+    graph = ss.TaskGraph.from_edges([1], [])
+    noisy = ss.simulate(graph, "generic[cores=1]", "fifo", factors=[2.0], engine=engine)
+    assert core_time(noisy) == {"work": 1, "noise": 1}
+
+    class Growing(ss.Policy):
+        name = "growing"
+
+        def decide(self, view):
+            if view.ready:
+                yield ss.Start(view.ready[0], width=view.ready[0] + 1)
+
+    chain = ss.TaskGraph.from_edges([1, 1], [(0, 1)])
+    resized = ss.simulate(
+        chain, "generic[cores=2]", Growing, runtime=ss.RuntimeProfile(resize_s=0.5), engine=engine
+    )
+    assert core_time(resized)["team changes"] == pytest.approx(2 * 0.5)
+
+
+def test_memory_bandwidth(engine):
+    """Two tasks that ask for all of the bandwidth each take 2 s instead of 1."""
+    machine = (
+        "generic[cores=2,core_bandwidth_Bps=1e10,bandwidth_Bps=1e10,contention=false,share_bandwidth=true]"
+    )
+    graph = ss.TaskGraph.from_edges([1, 1], [], bytes_B=[1e10, 1e10])
+    schedule = ss.simulate(graph, machine, "fifo", layout="2x1", engine=engine)
+    assert schedule.makespan_s == pytest.approx(2)
+    assert core_time(schedule) == pytest.approx({"work": 2, "memory bandwidth": 2})
+    told = schedule.explain().slow_downs["memory bandwidth"]
+    assert told.tolist() == pytest.approx([1, 1])
+
+
+def test_an_empty_graph(replay):
+    why = replay([], []).explain()
+    assert len(why.tasks) == len(why.critical_path) == len(why.what_if()) == 0
+    assert why.core_time["core_s"].sum() == 0
+    assert "0 s" in str(why)
+    assert why._repr_html_()
+
+
+def recorded():
+    """Lane 0: 0 from 1 to 3, 1 within it from 2 to 2.5, 2 from 4 to 5; lane 1: 3 from 2 to 6, before 0 has finished."""
+    starts, finishes = np.array([1, 2, 4, 2.0]), np.array([3, 2.5, 5, 6.0])
+    recording = ss.graph.Recording(starts, finishes, np.array([0, 0, 0, 1], np.int32), ("a", "b"))
+    return ss.TaskGraph.from_edges(finishes - starts, [(0, 2), (0, 3)], recording=recording).recorded
+
+
+def test_a_recorded_run_with_overlaps_and_gaps():
+    why = recorded().explain()
+    assert "not known what decisions cost" in why.notes[0]
+    # 2 is ready at 3 s and its lane is idle; 3 starts before its predecessor has finished: only its lane is known.
+    assert why.tasks["depends_on"].tolist() == [-1, -1, 0, -1]
+    assert why.tasks["queue_s"][2] == 1
+    assert why.critical_path["seconds_s"].sum() == recorded().makespan_s == 5
+    # On two lanes from 1 to 6 s: 7.5 s of tasks, half a second of it under another one.
+    parts = core_time(recorded())
+    assert parts["work"] == 7.5
+    assert parts["threads of one core"] == -0.5
+    assert sum(parts.values()) == 10
+
+
+def test_what_a_recorded_run_cannot_tell():
+    with pytest.raises(SimschedError, match="real run"):
+        recorded().explain().what_if()
+    with pytest.raises(SimschedError, match="simulated schedules only"):
+        _ = ss.explain(recorded(), causes=True).core_time

@@ -1,0 +1,1 @@
+"""What several readers and writers of traces have in common."""

@@ -1,0 +1,153 @@
+"""Times of recorded runs: exact whole nanoseconds, the recording that they make, overlaps on its lanes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import FormatError
+from simsched.graph import Recording
+
+#: 104 days: beyond it nanoseconds no longer survive as float64 seconds.
+MAX_NS = 2**53
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,25}(?:\.[0-9]{0,25})?|\.[0-9]{1,25})(?:[eE][+-]?[0-9]{1,2})?")
+
+
+def whole_ns(value: object, unit_ns: int, least_ns: int = -MAX_NS, most_ns: int = MAX_NS) -> int | None:
+    """Return a decimal number as nanoseconds, without ever rounding it to a float; None where it is none in bounds.
+
+    Parameters
+    ----------
+    value : object
+        The number: as text, with an exponent if need be, or as `json_stream` gives it, an int or a Decimal.
+    unit_ns : int
+        Nanoseconds of the file's unit: 1_000_000 where it counts milliseconds.
+    least_ns, most_ns : int
+        What it may be.
+
+    Examples
+    --------
+    >>> whole_ns("126.672503", 1_000_000), whole_ns(Decimal("1e-3"), 10**9), whole_ns("nan", 1), whole_ns(True, 1)
+    (126672503, 1000000, None, None)
+    """
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
+        return None
+    number = Decimal(value)
+    # The magnitude is looked at first: an integer of a billion digits must never be made.
+    if not number.is_finite() or abs(number) > max(most_ns, -least_ns):
+        return None
+    time_ns = round(number * unit_ns)
+    return time_ns if least_ns <= time_ns <= most_ns else None
+
+
+Times = Sequence[int] | npt.NDArray[np.int64]
+
+
+def recording(
+    path: Path,
+    starts_ns: Times,
+    finishes_ns: Times,
+    lanes: Sequence[int] | npt.NDArray[np.integer],
+    names: Sequence[str],
+    origin_ns: int | None = None,
+) -> Recording:
+    """Return when and where tasks ran.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for the message.
+    starts_ns, finishes_ns : sequences of int, one a task
+        On the recording's clock, within 64 bits.
+    lanes : sequence of int, one a task
+        Indices into `names`.
+    names : sequence of str
+        Of the lanes.
+    origin_ns : int, optional
+        What becomes second 0; the first start when not given.
+
+    Raises
+    ------
+    FormatError
+        If the run takes longer than seconds can tell exactly.
+
+    Examples
+    --------
+    >>> recording(Path("run"), [5 * 10**9, 6 * 10**9], [6 * 10**9, 8 * 10**9], [0, 0], ["worker"]).finish_s.tolist()
+    [1.0, 3.0]
+    """
+    origin_ns = int(min(starts_ns, default=0)) if origin_ns is None else origin_ns
+    refuse_long(path, int(max(finishes_ns, default=origin_ns)) - origin_ns)
+    return Recording(
+        start_s=_seconds(starts_ns, origin_ns),
+        finish_s=_seconds(finishes_ns, origin_ns),
+        lanes=np.asarray(lanes, np.int32),
+        lane_names=tuple(names),
+    )
+
+
+def refuse_long(path: Path, length_ns: int) -> None:
+    """Raise `FormatError` where a run is longer than `MAX_NS`."""
+    if length_ns > MAX_NS:
+        raise FormatError(
+            f"{path}: the run takes {length_ns / 1e9:g} s; expected at most {MAX_NS / 1e9:g} s; are these the times of "
+            "two clocks, or of another unit?"
+        )
+
+
+def _seconds(times_ns: Times, origin_ns: int) -> npt.NDArray[np.float64]:
+    return (np.asarray(times_ns, np.int64) - origin_ns) / 1e9
+
+
+def numbered(lanes: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Return of each task the number of its lane, and the lanes' names; they are numbered in their natural order.
+
+    Parameters
+    ----------
+    lanes : sequence of str, one a task
+        Names of what ran them.
+
+    Examples
+    --------
+    >>> numbered(["worker 10", "worker 9", "worker 10"])
+    ([1, 0, 1], ['worker 9', 'worker 10'])
+    """
+    names = sorted(set(lanes), key=_natural)
+    index = {name: i for i, name in enumerate(names)}
+    return [index[lane] for lane in lanes], names
+
+
+def overlaps(starts_ns: Sequence[int], finishes_ns: Sequence[int], lanes: Sequence[str]) -> int:
+    """Return how many tasks start while another one runs on their lane.
+
+    Parameters
+    ----------
+    starts_ns, finishes_ns : sequences of int, one a task
+        On the recording's clock.
+    lanes : sequence of str, one a task
+        What ran them.
+
+    Examples
+    --------
+    >>> overlaps([0, 2, 2, 6], [4, 3, 5, 7], ["a", "b", "a", "a"])
+    1
+    """
+    busy_until: dict[str, int] = {}
+    found = 0
+    for start, finish, lane in sorted(zip(starts_ns, finishes_ns, lanes, strict=True)):
+        found += start < busy_until.get(lane, start)
+        busy_until[lane] = max(finish, busy_until.get(lane, finish))
+    return found
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sort worker 10 behind worker 9."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", name)
+    return [(len(part.lstrip("0")), part.lstrip("0")) if part.isdigit() else (0, part) for part in parts]
