@@ -101,7 +101,7 @@ def test_a_byte_order_mark_is_passed_over(tmp_path):
     path = tmp_path / "marked.json"
     path.write_bytes(b"\xef\xbb\xbf" + kineto(event()))
     graph = PYTORCH.read(path)
-    assert (graph.n_tasks, graph.task_name(0)) == (1, "aten::mm")
+    assert (graph.n_tasks, graph.task_name(0)) == (1, "mm@0")
 
 
 @pytest.mark.parametrize("zipped", [False, True], ids=["plain", "zipped"])
