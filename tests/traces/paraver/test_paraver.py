@@ -267,7 +267,7 @@ def test_wrong_headers_options_and_companions(ompss: Trace) -> None:
     with pytest.raises(FormatError, match="line 1: times are in 'fs'; expected ns, us, ms or no unit"):
         ompss.read()
     ompss.header = "#Paraver (once upon a time)"
-    with pytest.raises(FormatError, match="is no header of Paraver"):
+    with pytest.raises(FormatError, match=r"line 1: '.* is no header of Paraver"):
         ompss.read()
     with pytest.raises(FormatError, match=r"missing\.pcf: no such file"):
         ompss.read(pcf=Path("missing.pcf"))

@@ -97,6 +97,13 @@ BROKEN = {
 }
 
 
+def test_a_byte_order_mark_is_passed_over(tmp_path):
+    path = tmp_path / "marked.json"
+    path.write_bytes(b"\xef\xbb\xbf" + kineto(event()))
+    graph = PYTORCH.read(path)
+    assert (graph.n_tasks, graph.task_name(0)) == (1, "mm@0")
+
+
 @pytest.mark.parametrize("zipped", [False, True], ids=["plain", "zipped"])
 @pytest.mark.parametrize("case", BROKEN)
 def test_broken_kineto_traces(tmp_path, case, zipped):
