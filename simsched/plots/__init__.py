@@ -1,6 +1,6 @@
 """Pictures of schedules, graphs and result tables: each a tidy frame or a schedule, and a drawing of it.
 
-Importing this package loads NumPy only; matplotlib is imported on use.
+Importing this package loads NumPy only; matplotlib and bokeh are imported on use.
 """
 
 from simsched.plots.accuracy import accuracy
@@ -9,6 +9,7 @@ from simsched.plots.corunning_events import corunning_events, corunning_events_f
 from simsched.plots.curves import cost_curves, cost_curves_frame
 from simsched.plots.gantt import gantt
 from simsched.plots.graph import draw_graph, graph_frame
+from simsched.plots.interactive import Explorer, explore
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
 from simsched.plots.published import curves, grouped_bars
 from simsched.plots.relative import relative_times
@@ -16,6 +17,7 @@ from simsched.plots.scaling import comparison, scaling
 from simsched.plots.stacked import stacked
 
 __all__ = [
+    "Explorer",
     "accuracy",
     "comparison",
     "corunning",
@@ -27,6 +29,7 @@ __all__ = [
     "curves",
     "diagonal_score",
     "draw_graph",
+    "explore",
     "gantt",
     "graph_frame",
     "grouped_bars",

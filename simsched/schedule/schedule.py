@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from simsched.machine import Machine
+    from simsched.plots import Explorer
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +148,12 @@ class Schedule:
         from simsched.plots import gantt
 
         return gantt(self, ax=ax, **options)
+
+    def explore(self, *others: Schedule, color: str = "kind") -> Explorer:
+        """Return an interactive chart of this schedule and others below it; see `simsched.plots.explore`."""
+        from simsched.plots import explore
+
+        return explore(self, *others, color=color)
 
     def to_chrome_trace(self, path: str | Path) -> None:
         """Write the schedule in Chrome's trace format, which Perfetto opens too; a name ending in .gz is compressed."""

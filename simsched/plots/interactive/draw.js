@@ -1,0 +1,204 @@
+// Draws what is in sight: every task as a rectangle where they are few, else how full each core is in each bin of
+// time, in the mean colour of its tasks; below, means over the same bins. All of it from the columns of the tasks, so
+// that the page needs no server and zooming ends at single tasks.
+
+const BINS = 1000
+const MOST = 100000         // rectangles that stay on the canvas whatever is in sight
+const MOST_IN_SIGHT = 20000 // of more than those, so many are made anew when the view rests
+const MOST_OUTLINED = 3000
+
+let charts = null
+let timer = 0
+
+export default (args, obj) => {
+  charts ??= args.charts.map(prepared)
+  if (obj === args.picker) choose(args)
+  if (charts.some((chart) => chart.total > MOST)) {
+    clearTimeout(timer)
+    timer = setTimeout(() => draw(args), charts[0].drawn ? 80 : 0)
+  } else if (!timer) {
+    timer = requestAnimationFrame(() => { timer = 0; draw(args) })
+  }
+}
+
+// The tasks, and what makes finding those in sight fast.
+function prepared(chart) {
+  const { start, length, team } = chart.tasks
+  const { run } = chart.teams
+  const latest = new Float64Array(start.length)
+  let last = -Infinity, total = 0
+  for (let i = 0; i < start.length; i++) {
+    last = Math.max(last, start[i] + length[i])
+    latest[i] = last
+    total += run[team[i] + 1] - run[team[i]]
+  }
+  return { ...chart, latest, total, drawn: null, rule: -1 }
+}
+
+function choose(args) {
+  const { palette, legend } = args.rules[rule(args)]
+  args.mapper.setv({ palette, low: -0.5, high: palette.length - 0.5 })
+  args.legend.text = legend
+}
+
+const rule = (args) => args.picker.options.indexOf(args.picker.value)
+
+function draw(args) {
+  const { start: x0, end: x1 } = args.range
+  for (const chart of charts) {
+    const [from, to] = between(chart, x0, x1)
+    if (chart.total > MOST) aggregate(args, chart, from, to, x0, x1)
+    else if (chart.drawn !== "all" || chart.rule !== rule(args)) rectangles(args, chart, 0, chart.latest.length, "all")
+    outline(chart, count(chart, from, to, x0))
+    for (const line of chart.lines) {
+      line.source.data = means(chart, line, x0, x1)
+    }
+  }
+}
+
+// First place in ascending numbers that is above a value.
+function above(numbers, value) {
+  let low = 0, high = numbers.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (numbers[middle] > value) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+// Places of the tasks from the first that reaches into sight to the last that begins in it.
+const between = (chart, x0, x1) => [above(chart.latest, x0), above(chart.tasks.start, x1)]
+
+function count(chart, from, to, x0) {
+  const { start, length, team } = chart.tasks
+  const { run } = chart.teams
+  let seen = 0
+  for (let i = from; i < to; i++) {
+    if (start[i] + length[i] >= x0) seen += run[team[i] + 1] - run[team[i]]
+  }
+  return seen
+}
+
+function outline(chart, seen) {
+  const alpha = seen <= MOST_OUTLINED ? 1 : 0
+  if (chart.glyph.line_alpha.value !== alpha) chart.glyph.line_alpha = { value: alpha }
+}
+
+function aggregate(args, chart, from, to, x0, x1) {
+  if (count(chart, from, to, x0) <= MOST_IN_SIGHT) {
+    rectangles(args, chart, from, to, "part")
+    chart.picture_renderer.visible = false
+    return
+  }
+  if (chart.drawn !== "picture") chart.rectangles.data = { left: [], right: [], top: [], bottom: [], colour: [], at: [] }
+  chart.drawn = "picture"
+  picture(args, chart, from, to, x0, x1)
+  chart.picture_renderer.visible = true
+}
+
+function rectangles(args, chart, from, to, drawn) {
+  const { start, length, team } = chart.tasks
+  const { run, first, rows } = chart.teams
+  const colours = chart.tasks[`colour${rule(args)}`]
+  let n = 0
+  for (let i = from; i < to; i++) n += run[team[i] + 1] - run[team[i]]
+  const [left, right, top, bottom] = [0, 1, 2, 3].map(() => new Float64Array(n))
+  const colour = new Float64Array(n), at = new Int32Array(n)
+  for (let i = from, k = 0; i < to; i++) {
+    for (let r = run[team[i]]; r < run[team[i] + 1]; r++, k++) {
+      left[k] = start[i]
+      right[k] = start[i] + length[i]
+      top[k] = first[r] - 0.45
+      bottom[k] = first[r] + rows[r] - 0.55
+      colour[k] = colours[i]
+      at[k] = i
+    }
+  }
+  chart.drawn = drawn
+  chart.rule = rule(args)
+  chart.rectangles.data = { left, right, top, bottom, colour, at }
+}
+
+// Adds what lasts from a to b, in bins, to the bins from a place on; `steps` are summed up later.
+function add(parts, steps, place, a, b, amount) {
+  a = Math.min(Math.max(a, 0), BINS)
+  b = Math.min(Math.max(b, 0), BINS)
+  const i = Math.min(Math.floor(a), BINS - 1), j = Math.min(Math.floor(b), BINS - 1)
+  if (i === j) {
+    parts[place + i] += amount * (b - a)
+    return
+  }
+  parts[place + i] += amount * (i + 1 - a)
+  parts[place + j] += amount * (b - j)
+  steps[place + i + 1] += amount
+  steps[place + j] -= amount
+}
+
+// The mean colour of each core and bin, white where it is idle.
+function picture(args, chart, from, to, x0, x1) {
+  const { start, length, team } = chart.tasks
+  const { run, first, rows } = chart.teams
+  const codes = chart.tasks[`colour${rule(args)}`]
+  const image = chart.picture.data.image[0]
+  const high = image.length / BINS, size = (high + 1) * BINS
+  const lacks = args.rules[rule(args)].palette.map((c) => [1, 3, 5].map((k) => 255 - parseInt(c.slice(k, k + 2), 16)))
+  const parts = lacks[0].map(() => new Float64Array(size)), steps = lacks[0].map(() => new Float64Array(size))
+  const scale = BINS / (x1 - x0)
+  for (let i = from; i < to; i++) {
+    const a = (start[i] - x0) * scale, b = a + length[i] * scale
+    if (b < 0) continue
+    for (let r = run[team[i]]; r < run[team[i] + 1]; r++) {
+      for (let c = 0; c < 3; c++) {
+        const amount = lacks[codes[i]][c]
+        add(parts[c], steps[c], first[r] * BINS, a, b, amount)
+        add(parts[c], steps[c], (first[r] + rows[r]) * BINS, a, b, -amount)
+      }
+    }
+  }
+  fill(image, parts, steps)
+  Object.assign(chart.picture.data, { x: [x0], dw: [x1 - x0] })
+  chart.picture.change.emit()
+}
+
+// Sums up over rows, then over bins, into pixels.
+function fill(image, parts, steps) {
+  const pixels = new Uint8ClampedArray(image.buffer, image.byteOffset, 4 * image.length)
+  for (let c = 0; c < 3; c++) {
+    for (let k = BINS; k < image.length; k++) {
+      parts[c][k] += parts[c][k - BINS]
+      steps[c][k] += steps[c][k - BINS]
+    }
+    for (let k = 0, level = 0; k < image.length; k++) {
+      level = k % BINS ? level + steps[c][k] : steps[c][k]
+      pixels[4 * k + c] = 255 - parts[c][k] - level
+    }
+  }
+  for (let k = 3; k < pixels.length; k += 4) pixels[k] = 255
+}
+
+// The mean of a line over each bin, as steps.
+function means(chart, line, x0, x1) {
+  const { start, length, wait, team } = chart.tasks
+  const each = line.column ? chart.tasks[line.column] : null
+  const parts = new Float64Array(BINS), steps = new Float64Array(BINS)
+  const scale = BINS / (x1 - x0)
+  // A task waits before it is in sight of the rectangles: all that begin later count, too.
+  const [from, to] = line.waits ? [0, start.length] : between(chart, x0, x1)
+  for (let i = from; i < to; i++) {
+    const begin = line.waits ? start[i] - wait[i] : start[i]
+    const end = line.waits ? start[i] : start[i] + length[i]
+    if (end < x0 || begin > x1) continue
+    const amount = line.factor * (each ? each[i] : 1) * (line.by_team ? line.by_team[team[i]] : 1)
+    add(parts, steps, 0, (begin - x0) * scale, (end - x0) * scale, amount)
+  }
+  const x = new Float64Array(BINS + 1), y = new Float64Array(BINS + 1)
+  for (let k = 0, level = 0; k < BINS; k++) {
+    level += steps[k]
+    x[k] = x0 + k / scale
+    y[k] = Math.max(parts[k] + level, 0)
+  }
+  x[BINS] = x1
+  y[BINS] = y[BINS - 1]
+  return { x, y }
+}
