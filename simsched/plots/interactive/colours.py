@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from simsched.graph.columns import Floats, LabelColumn
+from simsched.graph.columns import LabelColumn
 from simsched.html import text
 from simsched.plots.canvas import plain
 from simsched.plots.interactive.waits import REASONS
-from simsched.plots.palette import GREY, OKABE_ITO, RGB, Colouring, by_kind, colouring
+from simsched.plots.palette import GREY, HIGHLIGHT, OKABE_ITO, RGB, by_kind
 from simsched.units import format_time
 
 if TYPE_CHECKING:
@@ -51,13 +51,12 @@ class Rule:
 
 def rules(schedules: Sequence[Schedule], waits: Sequence[pd.DataFrame]) -> list[Rule]:
     """Return the rules by kind, level, critical path, wait reason and executor."""
-    executors = [colouring(one, "executor") for one in schedules]
     return [
-        _coloured("kind", [_by_kind(schedules)], schedules),
+        _by_kind(schedules),
         _by_level(schedules),
-        _coloured("critical path", [colouring(one, "critical") for one in schedules], schedules),
+        _by_critical_path(schedules),
         _by_reason(waits),
-        _coloured("executor", executors, schedules),
+        _by_executor(schedules),
     ]
 
 
@@ -66,32 +65,46 @@ def css(colour: RGB) -> str:
     return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
 
 
-def _by_kind(schedules: Sequence[Schedule]) -> Colouring:
-    """Return the colours of all tasks, one schedule after the other, so that a kind has one colour on the page."""
+def _by_kind(schedules: Sequence[Schedule]) -> Rule:
+    """Colour by kind, a kind of all schedules as if it were one task that holds what all of them hold."""
     place: dict[str, int] = {}
+    held: dict[str, float] = {}
+    for one in schedules:
+        kinds = one.graph.kinds
+        amounts = np.bincount(
+            kinds.codes, (one.finish_s - one.start_s) * one.widths, minlength=len(kinds.labels)
+        )
+        used = np.bincount(kinds.codes, minlength=len(kinds.labels)) > 0
+        for label, amount in zip(np.array(kinds.labels, object)[used], amounts[used].tolist(), strict=True):
+            place.setdefault(label, len(place))
+            held[label] = held.get(label, 0.0) + amount
+    each = LabelColumn(np.arange(len(place), dtype=np.int32), tuple(place))
+    colours = by_kind(each, np.array(list(held.values())))
+    distinct, code = np.unique([css((r, g, b)) for r, g, b in colours.rgb.tolist()], return_inverse=True)
     codes = [
-        np.array([place.setdefault(label, len(place)) for label in one.graph.kinds.labels], np.int32)[
+        np.array([code[place[label]] if label in place else 0 for label in one.graph.kinds.labels], np.uint8)[
             one.graph.kinds.codes
         ]
         for one in schedules
     ]
-    held = np.concatenate([(one.finish_s - one.start_s) * one.widths for one in schedules])
-    return by_kind(LabelColumn(np.concatenate(codes), tuple(place)), held)
+    return Rule("kind", codes, distinct.tolist() or [css(GREY)], _legend(colours.groups))
 
 
-def _coloured(name: str, colourings: Sequence[Colouring], schedules: Sequence[Schedule]) -> Rule:
-    packed = np.concatenate([_packed(one.rgb) for one in colourings])
-    distinct = np.unique(packed)
-    codes = np.searchsorted(distinct, packed).astype(np.uint8)
-    groups = dict(group for one in colourings for group in one.groups)
-    ends = np.cumsum([one.graph.n_tasks for one in schedules])[:-1]
-    palette = [f"#{code:06x}" for code in distinct.tolist()] or [css(GREY)]
-    return Rule(name, list(np.split(codes, ends)), palette, _legend(groups.items()))
+def _by_critical_path(schedules: Sequence[Schedule]) -> Rule:
+    codes = [np.zeros(one.graph.n_tasks, np.uint8) for one in schedules]
+    for one, code in zip(schedules, codes, strict=True):
+        code[one.graph.critical_path(one.alone_s)] = 1
+    groups = (("critical path", HIGHLIGHT), ("other tasks", GREY))
+    return Rule("critical path", codes, [css(GREY), css(HIGHLIGHT)], _legend(groups))
 
 
-def _packed(rgb: Floats) -> npt.NDArray[np.int64]:
-    parts: npt.NDArray[np.int64] = np.rint(rgb * 255).astype(np.int64) @ np.array([65536, 256, 1])
-    return parts
+def _by_executor(schedules: Sequence[Schedule]) -> Rule:
+    """Colour by executor; with more executors than colours, the colours only tell neighbours apart."""
+    held = sorted(set().union(*(np.unique(one.executor).tolist() for one in schedules)))
+    codes = [(np.searchsorted(held, one.executor) % len(OKABE_ITO)).astype(np.uint8) for one in schedules]
+    groups = [(f"executor {e}", colour) for e, colour in zip(held, OKABE_ITO, strict=False)]
+    legend = _legend(groups) if len(held) <= len(OKABE_ITO) else f"{len(held)} executors; colours repeat"
+    return Rule("executor", codes, [css(colour) for colour in OKABE_ITO], legend)
 
 
 def _by_level(schedules: Sequence[Schedule]) -> Rule:
@@ -111,10 +124,12 @@ def _by_reason(waits: Sequence[pd.DataFrame]) -> Rule:
     return Rule("wait reason", codes, [css(colour) for colour in REASON_COLOURS], _legend(groups))
 
 
-def _legend(groups: Iterator[tuple[str, RGB]] | Sequence[tuple[str, RGB]] | object) -> str:
-    items = (f"{_swatch(css(colour), 1)} {text(plain(name))}" for name, colour in groups)  # type: ignore[attr-defined]
+def _legend(groups: Iterable[tuple[str, RGB]]) -> str:
+    items = (f"{_swatch(css(colour), 1)} {text(plain(name))}" for name, colour in groups)
     return " ".join(f'<span style="white-space:nowrap;margin-right:1em">{item}</span>' for item in items)
 
 
 def _swatch(background: str, width_em: int) -> str:
-    return f'<span style="display:inline-block;width:{width_em}em;height:.8em;background:{background}"></span>'
+    return (
+        f'<span style="display:inline-block;width:{width_em}em;height:.8em;background:{background}"></span>'
+    )

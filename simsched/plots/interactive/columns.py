@@ -31,7 +31,9 @@ def origin_s(schedule: Schedule) -> float:
     return float(schedule.start_s.min(initial=np.inf)) if schedule.graph.n_tasks else 0.0
 
 
-def task_columns(schedule: Schedule, waits: pd.DataFrame, codes: Sequence[Array], unit: TimeUnit) -> dict[str, Array]:
+def task_columns(
+    schedule: Schedule, waits: pd.DataFrame, codes: Sequence[Array], unit: TimeUnit
+) -> dict[str, Array]:
     """Return the columns of the tasks, shape (n,), by start.
 
     Times are in the chart's unit, from the first start. Codes are places in the lists of `texts`; `colour0`,
@@ -51,7 +53,9 @@ def task_columns(schedule: Schedule, waits: pd.DataFrame, codes: Sequence[Array]
         "depends_on": waits["depends_on"].to_numpy().astype(np.int32),
         "reason": waits["reason"].cat.codes.to_numpy().astype(np.uint8),
     }
-    columns |= {part: (waits[part].to_numpy() * unit.per_s).astype(np.float32) for part in PARTS if waits[part].any()}
+    columns |= {
+        part: (waits[part].to_numpy() * unit.per_s).astype(np.float32) for part in PARTS if waits[part].any()
+    }
     if (demand := demand_Bps(schedule)).any():
         columns["demand"] = demand.astype(np.float32)
     columns |= {f"colour{rule}": each for rule, each in enumerate(codes)}
@@ -110,5 +114,7 @@ def texts(schedule: Schedule) -> dict[str, Any]:
 def _narrow(column: npt.NDArray[np.integer]) -> Array:
     """Return whole numbers in the narrowest type that holds them."""
     most = int(column.max(initial=0))
-    fits = np.min_scalar_type(most) if int(column.min(initial=0)) >= 0 and most < 2**16 else np.dtype(np.int32)
+    fits = (
+        np.min_scalar_type(most) if int(column.min(initial=0)) >= 0 and most < 2**16 else np.dtype(np.int32)
+    )
     return column.astype(fits)

@@ -1,10 +1,10 @@
-// Draws what is in sight: every task as a rectangle where they are few, else how full each core is in each bin of
-// time, in the mean colour of its tasks; below, means over the same bins. All of it from the columns of the tasks, so
-// that the page needs no server and zooming ends at single tasks.
+// Draws what is in sight: rectangles where there are few; else a picture of how full each core is in each bin of time,
+// in the mean colour of its tasks, and above it those rectangles that are wide enough to be pointed at. Below, means
+// over the same bins. All of it is made here, from the columns of the tasks: the page needs no server, and zooming ends
+// at single tasks.
 
 const BINS = 1000
-const MOST = 100000         // rectangles that stay on the canvas whatever is in sight
-const MOST_IN_SIGHT = 20000 // of more than those, so many are made anew when the view rests
+const MOST = 10000 // rectangles that the canvas draws in a frame
 const MOST_OUTLINED = 3000
 
 let charts = null
@@ -15,7 +15,7 @@ export default (args, obj) => {
   if (obj === args.picker) choose(args)
   if (charts.some((chart) => chart.total > MOST)) {
     clearTimeout(timer)
-    timer = setTimeout(() => draw(args), charts[0].drawn ? 80 : 0)
+    timer = setTimeout(() => draw(args), charts[0].drawn < 0 ? 0 : 80)
   } else if (!timer) {
     timer = requestAnimationFrame(() => { timer = 0; draw(args) })
   }
@@ -32,7 +32,7 @@ function prepared(chart) {
     latest[i] = last
     total += run[team[i] + 1] - run[team[i]]
   }
-  return { ...chart, latest, total, drawn: null, rule: -1 }
+  return { ...chart, latest, total, drawn: -1 }
 }
 
 function choose(args) {
@@ -48,12 +48,11 @@ function draw(args) {
   for (const chart of charts) {
     const [from, to] = between(chart, x0, x1)
     if (chart.total > MOST) aggregate(args, chart, from, to, x0, x1)
-    else if (chart.drawn !== "all" || chart.rule !== rule(args)) rectangles(args, chart, 0, chart.latest.length, "all")
-    outline(chart, count(chart, from, to, x0))
-    for (const line of chart.lines) {
-      line.source.data = means(chart, line, x0, x1)
-    }
+    else if (chart.drawn !== rule(args)) rectangles(args, chart, 0, chart.latest.length, -Infinity, 0)
+    chart.drawn = rule(args)
+    for (const line of chart.lines) line.source.data = means(chart, line, x0, x1)
   }
+  performance.mark("simsched drawn")
 }
 
 // First place in ascending numbers that is above a value.
@@ -70,42 +69,33 @@ function above(numbers, value) {
 // Places of the tasks from the first that reaches into sight to the last that begins in it.
 const between = (chart, x0, x1) => [above(chart.latest, x0), above(chart.tasks.start, x1)]
 
-function count(chart, from, to, x0) {
+// Rectangles in sight that last at least so long.
+function count(chart, from, to, x0, least) {
   const { start, length, team } = chart.tasks
   const { run } = chart.teams
   let seen = 0
   for (let i = from; i < to; i++) {
-    if (start[i] + length[i] >= x0) seen += run[team[i] + 1] - run[team[i]]
+    if (length[i] >= least && start[i] + length[i] >= x0) seen += run[team[i] + 1] - run[team[i]]
   }
   return seen
 }
 
-function outline(chart, seen) {
-  const alpha = seen <= MOST_OUTLINED ? 1 : 0
-  if (chart.glyph.line_alpha.value !== alpha) chart.glyph.line_alpha = { value: alpha }
-}
-
 function aggregate(args, chart, from, to, x0, x1) {
-  if (count(chart, from, to, x0) <= MOST_IN_SIGHT) {
-    rectangles(args, chart, from, to, "part")
-    chart.picture_renderer.visible = false
-    return
-  }
-  if (chart.drawn !== "picture") chart.rectangles.data = { left: [], right: [], top: [], bottom: [], colour: [], at: [] }
-  chart.drawn = "picture"
-  picture(args, chart, from, to, x0, x1)
-  chart.picture_renderer.visible = true
+  let least = 0
+  while (count(chart, from, to, x0, least) > MOST) least = least ? 2 * least : (x1 - x0) / BINS
+  if (least) picture(args, chart, from, to, x0, x1)
+  if (chart.picture_renderer.visible !== least > 0) chart.picture_renderer.visible = least > 0
+  rectangles(args, chart, from, to, x0, least)
 }
 
-function rectangles(args, chart, from, to, drawn) {
+function rectangles(args, chart, from, to, x0, least) {
   const { start, length, team } = chart.tasks
   const { run, first, rows } = chart.teams
   const colours = chart.tasks[`colour${rule(args)}`]
-  let n = 0
-  for (let i = from; i < to; i++) n += run[team[i] + 1] - run[team[i]]
-  const [left, right, top, bottom] = [0, 1, 2, 3].map(() => new Float64Array(n))
-  const colour = new Float64Array(n), at = new Int32Array(n)
-  for (let i = from, k = 0; i < to; i++) {
+  const n = count(chart, from, to, x0, least)
+  const [left, right, top, bottom, colour, at] = [0, 1, 2, 3, 4, 5].map(() => new Float64Array(n))
+  for (let i = from, k = 0; k < n; i++) {
+    if (length[i] < least || start[i] + length[i] < x0) continue
     for (let r = run[team[i]]; r < run[team[i] + 1]; r++, k++) {
       left[k] = start[i]
       right[k] = start[i] + length[i]
@@ -115,8 +105,8 @@ function rectangles(args, chart, from, to, drawn) {
       at[k] = i
     }
   }
-  chart.drawn = drawn
-  chart.rule = rule(args)
+  const line_alpha = { value: n <= MOST_OUTLINED ? 1 : 0 }
+  if (chart.glyph.line_alpha.value !== line_alpha.value) chart.glyph.line_alpha = line_alpha
   chart.rectangles.data = { left, right, top, bottom, colour, at }
 }
 
@@ -157,8 +147,7 @@ function picture(args, chart, from, to, x0, x1) {
     }
   }
   fill(image, parts, steps)
-  Object.assign(chart.picture.data, { x: [x0], dw: [x1 - x0] })
-  chart.picture.change.emit()
+  chart.picture.data = { image: [image], x: [x0], dw: [x1 - x0] }
 }
 
 // Sums up over rows, then over bins, into pixels.

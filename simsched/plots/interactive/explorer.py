@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.files import replacing
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
 COLOURS = ("kind", "level", "critical path", "wait reason", "executor")
 
 STYLE = "main { max-width: none }"
+SHOW = """<script>
+Bokeh.embed.embed_item(JSON.parse(document.getElementById("data").textContent))
+</script>"""
 HOW_TO = (
     "Wheel or drag to zoom and move along time; point at a task to read what it is and why it started then. "
     "The buttons do the same from the keyboard."
@@ -45,24 +47,24 @@ class Explorer:
     @cached_property
     def html(self) -> str:
         """The page as HTML5: everything is in it, and it loads nothing."""
-        from bokeh.embed import components
+        from bokeh.embed import json_item
         from bokeh.resources import Resources
 
         from simsched.plots.interactive.layout import layout
 
-        code, place = components(layout(self.schedules, COLOURS.index(self.color)))
-        library = Resources(mode="inline", components=["bokeh", "bokeh-widgets", "bokeh-gl"]).render_js()
+        item = json.dumps(json_item(layout(self.schedules, COLOURS.index(self.color)), "chart"))
+        library = Resources(mode="inline", components=["bokeh", "bokeh-widgets"]).render_js()
         names = " and ".join(dict.fromkeys(one.graph.name for one in self.schedules))
         body = (
-            f"<p>{text(HOW_TO)}</p>\n<div role='group' aria-label='{text(self.description)}'>{place}</div>\n"
-            f"{self._facts()}{library}\n{code}\n"
+            f'<p>{text(HOW_TO)}</p>\n<div id="chart" role="group" aria-label="{text(self.description)}"></div>\n'
+            f"{self._facts()}{library}\n{_data(item)}\n{SHOW}\n"
         )
         return document(f"Schedule of {names}", body, STYLE)
 
     @property
     def description(self) -> str:
         """What the chart shows, in words: for those who cannot see it."""
-        return "Gantt chart, tasks over cores and time. " + "; ".join(
+        return "Gantt chart of tasks over cores. " + "; ".join(
             f"{gantt_title(one)}, {one.graph.n_tasks} tasks on {one.n_cores} cores" for one in self.schedules
         )
 
@@ -96,9 +98,15 @@ class Explorer:
         from simsched.plots.interactive.layout import height_px
 
         return (
-            f'<iframe title="{text(self.description)}" sandbox="allow-scripts allow-downloads" srcdoc="{_quoted(self.html)}" '
-            f'style="width:100%;height:{height_px(self.schedules)}px;border:0"></iframe>'
+            f'<iframe title="{text(self.description)}" sandbox="allow-scripts allow-downloads" '
+            f'srcdoc="{_quoted(self.html)}" style="width:100%;height:{height_px(self.schedules)}px;border:0"></iframe>'
         )
+
+
+def _data(json_text: str) -> str:
+    """Return JSON as an element of a page, which nothing in it ends; a browser reads it much faster than a script."""
+    escaped = json_text.replace("<", "\\u003c")
+    return f'<script type="application/json" id="data">{escaped}</script>'
 
 
 def _quoted(page: str) -> str:
@@ -108,10 +116,10 @@ def _quoted(page: str) -> str:
 def explore(*schedules: Schedule, color: str = "kind") -> Explorer:
     """Return an interactive chart: zoom from the whole run to single tasks, and read why each started when it did.
 
-    Rows are cores, by memory domain or tile, or the lanes of a recorded run. Up to 100,000 rectangles are drawn one
-    by one; of more, an image shows the mean colour of each core and bin of time until at most 20,000 are in sight.
-    Below stand cores busy, tasks running, memory traffic asked for (bytes of tasks over their time) and ready tasks
-    that wait, as means over what a pixel covers.
+    Rows are cores, by memory domain or tile, or the lanes of a recorded run. Up to 10,000 rectangles are drawn one by
+    one; where more are in sight, so are those wide enough to be pointed at, above an image of the mean colour of each
+    core and bin of time. Below stand cores busy, tasks running, memory traffic asked for (bytes of tasks over their
+    time) and ready tasks that wait, as means over what a pixel covers.
 
     Parameters
     ----------
@@ -138,8 +146,9 @@ def explore(*schedules: Schedule, color: str = "kind") -> Explorer:
     --------
     >>> import simsched as ss
     >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)])
-    >>> ss.plots.explore(ss.simulate(graph, "generic[cores=2]", "fifo"))
-    <Explorer: Gantt chart, tasks over cores and time. fifo on generic[cores=2]: makespan 3 s, utilization 50 %, 2 tasks on 2 cores>
+    >>> chart = ss.simulate(graph, "generic[cores=2]", "fifo").explore()
+    >>> print(chart.description)
+    Gantt chart of tasks over cores. fifo on generic[cores=2]: makespan 3 s, utilization 50 %, 2 tasks on 2 cores
     """
     if not schedules:
         raise SimschedError("explore() needs a schedule to show; give one or more")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from simsched.html import text
+from simsched.plots.gantt import gantt_title
 from simsched.plots.interactive.colours import Rule, rules
 from simsched.plots.interactive.columns import task_columns, team_columns, texts
 from simsched.plots.interactive.figures import (
@@ -16,7 +18,7 @@ from simsched.plots.interactive.figures import (
     script,
     time_range,
 )
-from simsched.plots.interactive.panels import PANEL_PX, panels
+from simsched.plots.interactive.panels import LEGEND_PX, PANEL_PX, panels
 from simsched.plots.interactive.rows import rows
 from simsched.plots.interactive.waits import PARTS, REASONS, waits
 from simsched.units import time_unit
@@ -36,11 +38,10 @@ MOVES = {
 }
 MOVE = """
 const [s, e] = [range.start, range.end], w = e - s
-const [low, high] = range.bounds
+const [low, high] = [range.reset_start, range.reset_end]
 let [a, b] = [{move}]
 if (b > high) [a, b] = [a - (b - high), high]
 if (a < low) [a, b] = [low, Math.min(b + (low - a), high)]
-if (!isFinite(a) || !isFinite(b)) [a, b] = [range.reset_start, range.reset_end]
 range.setv({{ start: a, end: b }})
 """
 
@@ -48,7 +49,7 @@ range.setv({{ start: a, end: b }})
 def height_px(schedules: Sequence[Schedule]) -> int:
     """Return the height of the page above its tables."""
     charts = sum(rows_px(one.n_cores) + AROUND_PX for one in schedules)
-    return 220 + charts + 4 * PANEL_PX
+    return 300 + charts + 4 * (PANEL_PX + LEGEND_PX)
 
 
 def layout(schedules: Sequence[Schedule], chosen: int) -> Column:
@@ -65,11 +66,12 @@ def layout(schedules: Sequence[Schedule], chosen: int) -> Column:
     picker = Select(title="colour by", value=first.name, options=[rule.name for rule in coloured], width=150)
     legend = Div(text=first.legend, disable_math=True, sizing_mode="stretch_width")
     draw = CustomJS(code=script("draw.js"))
-    charts, figures = [], []
+    charts: list[dict[str, Any]] = []
+    figures: list[Any] = []
     for number, (one, why) in enumerate(zip(schedules, reasons, strict=True)):
         placed = rows(one)
-        figure, parts = gantt_figure(one, placed, x_range, mapper, unit)
-        parts |= add_picture(figure, max(one.n_cores, 1))
+        figure, parts = gantt_figure(one, placed, x_range, mapper, unit, number)
+        parts |= add_picture(figure, max(one.n_cores, 1), number)
         add_hover(figure, parts.pop("boxes"), draw, number)
         charts.append({
             **parts,
@@ -81,12 +83,25 @@ def layout(schedules: Sequence[Schedule], chosen: int) -> Column:
             "reasons": list(REASONS),
             "lines": [],
         })  # fmt: skip
-        figures.append(figure)
+        # Text of the page, which wraps on a phone and is read out.
+        figures += [
+            Div(text=f"<b>{text(gantt_title(one))}</b>", disable_math=True, sizing_mode="stretch_width"),
+            figure,
+        ]
     below = panels(schedules, charts, x_range)
     told = [{"palette": rule.palette, "legend": rule.legend} for rule in coloured]
-    draw.args = {"charts": charts, "range": x_range, "picker": picker, "legend": legend, "mapper": mapper, "rules": told}
-    _connect(draw, x_range, picker, figures[0])
-    controls = Row(children=[picker, *_buttons(x_range)], styles={"flex-wrap": "wrap"}, sizing_mode="stretch_width")
+    draw.args = {
+        "charts": charts,
+        "range": x_range,
+        "picker": picker,
+        "legend": legend,
+        "mapper": mapper,
+        "rules": told,
+    }
+    _connect(draw, x_range, picker, figures[1])
+    controls = Row(
+        children=[picker, *_buttons(x_range)], styles={"flex-wrap": "wrap"}, sizing_mode="stretch_width"
+    )
     return column(controls, legend, *figures, *below, sizing_mode="stretch_width")
 
 

@@ -26,7 +26,7 @@ class Rows:
     row_of : int64 array, shape (n_cores,)
         Row of each core, 0 at the top.
     label : str
-        What a group is: "tile", "memory domain", "lane", "core".
+        What a group is, where its name does not say so: "core", "".
     names : sequence of str
         Name of each group, from the top.
     first : int64 array, shape (groups + 1,)
@@ -41,13 +41,15 @@ class Rows:
     @property
     def centres(self) -> list[float]:
         """Middle of each group."""
-        return ((self.first[:-1] + self.first[1:] - 1) / 2).tolist()
+        middle: list[float] = ((self.first[:-1] + self.first[1:] - 1) / 2).tolist()
+        return middle
 
     @property
     def borders(self) -> list[float]:
         """Lines between groups of more than one row."""
         grouped = len(self.names) < len(self.row_of)
-        return (self.first[1:-1] - 0.5).tolist() if grouped else []
+        between: list[float] = (self.first[1:-1] - 0.5).tolist()
+        return between if grouped else []
 
 
 def rows(schedule: Schedule) -> Rows:
@@ -55,7 +57,7 @@ def rows(schedule: Schedule) -> Rows:
     n = schedule.n_cores
     recording = schedule.graph.recording
     if schedule.machine is None and recording is not None and len(recording.lane_names) == n:
-        return _singles(n, "lane", recording.lane_names)
+        return _singles(n, "", recording.lane_names)
     if schedule.machine is None or schedule.machine.n_threads != n:
         return _singles(n, "core", [str(core) for core in range(n)])
     return _of_machine(schedule.machine)
@@ -70,12 +72,12 @@ def _of_machine(machine: Machine) -> Rows:
     structure = machine.structure
     core = np.arange(machine.n_threads) % machine.n_cores
     if structure.n_domains > 1:
-        group, label, names = structure.domain_of, "memory domain", _domain_names(structure)
+        group, names = structure.domain_of, _domain_names(structure)
     elif structure.cores_per_tile > 1:
-        group, label = structure.tile_of, "tile"
+        group = structure.tile_of
         names = [f"tile {tile}" for tile in range(machine.n_tiles)]
     elif machine.smt > 1:
-        group, label = np.arange(machine.n_cores, dtype=np.int32), "core"
+        group = np.arange(machine.n_cores, dtype=np.int32)
         names = [f"core {one}" for one in range(machine.n_cores)]
     else:
         return _singles(machine.n_cores, "core", [str(one) for one in range(machine.n_cores)])
@@ -83,7 +85,7 @@ def _of_machine(machine: Machine) -> Rows:
     row_of = np.empty(len(order), np.int64)
     row_of[order] = np.arange(len(order))
     first = np.concatenate([[0], np.cumsum(np.bincount(group[core], minlength=len(names)))])
-    return Rows(row_of, label, names, first)
+    return Rows(row_of, "", names, first)
 
 
 def _domain_names(structure: Structure) -> list[str]:

@@ -1,6 +1,6 @@
 // Says one thing of the task under the pointer; bokeh escapes what is returned.
 const { tasks, texts, unit, parts, reasons } = draw.args.charts[chart]
-const time = (value) => `${+value.toPrecision(7)} ${unit}`
+const time = (value, digits = 4) => `${+value.toPrecision(digits)} ${unit}`
 const name = (task, kind) => {
   if (!texts.names) return `${kind || "task"} ${task}`
   return new TextDecoder().decode(texts.names.slice(texts.name_at[task], texts.name_at[task + 1]))
@@ -14,7 +14,7 @@ switch (format) {
   case "scope": return short(texts.scopes[tasks.scope[value]]) || "none"
   case "time": {
     const start = tasks.start[value], length = tasks.length[value]
-    return `${time(start)} to ${time(start + length)}, ${time(length)}`
+    return `${time(start, 8)} to ${time(start + length, 8)}: ${time(length)}`
   }
   case "where": {
     const width = draw.args.charts[chart].teams.width[tasks.team[value]]
@@ -22,7 +22,6 @@ switch (format) {
   }
   default: {
     const before = tasks.depends_on[value], reason = reasons[tasks.reason[value]]
-    // The kind of the predecessor is that of its place by start: only its name or number is at hand.
     const ready = before < 0 ? "it waited for no task" : `after ${texts.names ? short(name(before)) : `task ${before}`}`
     const waited = parts.filter(([part]) => tasks[part] && tasks[part][value] > 0)
     const told = waited.map(([part, words]) => `${time(tasks[part][value])} ${words}`)
