@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from html import unescape
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -117,7 +118,11 @@ def test_the_page_needs_no_network_and_ends_no_script(make_schedule: MakeSchedul
     schedule = make_schedule([1.0, 2.0], kinds=[HOSTILE, "b"], policy=HOSTILE)
     explore(schedule).save(tmp_path / "chart.html")
     page = (tmp_path / "chart.html").read_text(encoding="utf-8")
-    assert not re.search(r"<(script|link|img)[^>]* (src|href)=", page)
+    attributes: list[str] = []
+    reader = HTMLParser()
+    reader.handle_starttag = lambda _, pairs: attributes.extend(name for name, _ in pairs)  # type: ignore[method-assign]
+    reader.feed(page)
+    assert not {"src", "href", "onerror"} & set(attributes)
     (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert "<" not in data
     assert HOSTILE in json.dumps(json.loads(data), ensure_ascii=False).replace('\\"', '"')
@@ -138,8 +143,8 @@ def test_of_no_tasks_there_is_a_page(make_schedule: MakeSchedule) -> None:
 def test_several_schedules_are_stacked_on_one_time_axis(make_schedule: MakeSchedule) -> None:
     one = make_schedule([1.0, 2.0])
     page = one.explore(make_schedule([5.0]), color="level").html
-    assert page.count('"name":"Range1d","id"') >= 1
-    assert '"chart 1"' in page
+    assert page.count('"name": "time"') == 1
+    assert page.count('"name": "chart 1"') == 1
 
 
 def test_what_is_impossible_is_said(make_schedule: MakeSchedule, tmp_path: Path) -> None:

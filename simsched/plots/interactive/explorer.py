@@ -148,7 +148,7 @@ def explore(*schedules: Schedule, color: str = "kind") -> Explorer:
     >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)])
     >>> chart = ss.simulate(graph, "generic[cores=2]", "fifo").explore()
     >>> print(chart.description)
-    Gantt chart of tasks over cores. fifo on generic[cores=2]: makespan 3 s, utilization 50 %, 2 tasks on 2 cores
+    Gantt chart of tasks over cores. fifo on generic[cores=2], 2x1: makespan 3 s, utilization 50 %, 2 tasks on 2 cores
     """
     if not schedules:
         raise SimschedError("explore() needs a schedule to show; give one or more")
