@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.graph.adjacency import Csr
-from simsched.plots.interactive.rows import Rows
+from simsched.plots.interactive.rows import Rows, domain_names
 from simsched.plots.interactive.waits import PARTS
 from simsched.plots.rectangles import team_runs
 
@@ -87,15 +87,15 @@ def team_columns(schedule: Schedule, rows: Rows) -> dict[str, Array]:
     }
 
 
-def domain_shares(schedule: Schedule) -> list[Array]:
-    """Return, for each memory domain, the share of each team's cores there, shape (teams,); none where there is one."""
+def domain_shares(schedule: Schedule) -> dict[str, Array]:
+    """Return, for each memory domain, the share of each team's cores there, shape (teams,); {} where there is one."""
     machine, teams = schedule.machine, schedule.teams
     if machine is None or machine.n_threads != schedule.n_cores or not 1 < machine.n_domains <= MOST_DOMAINS:
-        return []
+        return {}
     domain = machine.structure.domain_of[teams.indices % machine.n_cores]
     count = np.bincount(teams.sources() * machine.n_domains + domain, minlength=teams.n * machine.n_domains)
     shares = count.reshape(teams.n, -1) / np.maximum(teams.degrees(), 1)[:, None]
-    return [share.astype(np.float32) for share in shares.T]
+    return dict(zip(domain_names(machine.structure), shares.T.astype(np.float32), strict=True))
 
 
 def texts(schedule: Schedule) -> dict[str, Any]:

@@ -5,7 +5,7 @@
 
 const BINS = 1000
 const MOST = 10000 // rectangles that the canvas draws in a frame
-const MOST_OUTLINED = 3000
+const MOST_OUTLINED = 600, LEAST_OUTLINED = 6 // rectangles, and bins that they last: thinner ones would fade to white
 
 let charts = null
 let timer = 0
@@ -50,6 +50,7 @@ function draw(args) {
     if (chart.total > MOST) aggregate(args, chart, from, to, x0, x1)
     else if (chart.drawn !== rule(args)) rectangles(args, chart, 0, chart.latest.length, -Infinity, 0)
     chart.drawn = rule(args)
+    outline(chart, count(chart, from, to, x0, 0))
     for (const line of chart.lines) line.source.data = means(chart, line, x0, x1)
   }
   performance.mark("simsched drawn")
@@ -88,6 +89,13 @@ function aggregate(args, chart, from, to, x0, x1) {
   rectangles(args, chart, from, to, x0, least)
 }
 
+// A thin white line tells neighbours of one colour apart, where there is room for it.
+function outline(chart, seen) {
+  const rows = chart.picture.data.image[0].length / BINS
+  const value = seen <= MOST_OUTLINED && LEAST_OUTLINED * seen <= BINS * rows ? 1 : 0
+  if (chart.glyph.line_alpha.value !== value) chart.glyph.line_alpha = { value }
+}
+
 function rectangles(args, chart, from, to, x0, least) {
   const { start, length, team } = chart.tasks
   const { run, first, rows } = chart.teams
@@ -105,8 +113,6 @@ function rectangles(args, chart, from, to, x0, least) {
       at[k] = i
     }
   }
-  const line_alpha = { value: n <= MOST_OUTLINED ? 1 : 0 }
-  if (chart.glyph.line_alpha.value !== line_alpha.value) chart.glyph.line_alpha = line_alpha
   chart.rectangles.data = { left, right, top, bottom, colour, at }
 }
 

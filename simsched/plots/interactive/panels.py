@@ -51,12 +51,8 @@ def _traffic(
     known = [(name, chart, one) for name, chart, one in zip(names, charts, schedules, strict=True)
              if "demand" in chart["tasks"]]  # fmt: skip
     lines = [(name, chart, demand) for name, chart, _ in known]
-    shares = domain_shares(known[0][2]) if len(known) == 1 else []
-    if shares:
-        chart = known[0][1]
-        lines = [
-            (f"domain {number}", chart, {**demand, "by_team": share}) for number, share in enumerate(shares)
-        ]
+    if len(known) == 1 and (shares := domain_shares(known[0][2])):
+        lines = [(domain, known[0][1], {**demand, "by_team": share}) for domain, share in shares.items()]
     return _panel("memory traffic asked for (GB/s)", x_range, lines)
 
 

@@ -72,7 +72,7 @@ def _of_machine(machine: Machine) -> Rows:
     structure = machine.structure
     core = np.arange(machine.n_threads) % machine.n_cores
     if structure.n_domains > 1:
-        group, names = structure.domain_of, _domain_names(structure)
+        group, names = structure.domain_of, domain_names(structure)
     elif structure.cores_per_tile > 1:
         group = structure.tile_of
         names = [f"tile {tile}" for tile in range(machine.n_tiles)]
@@ -88,7 +88,7 @@ def _of_machine(machine: Machine) -> Rows:
     return Rows(row_of, "", names, first)
 
 
-def _domain_names(structure: Structure) -> list[str]:
+def domain_names(structure: Structure) -> list[str]:
     """Return what a structure's own picture calls its domains, or their numbers."""
     named = [box.label for box in structure.picture().boxes if box.role == "domain" and box.label]
     numbered = [f"domain {number}" for number in range(structure.n_domains)]
