@@ -62,7 +62,11 @@ def picture() -> Callable[[Any, str], None]:
 
     def keep(page: Any, name: str) -> None:
         PICTURES.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
+        high = page.evaluate("document.documentElement.scrollHeight")
+        # A page that the browser makes longer only for the picture has canvases from before.
+        page.set_viewport_size({"width": page.viewport_size["width"], "height": high})
+        page.wait_for_timeout(300)
+        page.screenshot(path=PICTURES / f"{name}.png")
 
     return keep
 

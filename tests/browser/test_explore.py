@@ -160,3 +160,16 @@ def test_two_schedules_share_time_and_a_phone_shows_them(opened: Open, tmp_path:
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     drawn = [page.evaluate(f"{CHART}.get_model_by_name('rectangles {i}').data.left.length") for i in range(2)]
     assert drawn == [3, 3]
+
+
+def test_a_notebook_shows_it_in_a_frame(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "cell.html").write_text(
+        f"<p>cell</p>{schedule(HOSTILE).explore()._repr_html_()}", encoding="utf-8"
+    )
+    page = browser.new_page(viewport={"width": 1000, "height": 900})
+    page.goto((tmp_path / "cell.html").as_uri())
+    frame = page.frames[1]
+    frame.wait_for_function("performance.getEntriesByName('simsched drawn').length")
+    assert frame.evaluate(BOXES) == len(HOSTILE)
+    assert frame.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.close()

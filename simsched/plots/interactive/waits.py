@@ -37,7 +37,11 @@ def waits(schedule: Schedule) -> pd.DataFrame:
 def _last_predecessor(schedule: Schedule) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
     """Return the predecessor that finished last, of several the one with the highest index; -1 for none."""
     before = schedule.graph.predecessors
-    order = np.lexsort((schedule.finish_s[before.indices], before.sources()))
     last = np.full(schedule.graph.n_tasks, -1, np.int32)
-    last[before.sources()[order]] = before.indices[order]
+    some = before.degrees() > 0
+    if some.any():
+        finish_s = schedule.finish_s[before.indices]
+        latest_s = np.maximum.reduceat(finish_s, before.indptr[:-1][some])
+        latest = finish_s == np.repeat(latest_s, before.degrees()[some])
+        last[before.sources()[latest]] = before.indices[latest]
     return last
