@@ -117,8 +117,8 @@ def explore(*schedules: Schedule, color: str = "kind") -> Explorer:
     """Return an interactive chart: zoom from the whole run to single tasks, and read why each started when it did.
 
     Rows are cores, by memory domain or tile, or the lanes of a recorded run. Up to 10,000 rectangles are drawn one by
-    one; where more are in sight, so are those wide enough to be pointed at, above an image of the mean colour of each
-    core and bin of time. Below stand cores busy, tasks running, memory traffic asked for (bytes of tasks over their
+    one; where more are in sight, so are the longest of them, above an image of the mean colour of each core and bin of
+    time. Below stand cores busy, tasks running, memory traffic asked for (bytes of tasks over their
     time) and ready tasks that wait, as means over what a pixel covers.
 
     Parameters
