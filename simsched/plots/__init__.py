@@ -1,6 +1,6 @@
 """Pictures of schedules, graphs and result tables: each a tidy frame or a schedule, and a drawing of it.
 
-Importing this package loads NumPy only; matplotlib is imported on use.
+Importing this package loads NumPy only; matplotlib and bokeh are imported on use.
 """
 
 from simsched.plots.accuracy import accuracy
@@ -12,6 +12,7 @@ from simsched.plots.curves import cost_curves, cost_curves_frame
 from simsched.plots.explained import core_time, critical_path, what_if
 from simsched.plots.gantt import gantt
 from simsched.plots.graph import draw_graph, graph_frame
+from simsched.plots.interactive import Explorer, explore
 from simsched.plots.layouts import layouts, layouts_frame
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
 from simsched.plots.policies import policies, policies_frame
@@ -23,6 +24,7 @@ from simsched.plots.scaling import scaling, scaling_frame
 from simsched.plots.stacked import stacked
 
 __all__ = [
+    "Explorer",
     "accuracy",
     "comparison",
     "core_time",
@@ -39,6 +41,7 @@ __all__ = [
     "diagonal_score",
     "draw_graph",
     "draw_roofline",
+    "explore",
     "gantt",
     "graph_frame",
     "grouped_bars",

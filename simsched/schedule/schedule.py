@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from simsched.machine import Machine
+    from simsched.plots import Explorer
     from simsched.schedule.explanation import Explanation, TaskExplanation
     from simsched.schedule.inputs import Inputs
 
@@ -198,6 +199,12 @@ class Schedule:
         from simsched.plots import core_use
 
         return core_use(self, ax=ax, value=value)
+
+    def explore(self, *others: Schedule, color: str = "kind") -> Explorer:
+        """Return an interactive chart of this schedule and others below it; see `simsched.plots.explore`."""
+        from simsched.plots import explore
+
+        return explore(self, *others, color=color)
 
     def to_chrome_trace(self, path: str | Path) -> None:
         """Write the schedule in Chrome's trace format, which Perfetto opens too; a name ending in .gz is compressed."""

@@ -1,0 +1,161 @@
+"""`explore`: schedules as an interactive chart, in a notebook or as one page that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.errors import MissingExtraError, SimschedError
+from simsched.files import replacing
+from simsched.html import document, facts_table, listed, text
+from simsched.plots.gantt import gantt_title
+
+if TYPE_CHECKING:
+    from simsched.schedule import Schedule
+
+COLOURS = ("kind", "level", "critical path", "wait reason", "executor")
+
+STYLE = "main { max-width: none }"
+SHOW = """<script>
+Bokeh.embed.embed_item(JSON.parse(document.getElementById("data").textContent))
+</script>"""
+HOW_TO = (
+    "Wheel or drag to zoom and move along time; point at a task to read what it is and why it started then. "
+    "The buttons do the same from the keyboard."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Explorer:
+    """An interactive chart of one or more schedules; made by `explore`. A notebook shows it.
+
+    Parameters
+    ----------
+    schedules : sequence of Schedule
+        From the top down.
+    color : str
+        Rule that colours the tasks at first.
+    """
+
+    schedules: Sequence[Schedule]
+    color: str = "kind"
+
+    @cached_property
+    def html(self) -> str:
+        """The page as HTML5: everything is in it, and it loads nothing."""
+        from bokeh.embed import json_item
+        from bokeh.resources import Resources
+
+        from simsched.plots.interactive.layout import layout
+
+        item = json.dumps(json_item(layout(self.schedules, COLOURS.index(self.color)), "chart"))
+        library = Resources(mode="inline", components=["bokeh", "bokeh-widgets"]).render_js()
+        names = " and ".join(dict.fromkeys(one.graph.name for one in self.schedules))
+        body = (
+            f'<p>{text(HOW_TO)}</p>\n<div id="chart" role="group" aria-label="{text(self.description)}"></div>\n'
+            f"{self._facts()}{library}\n{_data(item)}\n{SHOW}\n"
+        )
+        return document(f"Schedule of {names}", body, STYLE)
+
+    @property
+    def description(self) -> str:
+        """What the chart shows, in words: for those who cannot see it."""
+        return "Gantt chart of tasks over cores. " + "; ".join(
+            f"{gantt_title(one)}, {one.graph.n_tasks} tasks on {one.n_cores} cores" for one in self.schedules
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to `path`, a name that ends in .html.
+
+        Raises
+        ------
+        SimschedError
+            If the name ends otherwise, or the file cannot be written.
+        """
+        path = Path(path)
+        if path.suffix.lower() not in (".html", ".htm"):
+            raise SimschedError(f"{path}: an interactive chart is a page; give a name that ends in .html")
+        page = self.html.encode("utf-8", "backslashreplace")
+        with replacing(path) as file:
+            file.write(page)
+
+    def _facts(self) -> str:
+        return "".join(
+            facts_table(f"Schedule {number}" if len(self.schedules) > 1 else "Schedule", one.summary())
+            + listed(one.notes)
+            for number, one in enumerate(self.schedules, 1)
+        )
+
+    def __repr__(self) -> str:
+        return f"<Explorer: {self.description}>"
+
+    def _repr_html_(self) -> str:
+        # In a frame of its own, with no right to the notebook around it: a trace may come from anywhere.
+        from simsched.plots.interactive.layout import height_px
+
+        return (
+            f'<iframe title="{text(self.description)}" sandbox="allow-scripts allow-downloads" '
+            f'srcdoc="{_quoted(self.html)}" style="width:100%;height:{height_px(self.schedules)}px;border:0"></iframe>'
+        )
+
+
+def _data(json_text: str) -> str:
+    """Return JSON as an element of a page, which nothing in it ends; a browser reads it much faster than a script."""
+    escaped = json_text.replace("<", "\\u003c")
+    return f'<script type="application/json" id="data">{escaped}</script>'
+
+
+def _quoted(page: str) -> str:
+    return page.replace("&", "&amp;").replace('"', "&quot;")
+
+
+def explore(*schedules: Schedule, color: str = "kind") -> Explorer:
+    """Return an interactive chart: zoom from the whole run to single tasks, and read why each started when it did.
+
+    Rows are cores, by memory domain or tile, or the lanes of a recorded run. Up to 10,000 rectangles are drawn one by
+    one; where more are in sight, so are the longest of them, above an image of the mean colour of each core and bin of
+    time. Below stand cores busy, tasks running, memory traffic asked for (bytes of tasks over their
+    time) and ready tasks that wait, as means over what a pixel covers.
+
+    Parameters
+    ----------
+    *schedules : Schedule
+        Several are stacked over one time axis, each from its own first start, with the same colours: two policies,
+        recorded and replayed, measured and simulated.
+    color : str
+        Rule that colours the tasks at first, and can be changed on the page: "kind", "level" (seconds from the task
+        to the end of the graph), "critical path", "wait reason", "executor".
+
+    Returns
+    -------
+    Explorer
+        A notebook shows it; `save` writes it as one page.
+
+    Raises
+    ------
+    SimschedError
+        If there is no schedule, or no such rule.
+    MissingExtraError
+        If bokeh is not installed.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)])
+    >>> chart = ss.simulate(graph, "generic[cores=2]", "fifo").explore()
+    >>> print(chart.description)
+    Gantt chart of tasks over cores. fifo on generic[cores=2], 2x1: makespan 3 s, utilization 50 %, 2 tasks on 2 cores
+    """
+    if not schedules:
+        raise SimschedError("explore() needs a schedule to show; give one or more")
+    if color not in COLOURS:
+        raise SimschedError(f"color={color!r} is unknown; give one of {', '.join(COLOURS)}")
+    try:
+        import bokeh  # noqa: F401 - only whether it is there
+    except ImportError:
+        raise MissingExtraError("bokeh", "interactive", "an interactive chart") from None
+    return Explorer(schedules, color)

@@ -1,0 +1,121 @@
+"""The figures of an interactive chart: one canvas a schedule, and panels below that share its time axis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simsched.plots.canvas import plain
+from simsched.plots.interactive.rows import Rows
+
+if TYPE_CHECKING:
+    from bokeh import plotting
+    from bokeh.models import ColorMapper, CustomJS, Range1d
+
+    from simsched.schedule import Schedule
+    from simsched.units import TimeUnit
+
+#: Columns of the picture that stands for more rectangles than the canvas holds, as in draw.js.
+BINS = 1000
+ROW_PX, LOWEST_PX, HIGHEST_PX = 14, 90, 560
+# Tools, axis and its label.
+AROUND_PX = 80
+LABEL_PX = 12
+BORDER_PX = 76
+TOOLS = "xpan,xwheel_zoom,xbox_zoom,ywheel_zoom,reset,save"
+HOVER = [("task", "name"), ("kind", "kind"), ("shape", "shape"), ("scope", "scope"), ("time", "time"),
+         ("on", "where"), ("why then", "why")]  # fmt: skip
+
+
+def script(name: str) -> str:
+    """Return the text of a script of this folder."""
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+def rows_px(rows: int) -> int:
+    """Return the height of that many rows."""
+    return min(max(ROW_PX * rows, LOWEST_PX), HIGHEST_PX)
+
+
+def time_range(span: float) -> Range1d:
+    """Return the time axis of a page, from 0; one unit long where no time passes."""
+    from bokeh.models import Range1d
+
+    span = span or 1.0
+    return Range1d(
+        0.0,
+        span,
+        reset_start=0.0,
+        reset_end=span,
+        name="time",
+        bounds=(-0.02 * span, 1.02 * span),
+        min_interval=span * 1e-9,
+    )
+
+
+def gantt_figure(
+    schedule: Schedule, rows: Rows, x_range: Range1d, mapper: ColorMapper, unit: TimeUnit, number: int
+) -> tuple[plotting.figure, dict[str, Any]]:
+    """Return an empty chart, and what of it the script fills."""
+    from bokeh.models import ColumnDataSource, Range1d
+    from bokeh.plotting import figure
+
+    n = max(len(rows.row_of), 1)
+    height = rows_px(n)
+    chart = figure(
+        x_range=x_range, y_range=Range1d(n - 0.5, -0.5, bounds=(-0.5, n - 0.5)), height=height + AROUND_PX, tools=TOOLS,
+        active_scroll="xwheel_zoom", active_drag="xpan", lod_threshold=None,
+        sizing_mode="stretch_width", min_border_left=BORDER_PX, toolbar_location="above",
+        name=f"chart {number}",
+    )  # fmt: skip
+    chart.xaxis.axis_label = f"time ({unit.name})"
+    _name_rows(chart, rows, height)
+    boxes = ColumnDataSource(
+        {name: [] for name in ("left", "right", "top", "bottom", "colour", "at")}, name=f"rectangles {number}"
+    )
+    drawn = chart.quad(
+        left="left", right="right", top="top", bottom="bottom", source=boxes, line_color="white", line_width=0.5,
+        line_alpha=0, fill_color={"field": "colour", "transform": mapper},
+    )  # fmt: skip
+    drawn.nonselection_glyph = None
+    return chart, {"rectangles": boxes, "glyph": drawn.glyph, "boxes": drawn, "figure": chart}
+
+
+def add_picture(chart: plotting.figure, rows: int, number: int) -> dict[str, Any]:
+    """Add the picture that stands for too many rectangles; the script fills it."""
+    from bokeh.models import ColumnDataSource
+
+    pixels = np.zeros((rows, BINS), np.uint32)
+    source = ColumnDataSource({"image": [pixels], "x": [0.0], "dw": [1.0]}, name=f"picture pixels {number}")
+    drawn = chart.image_rgba(
+        "image", x="x", y=-0.5, dw="dw", dh=rows, source=source, name=f"picture {number}"
+    )
+    return {"picture": source, "picture_renderer": drawn}
+
+
+def add_hover(chart: plotting.figure, boxes: Any, draw: CustomJS, number: int) -> None:
+    """Add what is said of the task under the pointer, by tell.js; bokeh escapes it."""
+    from bokeh.models import CustomJSHover, HoverTool
+
+    tell = CustomJSHover(args={"draw": draw, "chart": number}, code=script("tell.js"))
+    tips = [(label, f"@at{{{what}}}") for label, what in HOVER]
+    chart.add_tools(
+        HoverTool(renderers=[boxes], tooltips=tips, formatters={"@at": tell}, point_policy="follow_mouse")
+    )
+
+
+def _name_rows(chart: plotting.figure, rows: Rows, height: int) -> None:
+    """Write the groups beside the rows, as many as there is room for, and draw lines between them."""
+    from bokeh.models import FixedTicker, PlainText
+
+    step = max(-(-LABEL_PX * len(rows.names) // height), 1)
+    shown = list(zip(rows.centres, rows.names, strict=True))[::step]
+    chart.yaxis.ticker = FixedTicker(ticks=[centre for centre, _ in shown])
+    # As plain text: a name from a file starts no formula, as `$$` would.
+    chart.yaxis.major_label_overrides = {centre: PlainText(text=plain(name, 14)) for centre, name in shown}
+    chart.yaxis.axis_label = rows.label
+    chart.ygrid.ticker = FixedTicker(ticks=rows.borders)
+    chart.ygrid.grid_line_color = "#bbbbbb"
+    chart.xgrid.grid_line_color = None

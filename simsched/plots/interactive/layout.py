@@ -1,0 +1,124 @@
+"""The page's controls, charts and panels, and the script that ties them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from simsched.html import text
+from simsched.plots.gantt import gantt_title
+from simsched.plots.interactive.colours import Rule, rules
+from simsched.plots.interactive.columns import PARTS, task_columns, team_columns, texts
+from simsched.plots.interactive.figures import (
+    AROUND_PX,
+    add_hover,
+    add_picture,
+    gantt_figure,
+    rows_px,
+    script,
+    time_range,
+)
+from simsched.plots.interactive.panels import LEGEND_PX, PANEL_PX, panels
+from simsched.plots.interactive.rows import rows
+from simsched.schedule.explanation import REASONS
+from simsched.units import time_unit
+
+if TYPE_CHECKING:
+    from bokeh.models import Column, CustomJS, Range1d
+
+    from simsched.schedule import Schedule
+
+# Buttons: what they say, and how they change start and end.
+MOVES = {
+    "zoom in": "s + w / 4, e - w / 4",
+    "zoom out": "s - w / 2, e + w / 2",
+    "earlier": "s - w / 2, e - w / 2",
+    "later": "s + w / 2, e + w / 2",
+    "whole run": "-Infinity, Infinity",
+}
+MOVE = """
+const [s, e] = [range.start, range.end], w = e - s
+const [low, high] = [range.reset_start, range.reset_end]
+let [a, b] = [{move}]
+if (b > high) [a, b] = [a - (b - high), high]
+if (a < low) [a, b] = [low, Math.min(b + (low - a), high)]
+range.setv({{ start: a, end: b }})
+"""
+
+
+def height_px(schedules: Sequence[Schedule]) -> int:
+    """Return the height of the page above its tables."""
+    charts = sum(rows_px(one.n_cores) + AROUND_PX for one in schedules)
+    return 300 + charts + 4 * (PANEL_PX + LEGEND_PX)
+
+
+def layout(schedules: Sequence[Schedule], chosen: int) -> Column:
+    """Return everything on the page; the script draws as soon as the width is known, and on every change of view."""
+    from bokeh.layouts import column
+    from bokeh.models import CustomJS, Div, LinearColorMapper, Row, Select
+
+    unit = time_unit(max((one.makespan_s for one in schedules), default=0.0))
+    x_range = time_range(max(one.makespan_s for one in schedules) * unit.per_s)
+    reasons = [one.waits for one in schedules]
+    coloured = rules(schedules, reasons)
+    first: Rule = coloured[chosen]
+    mapper = LinearColorMapper(palette=first.palette, low=-0.5, high=len(first.palette) - 0.5)
+    picker = Select(title="colour by", value=first.name, options=[rule.name for rule in coloured], width=150)
+    legend = Div(text=first.legend, disable_math=True, sizing_mode="stretch_width")
+    draw = CustomJS(code=script("draw.js"))
+    charts: list[dict[str, Any]] = []
+    figures: list[Any] = []
+    for number, (one, why) in enumerate(zip(schedules, reasons, strict=True)):
+        placed = rows(one)
+        figure, parts = gantt_figure(one, placed, x_range, mapper, unit, number)
+        parts |= add_picture(figure, max(one.n_cores, 1), number)
+        add_hover(figure, parts.pop("boxes"), draw, number)
+        charts.append({
+            **parts,
+            "tasks": task_columns(one, why, [rule.codes[number] for rule in coloured], unit),
+            "teams": team_columns(one, placed),
+            "texts": texts(one),
+            "unit": unit.name,
+            "parts": list(PARTS.items()),
+            "reasons": list(REASONS),
+            "lines": [],
+        })  # fmt: skip
+        # Text of the page, which wraps on a phone and is read out.
+        figures += [
+            Div(text=f"<b>{text(gantt_title(one))}</b>", disable_math=True, sizing_mode="stretch_width"),
+            figure,
+        ]
+    below = panels(schedules, charts, x_range)
+    told = [{"palette": rule.palette, "legend": rule.legend} for rule in coloured]
+    draw.args = {
+        "charts": charts,
+        "range": x_range,
+        "picker": picker,
+        "legend": legend,
+        "mapper": mapper,
+        "rules": told,
+    }
+    _connect(draw, x_range, picker, figures[1])
+    controls = Row(
+        children=[picker, *_buttons(x_range)], styles={"flex-wrap": "wrap"}, sizing_mode="stretch_width"
+    )
+    return column(controls, legend, *figures, *below, sizing_mode="stretch_width")
+
+
+def _connect(draw: CustomJS, x_range: Range1d, picker: Any, figure: Any) -> None:
+    # The width is known when the page is laid out: the first moment at which there is something to draw on.
+    figure.js_on_change("inner_width", draw)
+    x_range.js_on_change("start", draw)
+    x_range.js_on_change("end", draw)
+    picker.js_on_change("value", draw)
+
+
+def _buttons(x_range: Range1d) -> list[Any]:
+    from bokeh.models import Button, CustomJS
+
+    buttons = []
+    for label, move in MOVES.items():
+        button = Button(label=label, align="end", width_policy="min")
+        button.js_on_event("button_click", CustomJS(args={"range": x_range}, code=MOVE.format(move=move)))
+        buttons.append(button)
+    return buttons

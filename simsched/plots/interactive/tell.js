@@ -1,0 +1,30 @@
+// Says one thing of the task under the pointer; bokeh escapes what is returned.
+const { tasks, texts, unit, parts, reasons } = draw.args.charts[chart]
+const time = (value, digits = 4) => `${+value.toPrecision(digits)} ${unit}`
+const name = (task, kind) => {
+  if (!texts.names) return `${kind || "task"} ${task}`
+  return new TextDecoder().decode(texts.names.slice(texts.name_at[task], texts.name_at[task + 1]))
+}
+const short = (text) => text.length > 80 ? `${text.slice(0, 79)}…` : text
+const kind = texts.kinds[tasks.kind[value]]
+switch (format) {
+  case "name": return short(name(tasks.task[value], kind))
+  case "kind": return short(kind) || "unknown"
+  case "shape": return short(texts.shapes[tasks.shape[value]]) || "unknown"
+  case "scope": return short(texts.scopes[tasks.scope[value]]) || "none"
+  case "time": {
+    const start = tasks.start[value], length = tasks.length[value]
+    return `${time(start, 8)} to ${time(start + length, 8)}: ${time(length)}`
+  }
+  case "where": {
+    const width = draw.args.charts[chart].teams.width[tasks.team[value]]
+    return `${width} ${width === 1 ? "core" : "cores"}, executor ${tasks.executor[value]}`
+  }
+  default: {
+    const before = tasks.depends_on[value], reason = reasons[tasks.reason[value]]
+    const ready = before < 0 ? "it waited for no task" : `after ${texts.names ? short(name(before)) : `task ${before}`}`
+    const waited = parts.filter(([part]) => tasks[part] && tasks[part][value] > 0)
+    const told = waited.map(([part, words]) => `${time(tasks[part][value])} ${words}`)
+    return [ready, ...told].join(", ") + (told.length ? ` (mostly: ${reason})` : "; it started at once")
+  }
+}

@@ -1,0 +1,77 @@
+"""Pages in headless Chromium. Without one, or without Playwright, these tests are left out, and it is said."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PICTURES = Path(__file__).parents[2] / "out" / "browser"
+
+collect_ignore_glob = [] if CHROMIUM and find_spec("playwright") else ["test_*.py"]
+
+
+def pytest_report_header() -> list[str]:
+    """Say what is left out."""
+    return ["left out, as Chromium or Playwright is missing: tests/browser"] if collect_ignore_glob else []
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # The user of a container's CI may not make the namespaces of Chromium's own sandbox.
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Open a page once it has drawn; afterwards, nothing it did may have been an error, a dialog or a request."""
+    wrong: list[str] = []
+    pages = []
+
+    def open_page(path: Path, width: int = 1280) -> Any:
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        pages.append(page)
+        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: (wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on(
+            "request",
+            lambda r: wrong.append(r.url) if not r.url.startswith(("file:", "blob:", "data:")) else None,
+        )
+        page.goto(path.as_uri())
+        drawn(page)
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert not wrong
+
+
+@pytest.fixture
+def picture() -> Callable[[Any, str], None]:
+    """Keep what a page looks like, for people."""
+
+    def keep(page: Any, name: str) -> None:
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        high = page.evaluate("document.documentElement.scrollHeight")
+        # A page that the browser makes longer only for the picture has canvases from before.
+        page.set_viewport_size({"width": page.viewport_size["width"], "height": high})
+        page.wait_for_timeout(300)
+        page.screenshot(path=PICTURES / f"{name}.png")
+
+    return keep
+
+
+def drawn(page: Any) -> None:
+    """Wait until the chart's script has drawn, and the browser has painted that."""
+    page.wait_for_function("performance.getEntriesByName('simsched drawn').length")
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
