@@ -117,11 +117,6 @@ def test_old_layouts_refer_by_name(tmp_path: Path, version: str) -> None:
     assert (graph.bytes_B.tolist(), graph.kinds.to_list()) == ([8, 8], ["first", "b"])
 
 
-def test_no_version_is_none(tmp_path: Path) -> None:
-    graph = load(write(tmp_path, {"workflow": {"tasks": [{"name": "a", "runtime": 1}]}}))
-    assert graph.report.facts["schema_version"] == "none"
-
-
 def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
     made = instance()
     first, second, third = made["workflow"]["specification"]["tasks"]
