@@ -12,8 +12,8 @@ import numpy.typing as npt
 from simsched.graph.columns import LabelColumn
 from simsched.html import text
 from simsched.plots.canvas import plain
-from simsched.plots.interactive.waits import REASONS
 from simsched.plots.palette import GREY, HIGHLIGHT, OKABE_ITO, RGB, by_kind
+from simsched.schedule.explanation import REASONS
 from simsched.units import format_time
 
 if TYPE_CHECKING:
