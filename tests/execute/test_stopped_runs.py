@@ -40,6 +40,8 @@ def test_a_kernel_that_does_not_end_is_left_behind(
 def test_ctrl_c_stops_a_run() -> None:
     code = """
         import signal, threading, os, simsched as ss
+        # A background shell hands its children an ignored SIGINT.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         graph = ss.TaskGraph.from_edges([1e6], kinds="spin")
         ss.execute(ss.TaskGraph.from_edges([0.0], kinds="spin"), "fifo", "1x1", repeats=1)
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
