@@ -109,34 +109,44 @@ class PyTorch:
         if _holds_no_times(path):
             _require_alone(path, execution_trace, step)
             return untimed(path, asked, whole)
-        mended: list[str] = []
-        held = survey(path, mended.append if whole else None, on_devices)
-        width = asked or _noted_threads(held.metadata, Place(path, "simsched"))
-        chosen = _chosen(path, held, step)
-        events = held.table.step(Place(path, "step"), chosen)
-        nesting = nest(events.events)
-        if not nesting.tasks:
-            raise FormatError(
-                f"{path}: no operator in the step; its events are wrappers and annotations only"
-            )
-        _require_distinct(path, nesting.tasks)
-        if on_devices and held.streams.kernels:
-            graph = with_devices(path, held, events, nesting, width or 1)
-            tell_step(graph, held, events, nesting)
-        else:
-            columns = (
-                alone(path, nesting.tasks)
-                if execution_trace is None
-                else joined(path, find_file(execution_trace), nesting)
-            )
-            graph = _graph(path, held, events, nesting, columns, width or 1)
-        graph.report.notes += mended
-        if width is None:
-            graph.report.note("threads of an operator are unknown and taken as 1; tell with threads=")
-        return graph
+        return _timed(path, execution_trace, step, asked, mend=whole, devices=on_devices)
 
 
 PYTORCH = PyTorch()
+
+
+def _timed(
+    path: Path,
+    execution_trace: str | Path | None,
+    step: int | str | None,
+    threads: int | None,
+    *,
+    mend: bool,
+    devices: bool,
+) -> TaskGraph:
+    """Return the graph of one step of a Kineto trace."""
+    mended: list[str] = []
+    held = survey(path, mended.append if mend else None, devices)
+    width = threads or _noted_threads(held.metadata, Place(path, "simsched"))
+    events = held.table.step(Place(path, "step"), _chosen(path, held, step))
+    nesting = nest(events.events)
+    if not nesting.tasks:
+        raise FormatError(f"{path}: no operator in the step; its events are wrappers and annotations only")
+    _require_distinct(path, nesting.tasks)
+    if devices and held.streams.kernels:
+        graph = with_devices(path, held, events, nesting, width or 1)
+        tell_step(graph, held, events, nesting)
+    else:
+        columns = (
+            alone(path, nesting.tasks)
+            if execution_trace is None
+            else joined(path, find_file(execution_trace), nesting)
+        )
+        graph = _graph(path, held, events, nesting, columns, width or 1)
+    graph.report.notes += mended
+    if width is None:
+        graph.report.note("threads of an operator are unknown and taken as 1; tell with threads=")
+    return graph
 
 
 def _is_execution_trace(head: bytes) -> bool:
