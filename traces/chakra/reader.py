@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simsched.errors import FormatError
+from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import HEAD_B, open_plain, read_bounded
 from simsched.traces.chakra.delimited import looks_delimited
@@ -66,9 +66,11 @@ class Chakra:
             if metadata.get(key):
                 report.facts[key] = str(metadata[key])[:60]
         build = of_nodes if as_written or not any(r.has_tensors() for r in records) else of_operators
-        return build(
-            path, records, report, path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".et")
-        )
+        name = path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".et")
+        try:
+            return build(path, records, report, name)
+        except GraphError as error:
+            raise GraphError(f"{path}: {error}") from None
 
 
 CHAKRA = Chakra()

@@ -34,6 +34,8 @@ def whole_ns(value: object, unit_ns: int, least_ns: int = -MAX_NS, most_ns: int 
     --------
     >>> whole_ns("126.672503", 1_000_000), whole_ns(Decimal("1e-3"), 10**9), whole_ns("nan", 1), whole_ns(True, 1)
     (126672503, 1000000, None, None)
+    >>> whole_ns(Decimal("1e999999999999999999"), 1), whole_ns(Decimal("1e-999999999999999999"), 1)
+    (None, 0)
     """
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
         return None
@@ -41,7 +43,7 @@ def whole_ns(value: object, unit_ns: int, least_ns: int = -MAX_NS, most_ns: int 
         return None
     number = Decimal(value)
     # The magnitude is looked at first: an integer of a billion digits must never be made.
-    if not number.is_finite() or abs(number) > max(most_ns, -least_ns):
+    if not number.is_finite() or number.copy_abs() > max(most_ns, -least_ns):
         return None
     time_ns = round(number * unit_ns)
     return time_ns if least_ns <= time_ns <= most_ns else None
