@@ -67,7 +67,7 @@ def run(planned: Iterator[Block], jobs: int, seconds: float) -> list[Block]:
     """Return the blocks that were read until the time was over."""
     done, end = [], time.monotonic() + seconds
     with ProcessPoolExecutor(jobs) as pool:
-        waiting = {pool.submit(fuzzed, block) for block, _ in zip(planned, range(2 * jobs), strict=False)}
+        waiting = {pool.submit(fuzzed, block) for _, block in zip(range(2 * jobs), planned, strict=False)}
         while waiting:
             first = next(as_completed(waiting))
             waiting.remove(first)
