@@ -31,6 +31,9 @@ def replay_recorded(
         typer.Option("--policy", "-p", help="The policy that was recorded; else lanes keep their order."),
     ] = None,
     layout: LayoutOption = None,
+    interruptions: Annotated[
+        bool, typer.Option(help="Replay with executors as long away as they were while tasks were ready.")
+    ] = False,
     json_: JsonOption = False,
     out: Annotated[
         list[Path] | None,
@@ -45,7 +48,7 @@ def replay_recorded(
 
     tasks = graph_of(graph, context)
     policies: list[str | None] = list(policy) if policy else [None]
-    replayed = [replay(tasks, name, layout) for name in policies]
+    replayed = [replay(tasks, name, layout, interruptions=interruptions) for name in policies]
     for path in out or []:
         replayed[0].save(path)
     frame = pd.DataFrame([one.row() for one in replayed])

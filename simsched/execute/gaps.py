@@ -55,13 +55,11 @@ class Gaps:
     @classmethod
     def of(cls, schedule: Schedule) -> Gaps:
         """Return the gaps of a schedule, in the order of its tasks."""
-        free = _free_s(schedule)
+        free = free_s(schedule)
         cause = np.where(np.isnan(free), FIRST, np.where(schedule.ready_s > free, WAKE_UP, DISPATCH))
         since = np.fmax(free, schedule.ready_s)
         seconds = np.maximum(schedule.start_s - since, 0.0)
-        usual = seconds[(cause == DISPATCH) & (seconds > 0)]
-        if len(usual):
-            cause[(cause == DISPATCH) & (seconds > INTERRUPTION * np.median(usual))] = INTERRUPTED
+        cause[(cause == DISPATCH) & (seconds > _longest_usual_s(seconds[cause == DISPATCH]))] = INTERRUPTED
         overlap = np.maximum(np.nan_to_num(free) - schedule.start_s, 0.0)
         return cls(seconds, cause.astype(np.int8), float(overlap.sum()))
 
@@ -84,13 +82,13 @@ class Gaps:
         """Seconds of all interruptions."""
         return float(self.of_cause(INTERRUPTED).sum())
 
-    def overheads(self, *, interruptions: bool = False) -> Overheads:
-        """Return what a start costs: the mean of the dispatches, as gaps add up to a makespan and medians do not.
+    @property
+    def longest_usual_s(self) -> float:
+        """Seconds of the longest gap that is no interruption; infinite where no dispatch takes time."""
+        return _longest_usual_s(self.of_cause(DISPATCH, INTERRUPTED))
 
-        Parameters
-        ----------
-        interruptions : bool
-            Count them as dispatches: what the software cost on a host as busy as that one.
+    def overheads(self) -> Overheads:
+        """Return what a start costs: the mean of the dispatches, as gaps add up to a makespan and medians do not.
 
         Returns
         -------
@@ -98,7 +96,7 @@ class Gaps:
             `dispatch_s` and `pop_s`, equal, as a recording does not tell whether a scheduler or a queue handed tasks
             out; 0 where there are no dispatches. And `wake_up_s`, a median, which replays do not use; None likewise.
         """
-        starts = self.of_cause(DISPATCH, INTERRUPTED) if interruptions else self.of_cause(DISPATCH)
+        starts = self.of_cause(DISPATCH)
         cost_s = float(starts.mean()) if len(starts) else 0.0
         woken = self.of_cause(WAKE_UP)
         return Overheads(
@@ -115,6 +113,11 @@ class Gaps:
         ])  # fmt: skip
 
 
+def _longest_usual_s(dispatches: Seconds) -> float:
+    usual = dispatches[dispatches > 0]
+    return INTERRUPTION * float(np.median(usual)) if len(usual) else np.inf
+
+
 def _told(seconds: Seconds) -> dict[str, float]:
     names = ("median_s", "p90_s", "p99_s", "max_s")
     quantiles = np.percentile(seconds, [50, 90, 99, 100]) if len(seconds) else np.full(4, np.nan)
@@ -123,7 +126,7 @@ def _told(seconds: Seconds) -> dict[str, float]:
     return told | dict(zip(names, quantiles.tolist(), strict=True))
 
 
-def _free_s(schedule: Schedule) -> Seconds:
+def free_s(schedule: Schedule) -> Seconds:
     """Return when each task's lane had finished all that it had started before; NaN for its first task."""
     order = started(schedule)
     free = np.full(len(order), np.nan)

@@ -12,6 +12,7 @@ import numpy as np
 
 from simsched.costs.fitting import Overheads
 from simsched.errors import GraphError, LayoutError
+from simsched.execute.absences import absences_s
 from simsched.execute.gaps import Gaps, started
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import from_edges
@@ -146,7 +147,9 @@ def replay_recorded(
         Other recordings, from whose gaps the overheads come; this one's own when not given, which says how well one
         number stands for all gaps, not how well it predicts.
     interruptions : bool
-        Whether overheads include them; see `Gaps`.
+        Whether the calibrated replay has those of the recording: a task takes longer by the seconds for which its lane
+        was away before it although tasks were ready, which are those of the lane where it keeps its order
+        (`absences_s`). That is no prediction; it tells what of an error is the host's.
 
     Raises
     ------
@@ -167,10 +170,14 @@ def replay_recorded(
     if calibrated_on is not None and not len(calibrated_on):
         raise GraphError("calibrated_on is empty; give recordings, or leave it out for the graph's own")
     basis = gaps if calibrated_on is None else Gaps.pooled(Gaps.of(_recorded(g)) for g in calibrated_on)
-    overheads = basis.overheads(interruptions=interruptions)
-    plain, calibrated = (
-        _replayed(recorded, policy, layout, runtime) for runtime in (RuntimeProfile(), overheads.runtime())
+    overheads = basis.overheads()
+    plain = _replayed(_timed(recorded), recorded, policy, layout, RuntimeProfile())
+    tasks = (
+        _interrupted(recorded, gaps, overheads, own_tasks=policy is None)
+        if interruptions
+        else _timed(recorded)
     )
+    calibrated = _replayed(tasks, recorded, policy, layout, overheads.runtime())
     return RecordedReplay(recorded, plain, calibrated, gaps, overheads)
 
 
@@ -181,6 +188,7 @@ def _recorded(graph: TaskGraph) -> Schedule:
 
 
 def _replayed(
+    tasks: TaskGraph,
     recorded: Schedule,
     policy: str | Policy | type[Policy] | None,
     layout: str | Layout | tuple[int, int] | None,
@@ -189,22 +197,27 @@ def _replayed(
     if policy is None:
         if layout is not None:
             raise LayoutError(f"layout {layout} goes with a policy; without one, lanes are the executors")
-        return _on_its_lanes(recorded, runtime)
+        return _on_its_lanes(tasks, recorded, runtime)
     asked = Layout(max(recorded.n_cores, 1), 1) if layout is None else Layout.parse(layout)
     if asked.width != 1:
         raise LayoutError(
             f"layout {asked}: tasks take their recorded seconds, whatever their team; give {asked.executors}x1"
         )
-    schedule = simulate(_timed(recorded), f"generic[cores={asked.executors}]", policy, asked, runtime=runtime)
+    schedule = simulate(tasks, f"generic[cores={asked.executors}]", policy, asked, runtime=runtime)
     # Which lane an executor stands for is not told: all take their tasks from one scheduler.
     return replace(schedule, lane_names=tuple(f"executor {lane}" for lane in range(asked.executors)))
 
 
-def _on_its_lanes(recorded: Schedule, runtime: RuntimeProfile) -> Schedule:
+def _on_its_lanes(tasks: TaskGraph, recorded: Schedule, runtime: RuntimeProfile) -> Schedule:
     """Replay with every lane's tasks in a chain: then at most one of each is ready, and any policy does the same."""
     executors = max(recorded.n_cores, 1)
-    graph = _timed(recorded, _chains(recorded))
-    schedule = simulate(graph, f"generic[cores={executors}]", "fifo", (executors, 1), runtime=runtime)
+    schedule = simulate(
+        _with_edges(tasks, _chains(recorded)),
+        f"generic[cores={executors}]",
+        "fifo",
+        (executors, 1),
+        runtime=runtime,
+    )
     return replace(
         schedule, executor=recorded.executor, team=recorded.team, policy="recorded", notes=(*schedule.notes, KEPT),
         lane_names=recorded.lane_names,
@@ -217,12 +230,22 @@ def _chains(recorded: Schedule) -> list[tuple[int, int]]:
     return [edge for lane in np.unique(lanes) for edge in pairwise(order[lanes == lane].tolist())]
 
 
-def _timed(recorded: Schedule, more: Sequence[tuple[int, int]] = ()) -> TaskGraph:
-    """Return the graph with its recorded seconds, whatever machine and width they are of, and further edges."""
-    graph, old = recorded.graph, recorded.graph.successors
+def _timed(recorded: Schedule) -> TaskGraph:
+    """Return the graph with its recorded seconds, whatever machine and width they are of."""
+    graph = recorded.graph
+    widths = np.ones(graph.n_tasks, np.int32)
+    return replace(graph, durations_s=recorded.alone_s, widths=widths, recorded_on=None)
+
+
+def _interrupted(recorded: Schedule, gaps: Gaps, overheads: Overheads, *, own_tasks: bool) -> TaskGraph:
+    """Return that graph with each absence as a part of the task behind it; a start that it held is charged anyway."""
+    graph = _timed(recorded)
+    more_s = np.maximum(absences_s(recorded, gaps, own_tasks=own_tasks) - (overheads.dispatch_s or 0.0), 0.0)
+    return replace(graph, durations_s=graph.durations_s + more_s)
+
+
+def _with_edges(graph: TaskGraph, more: Sequence[tuple[int, int]]) -> TaskGraph:
+    old = graph.successors
     before, after = np.array(more, np.int64).reshape(-1, 2).T
     successors, _ = from_edges(graph.n_tasks, np.append(old.sources(), before), np.append(old.indices, after))
-    widths = np.ones(graph.n_tasks, np.int32)
-    return replace(
-        graph, successors=successors, durations_s=recorded.alone_s, widths=widths, recorded_on=None
-    )
+    return replace(graph, successors=successors)

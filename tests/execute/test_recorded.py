@@ -7,6 +7,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import GraphError, LayoutError, SimschedError
+from simsched.execute.absences import absences_s
 from simsched.execute.gaps import DISPATCH, FIRST, INTERRUPTED, WAKE_UP, Gaps
 from simsched.graph import Recording
 from simsched.traces.samples import SAMPLES, sample_files
@@ -98,12 +99,42 @@ def test_interruptions_are_no_dispatches():
     assert np.flatnonzero(gaps.cause == INTERRUPTED).tolist() == [10]
     assert gaps.interrupted_s == pytest.approx(3)
     assert gaps.overheads().dispatch_s == pytest.approx(1e-3)
-    assert gaps.overheads(interruptions=True).dispatch_s == pytest.approx((18e-3 + 3) / 19)
+    assert gaps.longest_usual_s == pytest.approx(0.1)
     replayed = ss.replay_recorded(interrupted())
     assert replayed.calibrated.makespan_s == pytest.approx(20 + 19e-3)
     assert replayed.row()["interrupted_s"] == pytest.approx(3)
     busy = ss.replay_recorded(interrupted(), interruptions=True)
     assert busy.calibrated.makespan_s == pytest.approx(busy.recorded.makespan_s)
+
+
+def away():
+    """Return ten tasks of 1 s a lane, 1 ms apart; the last two of lane 1, of which one waits for lane 0, after 5 s."""
+    first = np.arange(10) * 1.001
+    start = np.concatenate([first, first[:8], first[:2] + 8 * 1.001 + 5])
+    return recorded(start, start + 1.0, [(9, 19)], np.repeat([0, 1], 10))
+
+
+def test_an_executor_is_away_while_any_task_is_ready():
+    """By hand: lane 1 is free at 8.007 s and back at 13.008 s; task 18 was ready all the time, 19 from 10.009 s."""
+    run = away().recorded
+    expected = np.zeros(20)
+    expected[18] = 13.008 - 8.007
+    assert absences_s(run) == pytest.approx(expected)
+    replayed = ss.replay_recorded(away(), interruptions=True)
+    assert replayed.calibrated.makespan_s == pytest.approx(15.009, abs=2e-3)
+    assert replayed.plain.makespan_s == pytest.approx(11)
+
+
+def test_a_lane_of_its_own_tasks_is_not_away_for_those_of_another():
+    start = np.append(np.arange(10) * 1.001, [0.0, 12.0])
+    lanes = np.repeat([0, 1], [10, 2])
+    late = recorded(start, start + 1.0, [(9, 11)], lanes).recorded
+    assert absences_s(late)[11] == pytest.approx((9.009 - 1.0) + (12.0 - 10.009))
+    assert absences_s(late, own_tasks=True)[11] == pytest.approx(12.0 - 10.009)
+
+
+def test_nobody_is_away_in_an_empty_run():
+    assert absences_s(recorded([], []).recorded).tolist() == []
 
 
 def test_zeros_do_not_make_all_else_interruptions():

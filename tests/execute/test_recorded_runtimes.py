@@ -44,6 +44,28 @@ def test_the_recorded_span_is_replayed(path, policy, most):
     assert abs(replayed.calibrated_error) <= most
 
 
+@shared
+@pytest.mark.parametrize(
+    ("path", "options", "policy", "usual"),
+    [
+        ("tensorflow/lstm4.inter2_intra1.runmetadata.pb.gz", {}, "fifo[order=lifo]", -0.075),
+        ("tensorflow/lstm4.inter2_intra1.timeline.json.gz", {}, "fifo[order=lifo]", -0.083),
+        ("ompss/nanox_chol_nb10_b192.bf.2w.prv.gz", {}, "fifo", -0.029),
+        (
+            "onnx/lstm4_unrolled.par2x1.ortprof.json.gz",
+            {"model": SHARED / "onnx/lstm4_unrolled.par2x1.optimized.zeroed.onnx.gz", "run": 1},
+            "fifo[order=lifo]",
+            -0.156,
+        ),
+    ],
+)
+def test_interruptions_are_what_is_missing(path, options, policy, usual):
+    """Executors away while tasks were ready; counted where they were, the recorded span comes out."""
+    graph = ss.load(SHARED / path, **options)
+    assert ss.replay_recorded(graph, policy).calibrated_error == pytest.approx(usual, abs=1e-3)
+    assert abs(ss.replay_recorded(graph, policy, interruptions=True).calibrated_error) < 0.01
+
+
 def kept(graph, policy):
     """Return the share of tasks that the replay starts right after the task they followed in the recording."""
     place = np.argsort(ss.replay_recorded(graph, policy).plain.start_order)
