@@ -19,6 +19,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
+from tqdm.auto import tqdm
+
 from simsched.testing import check_reader, seeds_in
 
 SEEDS = Path(__file__).resolve().parents[1] / "tests/traces/seeds"
@@ -66,16 +68,15 @@ def blocks(formats: list[str], inputs: int, seed: int) -> Iterator[Block]:
 def run(planned: Iterator[Block], jobs: int, seconds: float) -> list[Block]:
     """Return the blocks that were read until the time was over."""
     done, end = [], time.monotonic() + seconds
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs) as pool, tqdm(unit=" inputs", disable=None) as shown:
         waiting = {pool.submit(fuzzed, block) for _, block in zip(range(2 * jobs), planned, strict=False)}
         while waiting:
             first = next(as_completed(waiting))
             waiting.remove(first)
             done.append(first.result())
-            print(f"\r{sum(block.inputs for block in done):,} inputs", end="", file=sys.stderr, flush=True)
+            shown.update(done[-1].inputs)
             if time.monotonic() < end and (block := next(planned, None)) is not None:
                 waiting.add(pool.submit(fuzzed, block))
-    print(file=sys.stderr)
     return done
 
 
