@@ -1,0 +1,1 @@
+"""Where each claim of accuracy comes from."""

@@ -1,0 +1,113 @@
+"""The sources of claims: this host, recorded runs, measured tables, papers, proven optima, the other engine."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+
+import crosscheck
+import equivalence
+import pandas as pd
+import recorded
+import stg_optima
+from measured import dma, kernels, streams
+from recordings import recordings
+
+import simsched as ss
+from simsched.plugins import registered
+from simsched.reproduce.rows import RATIO, TIMES, Row
+from validity.claim import Agreement, Claim, Found
+
+KINDS = {"ratios and shares": (RATIO,), "times": TIMES}
+HELD_OUT = {
+    "held out": "their span, with what a start costs from other recordings alike",
+    "held out, interrupted": "the same, with the interruptions of the recording host put back",
+}
+
+
+def host() -> Found:
+    """Return simulated beside executed graphs on this host; calibration alone is given."""
+    check, source = ss.crosscheck(crosscheck.graphs()), "`benchmarks/crosscheck.py`"
+    cases = {f"{row.graph}, {row.policy}, {row.layout}": row.error for row in check.table.itertuples()}
+    numbers, pairs = check.summary(), check.rankings
+    beyond = int(pairs["differ"].sum())
+    return [Claim(source, "executed here: makespan of a graph on 1 and 2 cores", cases)], [
+        Agreement(source, "executed here: rankings of policies and layouts beyond the spread",
+                  round(numbers["rankings_agree"] * beyond), beyond)
+    ]  # fmt: skip
+
+
+def runs(folder: Path) -> Found:
+    """Return recorded runs beside their replays; what a recording tells of itself alone predicts nothing."""
+    every, source = list(recordings(folder)), "`benchmarks/recorded.py`"
+    table = pd.DataFrame([recorded.row(one, every) for one in every]).set_index("recording")
+    return [
+        Claim(source, f"recorded runs of TensorFlow, ONNX Runtime, StarPU, Nanos++, PyTorch: {what}",
+              table[column].dropna().to_dict())
+        for column, what in HELD_OUT.items() if column in table
+    ], []  # fmt: skip
+
+
+def tables(folder: Path) -> Found:
+    """Return measurements by others beside the machine files and the kernel model."""
+    makers = [*streams.MAKERS, *kernels.MAKERS, *dma.MAKERS]
+    return [
+        Claim("`benchmarks/measured.py`", f"measured elsewhere: {table.name}",
+              dict(zip(table.rows["row"], table.rows["error"], strict=True)))
+        for make in makers for table in make(folder)
+    ], []  # fmt: skip
+
+
+def papers() -> Found:
+    """Return published numbers beside their reproductions, without those that a model is built from."""
+    claims, agreements = [], []
+    for name in sorted(registered("reproductions")):
+        made, source = ss.reproduce(name), f"`simsched reproduce {name}`"
+        scored = [row for row in made.rows if row.scored]
+        for kind, units in KINDS.items():
+            errors = _by_case(row for row in scored if row.unit in units)
+            if errors:
+                claims.append(Claim(source, f"published, {name}: {kind}", errors))
+        numbers = made.summary()
+        agreements += [
+            Agreement(source, f"published, {name}: {what}", int(numbers[f"{what}_agree"]), int(numbers[what]))
+            for what in ("signs", "orderings", "claims") if numbers[what]
+        ]  # fmt: skip
+    return claims, agreements
+
+
+def _by_case(rows: Iterable[Row]) -> dict[str, float]:
+    return {
+        f"{row.table}, {', '.join(map(str, row.case.values()))}, {row.quantity}": row.relative_error
+        for row in rows
+        if row.relative_error is not None
+    }
+
+
+def optima(folder: Path) -> Found:
+    """Return how far policies are above the proven optima of the Standard Task Graph set: no error, but a distance."""
+    with (folder / "optima.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    graphs = {name: ss.load(folder / name) for name in sorted({row["graph"] for row in rows})}
+    source = "`benchmarks/stg_optima.py`"
+    claims = [
+        Claim(source, f"proven optimum (STG, 50 and 100 tasks): makespan under `{policy}`",
+              {f"{row['graph']} on {row['processors']}": stg_optima.gap(graphs[row["graph"]], policy, row)
+               for row in rows})
+        for policy in stg_optima.POLICIES[:3]
+    ]  # fmt: skip
+    kept = sum(gap >= 0 for claim in claims for gap in claim.errors.values())
+    return claims, [Agreement(source, "no policy beats a proven optimum", kept, 3 * len(rows))]
+
+
+def engines(seeds: int = 4, examples: int = 500) -> Found:
+    """Return the native beside the SimPy engine on random cases: schedules that are the same to the bit."""
+    found = [equivalence.check(seed, examples) for seed in range(seeds)]
+    cases, same = (
+        sum(cases for _, cases, _, _ in found),
+        sum(cases for _, cases, _, said in found if not said),
+    )
+    return [], [
+        Agreement("`benchmarks/equivalence.py`", "both engines: the same schedule to the bit", same, cases)
+    ]
