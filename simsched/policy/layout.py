@@ -23,8 +23,10 @@ class Layout:
 
     Examples
     --------
-    >>> str(Layout.parse("8x4"))
-    '8x4'
+    >>> import simsched as ss
+    >>> layout = ss.Layout(executors=8, width=4)
+    >>> layout.cores, str(layout)
+    (32, '8x4')
     """
 
     executors: int
@@ -42,6 +44,12 @@ class Layout:
         ------
         LayoutError
             If it is malformed.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.Layout.parse("8x4") == ss.Layout.parse((8, 4)) == ss.Layout(8, 4)
+        True
         """
         if isinstance(layout, Layout):
             return layout

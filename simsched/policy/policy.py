@@ -42,6 +42,14 @@ class Start:
         Cores of its team; the engine takes idle ones, whole tiles first. Ignored where `cores` are given.
     cores : tuple of int
         The very cores.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> ss.Start(task=3, width=4)
+    Start(task=3, width=4, cores=())
+    >>> ss.Start(task=3, cores=(0, 1))
+    Start(task=3, width=1, cores=(0, 1))
     """
 
     task: int
@@ -81,17 +89,50 @@ class Policy:
         """Return the tasks to start now, in order; nothing to wait for the next completion.
 
         Called after all completions of an instant, and again until it starts nothing more.
+
+        Examples
+        --------
+        >>> from dataclasses import dataclass
+        >>> import simsched as ss
+        >>> @dataclass(frozen=True)
+        ... class Newest(ss.Policy):
+        ...     name = "newest"
+        ...
+        ...     def decide(self, view):
+        ...         newest_first = sorted(view.ready, key=view.ready_s, reverse=True)
+        ...         return [ss.Start(task) for task in newest_first[: len(view.idle_cores)]]
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> ss.simulate(graph, "generic[cores=1]", Newest).start_order.tolist()
+        [0, 2, 1]
         """
         raise PolicyError(
             f"policy {self} has no decide(); write one, or subclass RankPolicy and write rank()"
         )
 
     def suited(self, layout: Layout | None) -> Layout | None:
-        """Return the layout to use when one is meant for several policies; None for the policy's own default."""
+        """Return the layout to use when one is meant for several policies; None for the policy's own default.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> layout = ss.Layout(4, 2)
+        >>> ss.policy("critical-path").suited(layout) == layout, ss.policy("sequential").suited(layout)
+        (True, None)
+        """
         return layout if self.takes_layout else None
 
     def prepared(self, problem: Problem) -> Policy:
-        """Return the policy that decides for one replay: itself, or a fresh object that holds what it computed."""
+        """Return the policy that decides for one replay: itself, or a fresh object that holds what it computed.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.policy import Problem
+        >>> graph, machine = ss.TaskGraph.from_edges([1.0, 2.0]), ss.machine("generic[cores=2]")
+        >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine))
+        >>> type(ss.policy("corun").prepared(problem)).__name__
+        'CandidateRule'
+        """
         return self
 
     def __str__(self) -> str:
@@ -139,20 +180,57 @@ class RankPolicy(Policy):
                 raise SpecError(f"{name}[{key}={getattr(self, key)}]: expected one of {', '.join(known)}")
 
     def rank(self, problem: Problem) -> npt.ArrayLike:
-        """Return one number a task, shape (n,): the lowest ready one starts first, ties go to the lower index."""
+        """Return one number a task, shape (n,): the lowest ready one starts first, ties go to the lower index.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.policy import Problem
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> machine = ss.machine("generic[cores=2]")
+        >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine), ss.Layout(2, 1))
+        >>> ss.policy("critical-path").rank(problem).tolist()
+        [-4.0, -2.0, -3.0]
+        """
         raise PolicyError(f"policy {self} has no rank(); write one that returns a number for each task")
 
     @property
     def discipline(self) -> Discipline:
-        """How ready tasks are ordered: by `rank`, or first or last come, first served."""
+        """How ready tasks are ordered: by `rank`, or first or last come, first served.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.policy("critical-path").discipline, ss.policy("fifo").discipline
+        ('rank', 'fifo')
+        """
         return "rank"
 
     def shortcuts(self, problem: Problem) -> Shortcuts | None:
-        """Return what runs past the queue of the executors; None for nothing."""
+        """Return what runs past the queue of the executors; None for nothing.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.policy import Problem
+        >>> graph, machine = ss.TaskGraph.from_edges([1.0, 1e-7], [(0, 1)]), ss.machine("generic[cores=2]")
+        >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine), ss.Layout(2, 1))
+        >>> ss.policy("wavefront").shortcuts(problem) is None
+        True
+        >>> ss.policy("fifo[small_s=1e-06]").shortcuts(problem).inline.tolist()
+        [False, True]
+        """
         return None
 
     def default_layout(self, machine: Machine) -> Layout:
-        """Return the layout used when none is given: one executor per tile."""
+        """Return the layout used when none is given: one executor per tile.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> str(ss.policy("critical-path").default_layout(ss.machine("knl-7250")))
+        '34x2'
+        """
         return Layout(machine.n_tiles, machine.cores_per_tile)
 
     def checked_layout(self, machine: Machine, layout: Layout | None) -> Layout:
@@ -162,6 +240,15 @@ class RankPolicy(Policy):
         ------
         LayoutError
             If it needs more threads than the machine has in use, and oversubscribing was not asked for.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> machine = ss.machine("generic[cores=4]")
+        >>> str(ss.policy("fifo").checked_layout(machine, None))
+        '4x1'
+        >>> str(ss.policy("fifo[oversubscribe=true]").checked_layout(machine, ss.Layout(8, 1)))
+        '8x1'
         """
         if layout is None:
             return self.default_layout(machine)
@@ -174,7 +261,15 @@ class RankPolicy(Policy):
         return layout
 
     def executors(self, machine: Machine, layout: Layout) -> Csr:
-        """Return the cores of each executor."""
+        """Return the cores of each executor.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> teams = ss.policy("critical-path").executors(ss.machine("knl-7250"), ss.Layout(2, 3))
+        >>> teams.neighbours(0).tolist(), teams.neighbours(1).tolist()
+        ([0, 1, 2], [3, 4, 5])
+        """
         return executor_cores(machine, layout, self.placement)
 
 

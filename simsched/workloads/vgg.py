@@ -24,6 +24,13 @@ class VGG19(ImageNetwork):
     References
     ----------
     Very deep convolutional networks for large-scale image recognition. ICLR 2015, Table 1, column E.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.workload("vgg19", batch=1, training=False)
+    >>> graph.kinds.to_list().count("Conv2D"), graph.kinds.to_list().count("MatMul")
+    (16, 3)
     """
 
     name = "vgg19"

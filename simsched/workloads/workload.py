@@ -138,5 +138,12 @@ def workload(source: str | Workload, /, **parameters: Scalar) -> TaskGraph:
 
 
 def is_workload(source: str) -> bool:
-    """Tell whether a text names a registered workload, whatever its parameters."""
+    """Tell whether a text names a registered workload, whatever its parameters.
+
+    Examples
+    --------
+    >>> from simsched.workloads import is_workload
+    >>> is_workload("lstm[layers=4]"), is_workload("trace.json")
+    (True, False)
+    """
     return source.partition("[")[0].strip() in registered("workloads")

@@ -60,6 +60,12 @@ def cleanup(step: str | Cleanup) -> Cleanup:
     ------
     SpecError
         If there is no such step, or it has no such parameter or value.
+
+    Examples
+    --------
+    >>> from simsched.graph.cleanup import cleanup
+    >>> cleanup("drop[kinds=Identity]").kinds
+    'Identity'
     """
     if isinstance(step, Cleanup):
         return step

@@ -12,7 +12,17 @@ if TYPE_CHECKING:
 
 
 def add(a: Tensor, b: Tensor) -> Tensor:
-    """Return a + b."""
+    """Return a + b.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import add
+    >>> net = Builder()
+    >>> y = add(net.input(64, 20), net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['AddV2'], [1280.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         yield _as(dy, a)
@@ -28,6 +38,15 @@ def add_n(parts: Sequence[Tensor]) -> Tensor:
     ------
     GraphError
         If there is none, or their shapes differ.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import add_n
+    >>> net = Builder()
+    >>> y = add_n([net.input(64, 20) for _ in range(3)])
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['AddN'], [2560.0])
     """
     if len({x.dims for x in parts}) != 1:
         raise GraphError(f"the sum of {[x.dims for x in parts]}; give tensors of one shape")
@@ -44,7 +63,17 @@ def add_n(parts: Sequence[Tensor]) -> Tensor:
 
 
 def subtract(a: Tensor, b: Tensor) -> Tensor:
-    """Return a - b."""
+    """Return a - b.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import subtract
+    >>> net = Builder()
+    >>> y = subtract(net.input(64, 20), net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Sub'], [1280.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         yield _as(dy, a)
@@ -54,7 +83,17 @@ def subtract(a: Tensor, b: Tensor) -> Tensor:
 
 
 def multiply(a: Tensor, b: Tensor) -> Tensor:
-    """Return a b, element by element."""
+    """Return a b, element by element.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import multiply
+    >>> net = Builder()
+    >>> y = multiply(net.input(64, 20), net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Mul'], [1280.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         yield _as(multiply(dy, b), a) if a.trained else None
@@ -64,7 +103,17 @@ def multiply(a: Tensor, b: Tensor) -> Tensor:
 
 
 def divide(a: Tensor, b: Tensor) -> Tensor:
-    """Return a / b, element by element."""
+    """Return a / b, element by element.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import divide
+    >>> net = Builder()
+    >>> y = divide(net.input(64, 20), net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['RealDiv'], [1280.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         yield _as(divide(dy, b), a) if a.trained else None
@@ -75,7 +124,17 @@ def divide(a: Tensor, b: Tensor) -> Tensor:
 
 
 def floor_mod(a: Tensor, b: Tensor) -> Tensor:
-    """Return what is left of a after as many whole b as it holds."""
+    """Return what is left of a after as many whole b as it holds.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import floor_mod
+    >>> net = Builder()
+    >>> y = floor_mod(net.input(64, 20), net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['FloorMod'], [1280.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         yield _as(dy, a)
@@ -85,12 +144,32 @@ def floor_mod(a: Tensor, b: Tensor) -> Tensor:
 
 
 def less(a: Tensor, b: Tensor) -> Tensor:
-    """Return where a is below b; not trained."""
+    """Return where a is below b; not trained.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import less
+    >>> net = Builder()
+    >>> y = less(net.input(64, 20), net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Less'], [1280.0])
+    """
     return _binary("Less", a, b)
 
 
 def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    """Return a where the condition holds and b elsewhere, all of one shape."""
+    """Return a where the condition holds and b elsewhere, all of one shape.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import where
+    >>> net = Builder()
+    >>> y = where(net.input(64, 20), net.input(64, 20), net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Where'], [0.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         nothing = dy.net.input()
@@ -102,7 +181,17 @@ def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
 
 
 def negative(x: Tensor) -> Tensor:
-    """Return -x."""
+    """Return -x.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import negative
+    >>> net = Builder()
+    >>> y = negative(net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Neg'], [1280.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor]:
         yield negative(dy)
@@ -111,7 +200,17 @@ def negative(x: Tensor) -> Tensor:
 
 
 def bias_add(x: Tensor, bias: Tensor) -> Tensor:
-    """Return x + bias, the bias along the last axis; its gradient is a `BiasAddGrad`."""
+    """Return x + bias, the bias along the last axis; its gradient is a `BiasAddGrad`.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import bias_add
+    >>> net = Builder()
+    >>> y = bias_add(net.input(64, 20), net.parameter(20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['BiasAdd'], [1280.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         yield dy if x.trained else None
@@ -121,17 +220,47 @@ def bias_add(x: Tensor, bias: Tensor) -> Tensor:
 
 
 def sigmoid(x: Tensor) -> Tensor:
-    """Return 1 / (1 + exp(-x))."""
+    """Return 1 / (1 + exp(-x)).
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import sigmoid
+    >>> net = Builder()
+    >>> y = sigmoid(net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Sigmoid'], [1280.0])
+    """
     return _activation(x, "Sigmoid", 3.0)
 
 
 def tanh(x: Tensor) -> Tensor:
-    """Return the hyperbolic tangent."""
+    """Return the hyperbolic tangent.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import tanh
+    >>> net = Builder()
+    >>> y = tanh(net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Tanh'], [1280.0])
+    """
     return _activation(x, "Tanh", 3.0)
 
 
 def gelu(x: Tensor) -> Tensor:
-    """Return x times the share of a normal distribution below it; the gradient is computed from the input."""
+    """Return x times the share of a normal distribution below it; the gradient is computed from the input.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import gelu
+    >>> net = Builder()
+    >>> y = gelu(net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Gelu'], [1280.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor]:
         yield dy.net.op("GeluGrad", [dy, x], dy.dims, 2.0 * dy.elements)
@@ -140,12 +269,32 @@ def gelu(x: Tensor) -> Tensor:
 
 
 def relu(x: Tensor) -> Tensor:
-    """Return x where it is above 0, else 0."""
+    """Return x where it is above 0, else 0.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import relu
+    >>> net = Builder()
+    >>> y = relu(net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Relu'], [1280.0])
+    """
     return _activation(x, "Relu", 1.0)
 
 
 def leaky_relu(x: Tensor) -> Tensor:
-    """Return x where it is above 0, else a small part of it."""
+    """Return x where it is above 0, else a small part of it.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import leaky_relu
+    >>> net = Builder()
+    >>> y = leaky_relu(net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['LeakyRelu'], [1280.0])
+    """
     return _activation(x, "LeakyRelu", 1.0)
 
 

@@ -20,6 +20,15 @@ def concat(parts: Sequence[Tensor]) -> Tensor:
     ------
     GraphError
         If other axes differ.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import concat
+    >>> net = Builder()
+    >>> y = concat([net.input(64, 20), net.input(64, 10)])
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 30), ['ConcatV2'], [0.0])
     """
     front = parts[0].dims[:-1]
     if any(part.dims[:-1] != front for part in parts):
