@@ -23,6 +23,13 @@ class MachineReader(Protocol):
     ----------
     suffixes : tuple of str
         How the names of its files end, as `.xml`.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.hwloc import HWLOC
+    >>> reader: MachineReader = HWLOC
+    >>> reader.suffixes
+    ('.xml', '.xml.gz')
     """
 
     suffixes: tuple[str, ...]

@@ -28,7 +28,15 @@ MOST_DEMAND_BPS = 2.0**62
 
 @dataclass(frozen=True)
 class Fact:
-    """One number of a machine file (or several of one unit): its place, value, unit, source and confidence."""
+    """One number of a machine file (or several of one unit): its place, value, unit, source and confidence.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> fact = ss.machine("knl-7250").facts[0]
+    >>> fact.key, fact.value, fact.unit, fact.confidence
+    ('cores.count', 68, 'core', 'high')
+    """
 
     key: str
     value: float | tuple[float, ...]

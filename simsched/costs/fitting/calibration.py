@@ -50,6 +50,12 @@ class Overheads:
         The barrier at the end of a team's work, and what each thread adds.
     wake_up_s : float or None
         From waking a sleeping thread to its first instruction.
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import Overheads
+    >>> Overheads(dispatch_s=2e-7).runtime().dispatch_s
+    2e-07
     """
 
     __pydantic_config__ = STRICT
@@ -99,6 +105,16 @@ class Calibration:
         Interference of ops side by side.
     facts : mapping of str to float or str
         Whatever else was found: seconds it took, the share of slow core-to-core transfers.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+    >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+    >>> calibration = ss.Calibration.of([op], "by hand", machine="knl-7250")
+    >>> graph = ss.TaskGraph.from_edges([1.0], kinds="MatMul", shapes="8x8;8x8")
+    >>> ss.simulate(graph, "knl-7250", "sequential", "1x2", costs=calibration.cost_model()).makespan_s
+    3e-06
     """
 
     __pydantic_config__ = STRICT
@@ -134,7 +150,17 @@ class Calibration:
         host: Fingerprint | None = None,
         facts: Mapping[str, float | str] | None = None,
     ) -> Calibration:
-        """Fit the curves of what was measured just now, on the running host where no other is given."""
+        """Fit the curves of what was measured just now, on the running host where no other is given.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+        >>> calibration = ss.Calibration.of([op], "by hand")
+        >>> calibration.machine, calibration.ops[0].fits[0].points
+        ('host', 2)
+        """
         overheads = overheads or Overheads()
         return cls(
             host=host or Fingerprint.here(),
@@ -148,7 +174,19 @@ class Calibration:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write it to one JSON file; see `simsched.costs.fitting.calibration_file`."""
+        """Write it to one JSON file; see `simsched.costs.fitting.calibration_file`.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> calibration = ss.Calibration.of([MeasuredOp(Op("Add", "8x8;8x8"), (Point(1, 1e-6),))], "by hand")
+        >>> with TemporaryDirectory() as folder:
+        ...     calibration.save(f"{folder}/host.json")
+        ...     ss.Calibration.load(f"{folder}/host.json") == calibration
+        True
+        """
         from simsched.costs.fitting.calibration_file import write
 
         write(self, Path(path))
@@ -161,6 +199,15 @@ class Calibration:
         ------
         FormatError
             If the file is not there or not one of these; all mistakes are listed, each with its place.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> try:
+        ...     ss.Calibration.load("nothing.json")
+        ... except ss.SimschedError as error:
+        ...     print(type(error).__name__)
+        FormatError
         """
         from simsched.costs.fitting.calibration_file import read
 
@@ -193,6 +240,15 @@ class Calibration:
         ------
         CostError
             If it was measured on another host, and neither says that this is meant.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("Add", "8x8;8x8"), (Point(1, 1e-6, spread=0.02),))
+        >>> calibration = ss.Calibration.of([op], "by hand")
+        >>> calibration.cost_model(machine="knl-7250", noise=0.05).noise
+        0.05
         """
         measured = MeasuredCurves(
             self.ops,
@@ -206,11 +262,31 @@ class Calibration:
         return CalibratedModel(curves=self.curves(), noise=sigma, measured=measured, calibration=self)
 
     def runtime(self, base: RuntimeProfile | None = None) -> RuntimeProfile:
-        """Return a runtime profile with the overheads that were measured, the rest that of `base`."""
+        """Return a runtime profile with the overheads that were measured, the rest that of `base`.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Overheads, Point
+        >>> op = MeasuredOp(Op("Add", "8x8;8x8"), (Point(1, 1e-6),))
+        >>> calibration = ss.Calibration.of([op], "by hand", overheads=Overheads(dispatch_s=2e-7))
+        >>> calibration.runtime(ss.RuntimeProfile(dispatch_s=1e-6, pop_s=1e-6)).dispatch_s
+        2e-07
+        """
         return self.overheads.runtime(base)
 
     def curves(self) -> dict[str, Curve]:
-        """Return the curve of each kind of which an op was fitted on three or more widths; see `curve_of`."""
+        """Return the curve of each kind of which an op was fitted on three or more widths; see `curve_of`.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 8e-3), Point(2, 5e-3), Point(4, 3.5e-3)))
+        >>> curves = ss.Calibration.of([op], "by hand").curves()
+        >>> {kind: round(curve.serial_share, 2) for kind, curve in curves.items()}
+        {'MatMul': 0.25}
+        """
         kinds: dict[str, list[MeasuredOp]] = {}
         for one in self.ops:
             kinds.setdefault(one.op.kind, []).append(one)
@@ -218,15 +294,43 @@ class Calibration:
         return {kind: curve_of(fits) for kind, fits in wide.items() if fits}
 
     def points(self) -> pd.DataFrame:
-        """Return one row a point; see `points_frame`."""
+        """Return one row a point; see `points_frame`.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+        >>> ss.Calibration.of([op], "by hand").points()[["width", "seconds"]].values.tolist()
+        [[1.0, 4e-06], [2.0, 3e-06]]
+        """
         return points_frame(self.ops)
 
     def fits(self) -> pd.DataFrame:
-        """Return one row a fitted curve: kind, shape, sharing, the parameters, their ends, and how well it fits."""
+        """Return one row a fitted curve: kind, shape, sharing, the parameters, their ends, and how well it fits.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 8e-3), Point(2, 5e-3)))
+        >>> ss.Calibration.of([op], "by hand").fits()[["kind", "serial_share", "points"]].round(3).values.tolist()
+        [['MatMul', 0.25, 2]]
+        """
         return fits_frame(self.ops)
 
     def pairs_frame(self) -> pd.DataFrame:
-        """Return two rows a pair, one for each of its ops; see `simsched.costs.fitting.pair.pairs_frame`."""
+        """Return two rows a pair, one for each of its ops; see `simsched.costs.fitting.pair.pairs_frame`.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Pair, Point
+        >>> add = MeasuredOp(Op("Add", "8x8;8x8"), (Point(1, 1e-6),))
+        >>> twice = Pair(kinds=("Add", "Add"), shapes=("8x8;8x8", "8x8;8x8"), widths=(1, 1), slowdowns=(1.2, 1.3))
+        >>> ss.Calibration.of([add], "by hand", pairs=[twice]).pairs_frame()["slowdown"].tolist()
+        [1.2, 1.3]
+        """
         return pairs_frame(self.pairs)
 
     def measured_noise(self) -> float:
@@ -239,6 +343,14 @@ class Calibration:
         ------
         CostError
             If no point has a spread.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("Add", "8x8;8x8"), (Point(1, 1e-6, spread=0.02),))
+        >>> round(ss.Calibration.of([op], "by hand").measured_noise(), 4)
+        0.0297
         """
         spreads = [point.spread for one in self.ops for point in one.points if point.spread is not None]
         if not spreads:
@@ -246,13 +358,31 @@ class Calibration:
         return asinh(median(spreads)) / NormalDist().inv_cdf(0.75)
 
     def plot(self, ax: Axes | None = None, most: int = 6) -> Axes:
-        """Draw the curves of the longest ops; see `simsched.plots.cost_curves`."""
+        """Draw the curves of the longest ops; see `simsched.plots.cost_curves`.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+        >>> ss.Calibration.of([op], "by hand").plot().get_ylabel()
+        'time (µs)'
+        """
         from simsched.plots import cost_curves, cost_curves_frame
 
         return cost_curves(cost_curves_frame(self, most), ax)
 
     def summary(self) -> dict[str, object]:
-        """Return what was measured where and when, how well the curves fit, and what software and neighbours cost."""
+        """Return what was measured where and when, how well the curves fit, and what software and neighbours cost.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+        >>> ss.Calibration.of([op], "by hand", machine="knl-7250").summary()["points"]
+        '2 on 1, 2 threads'
+        """
         return summary(self)
 
     def _repr_html_(self) -> str:
@@ -284,6 +414,15 @@ class CalibratedModel(CostModel):
     ----------
     calibration : Calibration
         What was measured.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+    >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+    >>> model = ss.Calibration.of([op], "by hand", machine="knl-7250").cost_model()
+    >>> model.calibration.method, model.calibration.machine
+    ('by hand', 'knl-7250')
     """
 
     calibration: Calibration | None = None
