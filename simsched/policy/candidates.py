@@ -70,6 +70,10 @@ class CandidateRule(Policy):
     offered: int | None = None
     serial_s: npt.NDArray[np.float64] | None = None
 
+    def __str__(self) -> str:
+        # What it holds are columns of one graph, which no spec can say.
+        return type(self).__name__
+
     @property
     def n_offered(self) -> int:
         """Columns that count beside others."""
