@@ -1,6 +1,8 @@
-"""Examples that need the compiled modules are left out where these are missing, as the tests of them are."""
+"""What examples in docstrings need: compiled modules, or they are left out; no figures of examples before them."""
 
 from __future__ import annotations
+
+import sys
 
 import pytest
 
@@ -21,6 +23,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         shown = "".join(example.source for example in item.dtest.examples)
         if any(call in shown for call in COMPILED):
             _need_compiled()
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Close the figures of an example: matplotlib warns when 20 are open."""
+    if isinstance(item, pytest.DoctestItem) and (pyplot := sys.modules.get("matplotlib.pyplot")):
+        pyplot.close("all")
 
 
 def _need_compiled() -> None:
