@@ -25,6 +25,11 @@ class DataParallel(RankPolicy):
     joins several samples belongs to the first of them. Cost: a dispatch a task, from one counter; O(log n) a decision,
     and O(n log n) once for the ranks.
 
+    Parameters
+    ----------
+    placement, prefer, pinned, oversubscribe
+        As in `RankPolicy`.
+
     References
     ----------
     CHAOS: A Parallelization Scheme for Training Convolutional Neural Networks on Intel Xeon Phi, 2017: the next image.

@@ -23,6 +23,11 @@ class Sequential(RankPolicy):
 
     The layout is `1xw`. Cost: one dispatch a task; O(log n) a decision.
 
+    Parameters
+    ----------
+    placement, prefer, pinned, oversubscribe
+        As in `RankPolicy`.
+
     Examples
     --------
     >>> import simsched as ss

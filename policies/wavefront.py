@@ -22,6 +22,11 @@ class Wavefront(RankPolicy):
     is layer + step, the anti-diagonal. There is no barrier between diagonals: free cores take ready tasks as they
     appear, as under OmpSs. Cost: a pop from a shared queue; O(log n) a decision.
 
+    Parameters
+    ----------
+    placement, prefer, pinned, oversubscribe
+        As in `RankPolicy`.
+
     Examples
     --------
     >>> import simsched as ss

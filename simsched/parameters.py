@@ -16,6 +16,12 @@ MOST = 2**24
 def whole(default: int, least: int = 1) -> Any:
     """Return the field of a parameter that is a whole number of at least `least`.
 
+    Parameters
+    ----------
+    default : int
+    least : int
+        The smallest value allowed.
+
     Examples
     --------
     >>> from dataclasses import dataclass
@@ -36,6 +42,12 @@ def whole(default: int, least: int = 1) -> Any:
 
 def one_of(default: str, *others: str) -> Any:
     """Return the field of a parameter that is one of a few words.
+
+    Parameters
+    ----------
+    default : str
+    *others : str
+        What else it may be.
 
     Examples
     --------

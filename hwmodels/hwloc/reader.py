@@ -26,6 +26,10 @@ def read_topology(path: str | Path) -> Topology:
     Hardware threads and memories that the file marks as not allowed (its `allowed_cpuset` and `allowed_nodeset`) are
     left out, as `lstopo` leaves them out.
 
+    Parameters
+    ----------
+    path : str or Path
+
     Raises
     ------
     MachineError

@@ -13,6 +13,15 @@ def matmul(m: int, n: int, k: int, element_B: int = 4, *, transposed: bool = Fal
 
     `transposed` stores B as B[n,k].
 
+    Parameters
+    ----------
+    m, n, k : int
+        Rows and columns of the product, and what is summed over.
+    element_B : int
+        Bytes of an element.
+    transposed : bool
+        Whether B is stored as B[n,k].
+
     Examples
     --------
     >>> from simsched.hwmodels.ldm import matmul
@@ -116,6 +125,27 @@ def pooling(
 ) -> LoopNest:
     """Return a pooling of windows, NCHW. The average's division by a constant is folded into its additions.
 
+    Parameters
+    ----------
+    kind : {"max", "avg"}
+    channels : int
+        Of input and output.
+    size : int or (int, int)
+        Height and width of the input, without padding.
+    window : int
+        Height and width of a window.
+    stride : int, optional
+        As the window when not given.
+    padding, batch : int
+        Zero padding of both directions; images.
+    element_B : int
+        Bytes of an element.
+
+    Raises
+    ------
+    NestError
+        If the kind is neither, a size is below one or the window is larger than the padded input.
+
     Examples
     --------
     >>> from simsched.hwmodels.ldm import pooling
@@ -154,6 +184,15 @@ def pooling(
 def elementwise(elements: int, operands: int = 1, flops: float = 1, element_B: int = 4) -> LoopNest:
     """Return an operation on `elements` elements, each from one element of each operand (ReLU, addition, ...).
 
+    Parameters
+    ----------
+    elements, operands : int
+        Of the output, and tensors that are read.
+    flops : float
+        Operations of an element.
+    element_B : int
+        Bytes of an element.
+
     Examples
     --------
     >>> from simsched.hwmodels.ldm import elementwise
@@ -173,6 +212,13 @@ def elementwise(elements: int, operands: int = 1, flops: float = 1, element_B: i
 
 def bias(channels: int, pixels: int, batch: int = 1, element_B: int = 4) -> LoopNest:
     """Return the addition of one number a channel to images of `pixels` pixels.
+
+    Parameters
+    ----------
+    channels, pixels, batch : int
+        Numbers to add, elements that each is added to, images.
+    element_B : int
+        Bytes of an element.
 
     Examples
     --------

@@ -125,6 +125,11 @@ def plan(nest: LoopNest, group: CoreGroup) -> Plan:
     With double buffering, tensors of more than one tile take two buffers and DMA overlaps computation; it is left out
     where single buffers, whose tiles are larger, are faster.
 
+    Parameters
+    ----------
+    nest : LoopNest
+    group : CoreGroup
+
     Raises
     ------
     NestError

@@ -141,6 +141,10 @@ class LdmTable(Strict):
 def core_group(machine: Machine) -> CoreGroup:
     """Return what the planner needs of a machine.
 
+    Parameters
+    ----------
+    machine : Machine
+
     Raises
     ------
     MachineError

@@ -74,6 +74,11 @@ def register_communication(nest: LoopNest, group: CoreGroup) -> Times:
 
     What is no matrix product (pooling, element-wise) is planned as in `plan`, with hand-ordered instructions.
 
+    Parameters
+    ----------
+    nest : LoopNest
+    group : CoreGroup
+
     Raises
     ------
     NestError

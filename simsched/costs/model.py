@@ -62,6 +62,11 @@ class CostModel:
     def curve(self, kind: str) -> Curve:
         """Return the curve of a kind.
 
+        Parameters
+        ----------
+        kind : str
+            As the graph spells it.
+
         Examples
         --------
         >>> import simsched as ss
@@ -79,6 +84,13 @@ class CostModel:
 
     def on(self, graph: TaskGraph, machine: Machine, runtime: RuntimeProfile | None = None) -> TaskCosts:
         """Return the costs of a graph's tasks on a machine.
+
+        Parameters
+        ----------
+        graph : TaskGraph
+        machine : Machine
+        runtime : RuntimeProfile, optional
+            The software's own costs; the machine's when not given.
 
         Raises
         ------

@@ -53,6 +53,11 @@ def crosscheck(
     progress : callable, optional
         Called with 1 after every run.
 
+    Returns
+    -------
+    CrossCheck
+        Its `table` has one row a case: measured and predicted makespan, the error and where it comes from.
+
     Raises
     ------
     SimschedError

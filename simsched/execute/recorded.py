@@ -160,6 +160,11 @@ def replay_recorded(
     interruptions : bool
         Whether overheads include them; see `Gaps`.
 
+    Returns
+    -------
+    RecordedReplay
+        The recorded schedule, its replays without and with overheads, and the gaps that these come from.
+
     Raises
     ------
     SimschedError

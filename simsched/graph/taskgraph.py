@@ -102,6 +102,11 @@ class TaskGraph:
     def keep_order(self, order: Index) -> None:
         """Keep a topological order that the checks have found already, so that it is not looked for again.
 
+        Parameters
+        ----------
+        order : int32 array, shape (n,)
+            Every task before its successors; it becomes read-only.
+
         Examples
         --------
         >>> import numpy as np
@@ -180,6 +185,12 @@ class TaskGraph:
     def from_networkx(cls, graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> TaskGraph:
         """Build a graph from a `networkx.DiGraph`; see `simsched.graph.interop.from_networkx`.
 
+        Parameters
+        ----------
+        graph : networkx.DiGraph
+        duration : str
+            Node attribute of the seconds.
+
         Examples
         --------
         >>> import networkx as nx
@@ -196,6 +207,15 @@ class TaskGraph:
     @classmethod
     def from_frames(cls, tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph") -> TaskGraph:
         """Build a graph from two tables; see `simsched.graph.interop.from_frames`.
+
+        Parameters
+        ----------
+        tasks : DataFrame
+            One row a task, with `duration_s`.
+        edges : DataFrame
+            Columns `before` and `after`.
+        name : str
+            Name of the graph.
 
         Examples
         --------
@@ -320,6 +340,11 @@ class TaskGraph:
     def critical_path(self, seconds: npt.ArrayLike | None = None) -> list[int]:
         """Return the tasks of a longest path, first to last; ties go to the lower index.
 
+        Parameters
+        ----------
+        seconds : array_like of float, shape (n,), optional
+            As in `levels`.
+
         Examples
         --------
         >>> import simsched as ss
@@ -340,6 +365,11 @@ class TaskGraph:
     def task_name(self, task: int) -> str:
         """Return the name of a task; tasks without one are called by kind and index.
 
+        Parameters
+        ----------
+        task : int
+            Index of the task.
+
         Examples
         --------
         >>> import simsched as ss
@@ -354,6 +384,11 @@ class TaskGraph:
 
     def shape(self, task: int) -> Shape:
         """Return the shapes of a task's inputs; () where unknown.
+
+        Parameters
+        ----------
+        task : int
+            Index of the task.
 
         Examples
         --------
@@ -422,6 +457,11 @@ class TaskGraph:
 
     def draw(self, ax: Axes | None = None) -> Axes:
         """Draw the graph by depth; see `simsched.plots.draw_graph`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
 
         Examples
         --------

@@ -30,6 +30,16 @@ MOST_DEMAND_BPS = 2.0**62
 class Fact:
     """One number of a machine file (or several of one unit): its place, value, unit, source and confidence.
 
+    Parameters
+    ----------
+    key : str
+        Its place in the file: `runtime.dispatch`.
+    value : float or tuple of float
+        In `unit`, as the file has it.
+    unit, source : str
+    confidence : str
+        "high", "med", "low" or "unverified".
+
     Examples
     --------
     >>> import simsched as ss
@@ -208,6 +218,11 @@ class Machine:
     def hops(self, core: int) -> npt.NDArray[np.int64]:
         """Return the steps on the interconnect from a core to every core, shape (n_cores,).
 
+        Parameters
+        ----------
+        core : int
+            From 0 to n_cores - 1.
+
         Examples
         --------
         >>> import simsched as ss
@@ -218,6 +233,11 @@ class Machine:
 
     def transfer_s(self, core: int) -> npt.NDArray[np.float64]:
         """Return the seconds of a cache line from a core to every core, shape (n_cores,).
+
+        Parameters
+        ----------
+        core : int
+            From 0 to n_cores - 1.
 
         Examples
         --------

@@ -52,6 +52,12 @@ class Box:
 class Picture:
     """What a structure looks like: boxes, drawn in order, and links between points.
 
+    Parameters
+    ----------
+    boxes : sequence of Box
+    links : sequence of pairs of points
+        (x, y) of both ends, in units of one mesh stop.
+
     Examples
     --------
     >>> import simsched as ss

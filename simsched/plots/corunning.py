@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 def corunning_frame(schedule: Schedule) -> pd.DataFrame:
     """Return what runs from each instant at which it changes until the next.
 
+    Parameters
+    ----------
+    schedule : Schedule
+
     Returns
     -------
     DataFrame

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 def corunning_events_frame(schedule: Schedule) -> pd.DataFrame:
     """Return how many tasks run at every start and finish.
 
+    Parameters
+    ----------
+    schedule : Schedule
+
     Returns
     -------
     DataFrame

@@ -67,6 +67,12 @@ def diagonal_score(schedule: Schedule, label: npt.ArrayLike) -> float:
     those of a lower one and labels are distinct (slightly less with ties), 0 when the order has nothing to do
     with the labels, negative when it runs against them. NaN with fewer than two labelled tasks, or one label only.
 
+    Parameters
+    ----------
+    schedule : Schedule
+    label : array_like, shape (n,)
+        As in `start_order_frame`.
+
     References
     ----------
     C. Spearman, "The proof and measurement of association between two things", American Journal of Psychology

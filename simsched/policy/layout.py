@@ -40,6 +40,11 @@ class Layout:
     def parse(cls, layout: str | Layout | tuple[int, int]) -> Layout:
         """Return the layout written `8x4`, or as a pair.
 
+        Parameters
+        ----------
+        layout : str, Layout or pair of int
+            Executors and cores of each; a Layout is returned as it is.
+
         Raises
         ------
         LayoutError

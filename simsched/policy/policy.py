@@ -90,6 +90,16 @@ class Policy:
 
         Called after all completions of an instant, and again until it starts nothing more.
 
+        Parameters
+        ----------
+        view : View
+            The replay at this instant.
+
+        Raises
+        ------
+        PolicyError
+            Of a policy that does not write its own.
+
         Examples
         --------
         >>> from dataclasses import dataclass
@@ -112,6 +122,10 @@ class Policy:
     def suited(self, layout: Layout | None) -> Layout | None:
         """Return the layout to use when one is meant for several policies; None for the policy's own default.
 
+        Parameters
+        ----------
+        layout : Layout or None
+
         Examples
         --------
         >>> import simsched as ss
@@ -123,6 +137,11 @@ class Policy:
 
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy that decides for one replay: itself, or a fresh object that holds what it computed.
+
+        Parameters
+        ----------
+        problem : Problem
+            The graph, the machine and the estimates.
 
         Examples
         --------
@@ -182,6 +201,16 @@ class RankPolicy(Policy):
     def rank(self, problem: Problem) -> npt.ArrayLike:
         """Return one number a task, shape (n,): the lowest ready one starts first, ties go to the lower index.
 
+        Parameters
+        ----------
+        problem : Problem
+            The graph, the machine and the estimates.
+
+        Raises
+        ------
+        PolicyError
+            Of a policy that does not write its own.
+
         Examples
         --------
         >>> import simsched as ss
@@ -209,6 +238,11 @@ class RankPolicy(Policy):
     def shortcuts(self, problem: Problem) -> Shortcuts | None:
         """Return what runs past the queue of the executors; None for nothing.
 
+        Parameters
+        ----------
+        problem : Problem
+            The graph, the machine and the estimates.
+
         Examples
         --------
         >>> import simsched as ss
@@ -225,6 +259,10 @@ class RankPolicy(Policy):
     def default_layout(self, machine: Machine) -> Layout:
         """Return the layout used when none is given: one executor per tile.
 
+        Parameters
+        ----------
+        machine : Machine
+
         Examples
         --------
         >>> import simsched as ss
@@ -235,6 +273,12 @@ class RankPolicy(Policy):
 
     def checked_layout(self, machine: Machine, layout: Layout | None) -> Layout:
         """Return the layout to use.
+
+        Parameters
+        ----------
+        machine : Machine
+        layout : Layout or None
+            What was asked for; the default when None.
 
         Raises
         ------
@@ -262,6 +306,16 @@ class RankPolicy(Policy):
 
     def executors(self, machine: Machine, layout: Layout) -> Csr:
         """Return the cores of each executor.
+
+        Parameters
+        ----------
+        machine : Machine
+        layout : Layout
+
+        Returns
+        -------
+        Csr
+            Row i holds the hardware threads of executor i, ascending.
 
         Examples
         --------

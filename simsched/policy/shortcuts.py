@@ -63,6 +63,13 @@ class Shortcuts:
     def checked(self, n_tasks: int, n_threads: int, policy: object) -> Shortcuts:
         """Return itself if it fits a graph and a machine.
 
+        Parameters
+        ----------
+        n_tasks, n_threads : int
+            Of the graph, and hardware threads in use of the machine.
+        policy : object
+            What messages call the policy.
+
         Raises
         ------
         PolicyError

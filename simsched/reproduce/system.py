@@ -116,6 +116,12 @@ class System(Parameters):
 def system_of(source: str | System, /, **choices: Scalar) -> System:
     """Return a published system from its spec (`chaos[variant=hogwild]`), or itself.
 
+    Parameters
+    ----------
+    source : str or System
+    **choices
+        What the paper leaves open, by name; those that do not stand in the spec.
+
     Raises
     ------
     SpecError

@@ -103,6 +103,12 @@ class Schedule:
     def from_recording(cls, graph: TaskGraph, recording: Recording) -> Schedule:
         """Return the measured schedule of a recorded run; its lanes are its cores.
 
+        Parameters
+        ----------
+        graph : TaskGraph
+        recording : Recording
+            Of its tasks.
+
         Examples
         --------
         >>> import numpy as np
@@ -156,6 +162,11 @@ class Schedule:
     def cores(self, task: int) -> npt.NDArray[np.int32]:
         """Return the cores that ran a task, ascending.
 
+        Parameters
+        ----------
+        task : int
+            Index of the task.
+
         Examples
         --------
         >>> import simsched as ss
@@ -203,6 +214,16 @@ class Schedule:
 
         See `simsched.explain`.
 
+        Parameters
+        ----------
+        task : int or str, optional
+            Index or name.
+
+        Returns
+        -------
+        Explanation or TaskExplanation
+            Of the schedule, or of the task that is given.
+
         Examples
         --------
         >>> import simsched as ss
@@ -235,6 +256,13 @@ class Schedule:
     def gantt(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the Gantt chart; see `simsched.plots.gantt`.
 
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
+        **options
+            As `simsched.plots.gantt` takes them.
+
         Examples
         --------
         >>> import simsched as ss
@@ -249,6 +277,11 @@ class Schedule:
 
     def roofline(self, machine: str | Path | Machine | None = None, ax: Axes | None = None) -> Axes:
         """Draw what the ops attain below what the machine can reach; see `simsched.plots.roofline`.
+
+        Parameters
+        ----------
+        machine, ax
+            As in `simsched.plots.roofline`.
 
         Examples
         --------
@@ -265,6 +298,11 @@ class Schedule:
     def core_use(self, ax: Axes | None = None, value: str = "busy_share") -> Axes:
         """Draw the machine, its cores coloured by what they did; see `simsched.plots.core_use`.
 
+        Parameters
+        ----------
+        ax, value
+            As in `simsched.plots.core_use`.
+
         Examples
         --------
         >>> import simsched as ss
@@ -279,6 +317,12 @@ class Schedule:
 
     def explore(self, *others: Schedule, color: str = "kind") -> Explorer:
         """Return an interactive chart of this schedule and others below it; see `simsched.plots.explore`.
+
+        Parameters
+        ----------
+        *others : Schedule
+        color : str
+            As in `simsched.plots.explore`.
 
         Examples
         --------
@@ -295,6 +339,10 @@ class Schedule:
 
     def to_chrome_trace(self, path: str | Path) -> None:
         """Write the schedule in Chrome's trace format, which Perfetto opens too; a name ending in .gz is compressed.
+
+        Parameters
+        ----------
+        path : str or Path
 
         Examples
         --------
@@ -318,6 +366,10 @@ class Schedule:
 
         Tables: .parquet, .csv; pictures: .png, .svg, .pdf; a page: .html; Chrome traces: .json, .json.gz; and whatever
         `simsched list formats` says is written from schedules.
+
+        Parameters
+        ----------
+        path : str or Path
 
         Raises
         ------

@@ -19,6 +19,15 @@ RELATIVE = 1e-9
 def check_schedule(schedule: Schedule) -> None:
     """Check precedence, exclusive cores and lower bounds.
 
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Raises
+    ------
+    AssertionError
+        If that does not hold; the message tells tasks and times.
+
     Examples
     --------
     >>> from dataclasses import replace
@@ -38,6 +47,15 @@ def check_schedule(schedule: Schedule) -> None:
 
 def check_precedence(schedule: Schedule) -> None:
     """Every task runs once, is ready when its last predecessor finishes, and starts then or later.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Raises
+    ------
+    AssertionError
+        If that does not hold; the message tells tasks and times.
 
     Examples
     --------
@@ -67,6 +85,15 @@ def check_precedence(schedule: Schedule) -> None:
 
 def check_cores(schedule: Schedule) -> None:
     """No core runs two tasks at once, and every team has cores of the machine.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Raises
+    ------
+    AssertionError
+        If that does not hold; the message tells tasks and times.
 
     Examples
     --------
@@ -104,6 +131,15 @@ def check_cores(schedule: Schedule) -> None:
 def check_bounds(schedule: Schedule) -> None:
     """The makespan is at least the critical path and the area.
 
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Raises
+    ------
+    AssertionError
+        If that does not hold; the message tells tasks and times.
+
     Examples
     --------
     >>> from dataclasses import replace
@@ -126,6 +162,15 @@ def check_bounds(schedule: Schedule) -> None:
 
 def check_work_conserving(schedule: Schedule) -> None:
     """No executor of a fixed layout idles while a task is ready; for schedules without software costs.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Raises
+    ------
+    AssertionError
+        If that does not hold; the message tells tasks and times.
 
     Examples
     --------
@@ -168,6 +213,15 @@ def check_graham(schedule: Schedule) -> None:
     """List scheduling on m executors takes at most work / m + (1 - 1/m) critical path.
 
     For fixed layouts without software costs.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Raises
+    ------
+    AssertionError
+        If that does not hold; the message tells tasks and times.
 
     References
     ----------

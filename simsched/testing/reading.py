@@ -75,6 +75,10 @@ class TooSlowError(AssertionError):
 def seeds_in(folder: Path) -> dict[str, list[Seed]]:
     r"""Return the seeds of a folder by format: `FORMAT/NAME/main.*`, beside it companions `OPTION.*`.
 
+    Parameters
+    ----------
+    folder : Path
+
     Raises
     ------
     SimschedError

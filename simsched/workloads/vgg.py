@@ -21,6 +21,11 @@ UNITS = 4096
 class VGG19(ImageNetwork):
     """VGG-19: sixteen convolutions of 3 x 3, three dense layers; 143,667,240 parameters.
 
+    Parameters
+    ----------
+    image, channels, classes, batch, optimizer, training
+        As in `ImageNetwork`.
+
     References
     ----------
     Very deep convolutional networks for large-scale image recognition. ICLR 2015, Table 1, column E.

@@ -140,6 +140,11 @@ def workload(source: str | Workload, /, **parameters: Scalar) -> TaskGraph:
 def is_workload(source: str) -> bool:
     """Tell whether a text names a registered workload, whatever its parameters.
 
+    Parameters
+    ----------
+    source : str
+        A spec: `lstm[layers=4]`.
+
     Examples
     --------
     >>> from simsched.workloads import is_workload

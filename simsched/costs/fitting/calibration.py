@@ -152,6 +152,13 @@ class Calibration:
     ) -> Calibration:
         """Fit the curves of what was measured just now, on the running host where no other is given.
 
+        Parameters
+        ----------
+        ops : sequence of MeasuredOp
+            Their own fits are replaced.
+        method, overheads, pairs, machine, host, facts
+            As in `Calibration`; nothing measured when not given.
+
         Examples
         --------
         >>> import simsched as ss
@@ -176,6 +183,11 @@ class Calibration:
     def save(self, path: str | Path) -> None:
         """Write it to one JSON file; see `simsched.costs.fitting.calibration_file`.
 
+        Parameters
+        ----------
+        path : str or Path
+            One that is there is replaced once the new one is complete.
+
         Examples
         --------
         >>> from tempfile import TemporaryDirectory
@@ -194,6 +206,10 @@ class Calibration:
     @classmethod
     def load(cls, path: str | Path) -> Calibration:
         """Read what `save` wrote, from whatever host.
+
+        Parameters
+        ----------
+        path : str or Path
 
         Raises
         ------
@@ -263,6 +279,11 @@ class Calibration:
 
     def runtime(self, base: RuntimeProfile | None = None) -> RuntimeProfile:
         """Return a runtime profile with the overheads that were measured, the rest that of `base`.
+
+        Parameters
+        ----------
+        base : RuntimeProfile, optional
+            One without costs when not given.
 
         Examples
         --------
@@ -359,6 +380,13 @@ class Calibration:
 
     def plot(self, ax: Axes | None = None, most: int = 6) -> Axes:
         """Draw the curves of the longest ops; see `simsched.plots.cost_curves`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
+        most : int
+            Ops that are drawn.
 
         Examples
         --------

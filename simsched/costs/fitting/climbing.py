@@ -221,6 +221,11 @@ def untried_errors(
 def accuracy(errors: Iterable[npt.NDArray[np.float64]]) -> float:
     """Return 1 - the mean over ops and untried counts of their relative errors; 1 where nothing was left untried.
 
+    Parameters
+    ----------
+    errors : iterable of float64 arrays
+        Relative errors of the untried counts of each op, as `untried_errors` returns them.
+
     Examples
     --------
     >>> import numpy as np

@@ -101,6 +101,13 @@ def dents(widths: Sequence[int], seconds: Sequence[float]) -> dict[int, float]:
     Curves are convex in threads (concurrency control, Sec. III-C): what is returned is noise, or a step of the op's
     pieces.
 
+    Parameters
+    ----------
+    widths : sequence of int
+        Ascending.
+    seconds : sequence of float
+        On each of them.
+
     Examples
     --------
     >>> dents([1, 2, 3, 4], [8.0, 4.0, 3.6, 2.0])

@@ -154,6 +154,13 @@ def fit_curve(
 def fitted(one: MeasuredOp, runtime: RuntimeProfile | None = None) -> MeasuredOp:
     """Return an op with a curve fitted to the points of each sharing that has more than one width.
 
+    Parameters
+    ----------
+    one : MeasuredOp
+        Its own fits are replaced.
+    runtime : RuntimeProfile, optional
+        As in `fit_curve`.
+
     Examples
     --------
     >>> from simsched.costs.fitting import MeasuredOp, Op, Point, fitted
@@ -229,6 +236,11 @@ def _interval(i: int, value: float, ends: tuple[Array, Array] | None, x: Array) 
 
 def curve_of(fits: Sequence[Fit]) -> Curve:
     """Return one `Curve` for a kind: medians of the serial shares and overheads of its fits.
+
+    Parameters
+    ----------
+    fits : sequence of Fit
+        Of ops of one kind.
 
     Raises
     ------

@@ -254,6 +254,11 @@ class MeasuredOp:
 def measured_ops(rows: Iterable[tuple[Op, Point]]) -> tuple[MeasuredOp, ...]:
     """Return the ops of a table of points, each with its own, in order of first appearance.
 
+    Parameters
+    ----------
+    rows : iterable of (Op, Point)
+        Ops of one kind and shape are one op.
+
     Examples
     --------
     >>> from simsched.costs.fitting import Op, Point, measured_ops
@@ -270,6 +275,10 @@ def measured_ops(rows: Iterable[tuple[Op, Point]]) -> tuple[MeasuredOp, ...]:
 
 def points_frame(ops: Sequence[MeasuredOp]) -> pd.DataFrame:
     """Return one row a point: kind, shape, flops, bytes_B, width, sharing, seconds, spread, runs, dropped.
+
+    Parameters
+    ----------
+    ops : sequence of MeasuredOp
 
     Examples
     --------

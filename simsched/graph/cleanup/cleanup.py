@@ -56,6 +56,10 @@ class Cleanup(Parameters):
 def cleanup(step: str | Cleanup) -> Cleanup:
     """Return a clean-up step from its spec, `drop[kinds=Identity]`; a `Cleanup` is returned as it is.
 
+    Parameters
+    ----------
+    step : str or Cleanup
+
     Raises
     ------
     SpecError

@@ -54,6 +54,11 @@ class _Phase(Cleanup):
 class Forward(_Phase):
     """Keep the forward pass: all that is not of the backward pass, and does not wait for it.
 
+    Parameters
+    ----------
+    words : str
+        Patterns, joined by `+`, one of which kind, name or scope of a backward task matches.
+
     Examples
     --------
     >>> import simsched as ss
@@ -74,6 +79,11 @@ class Forward(_Phase):
 @dataclass(frozen=True)
 class Backward(_Phase):
     """Keep the backward pass and all that waits for it, as weight updates.
+
+    Parameters
+    ----------
+    words : str
+        Patterns, joined by `+`, one of which kind, name or scope of a backward task matches.
 
     Examples
     --------

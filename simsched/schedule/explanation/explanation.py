@@ -100,6 +100,18 @@ class Explanation:
     ) -> pd.DataFrame:
         """Replay the graph with tasks, and kinds of tasks, made faster; see `simsched.replay.what_if.what_if`.
 
+        Parameters
+        ----------
+        speedup, kind_speedup : float
+            How many times faster a task, and a kind of tasks, becomes.
+        top, replays, progress
+            As in `simsched.replay.what_if.what_if`.
+
+        Returns
+        -------
+        DataFrame
+            One row a task or a kind, that of the largest gain first; gains in seconds (`gain_s`) and over the makespan.
+
         Examples
         --------
         >>> import simsched as ss
@@ -122,6 +134,10 @@ class Explanation:
 
     def task(self, task: int | str) -> TaskExplanation:
         """Explain why a task, by index or name, started when it did.
+
+        Parameters
+        ----------
+        task : int or str
 
         Raises
         ------
@@ -152,6 +168,11 @@ class Explanation:
     def plot_critical_path(self, ax: Axes | None = None) -> Axes:
         """Draw the critical path through time; see `simsched.plots.critical_path`.
 
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
+
         Examples
         --------
         >>> import simsched as ss
@@ -167,6 +188,11 @@ class Explanation:
     def plot_core_time(self, ax: Axes | None = None) -> Axes:
         """Draw the breakdown of core-time; see `simsched.plots.core_time`.
 
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
+
         Examples
         --------
         >>> import simsched as ss
@@ -181,6 +207,11 @@ class Explanation:
 
     def plot_what_if(self, ax: Axes | None = None) -> Axes:
         """Replay what might help, and draw what would help most; see `simsched.plots.what_if`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
 
         Examples
         --------

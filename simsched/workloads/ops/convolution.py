@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 def conv2d(x: Tensor, filters: Tensor, stride: int = 1, padding: Padding = "same") -> Tensor:
     """Return the convolution of images with filters of (height, width, channels, outputs).
 
+    Parameters
+    ----------
+    x : Tensor, shape (n, height, width, channels)
+    filters : Tensor, shape (height, width, channels, outputs)
+    stride : int
+        Pixels in both directions.
+    padding : {"same", "valid"}
+
     Raises
     ------
     GraphError
@@ -50,6 +58,15 @@ def conv2d_transpose(x: Tensor, filters: Tensor, stride: int, high: int, wide: i
 
     TensorFlow's transposed convolution with padding "same": a `Conv2DBackpropInput`, the gradients of which are a
     `Conv2D` and a `Conv2DBackpropFilter`.
+
+    Parameters
+    ----------
+    x : Tensor, shape (n, height, width, channels)
+    filters : Tensor, shape (height, width, made, channels)
+    stride : int
+        Pixels in both directions.
+    high, wide : int
+        Pixels of the images that are made.
 
     Raises
     ------

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 def add(a: Tensor, b: Tensor) -> Tensor:
     """Return a + b.
 
+    Parameters
+    ----------
+    a, b : Tensor
+        Of one shape, or of shapes that broadcast as NumPy's do.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -33,6 +38,10 @@ def add(a: Tensor, b: Tensor) -> Tensor:
 
 def add_n(parts: Sequence[Tensor]) -> Tensor:
     """Return the sum of one tensor or more, all of one shape; of one, itself.
+
+    Parameters
+    ----------
+    parts : sequence of Tensor
 
     Raises
     ------
@@ -65,6 +74,11 @@ def add_n(parts: Sequence[Tensor]) -> Tensor:
 def subtract(a: Tensor, b: Tensor) -> Tensor:
     """Return a - b.
 
+    Parameters
+    ----------
+    a, b : Tensor
+        Of one shape, or of shapes that broadcast as NumPy's do.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -85,6 +99,11 @@ def subtract(a: Tensor, b: Tensor) -> Tensor:
 def multiply(a: Tensor, b: Tensor) -> Tensor:
     """Return a b, element by element.
 
+    Parameters
+    ----------
+    a, b : Tensor
+        Of one shape, or of shapes that broadcast as NumPy's do.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -104,6 +123,11 @@ def multiply(a: Tensor, b: Tensor) -> Tensor:
 
 def divide(a: Tensor, b: Tensor) -> Tensor:
     """Return a / b, element by element.
+
+    Parameters
+    ----------
+    a, b : Tensor
+        Of one shape, or of shapes that broadcast as NumPy's do.
 
     Examples
     --------
@@ -126,6 +150,11 @@ def divide(a: Tensor, b: Tensor) -> Tensor:
 def floor_mod(a: Tensor, b: Tensor) -> Tensor:
     """Return what is left of a after as many whole b as it holds.
 
+    Parameters
+    ----------
+    a, b : Tensor
+        Of one shape, or of shapes that broadcast as NumPy's do.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -146,6 +175,11 @@ def floor_mod(a: Tensor, b: Tensor) -> Tensor:
 def less(a: Tensor, b: Tensor) -> Tensor:
     """Return where a is below b; not trained.
 
+    Parameters
+    ----------
+    a, b : Tensor
+        Of one shape, or of shapes that broadcast as NumPy's do.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -160,6 +194,10 @@ def less(a: Tensor, b: Tensor) -> Tensor:
 
 def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """Return a where the condition holds and b elsewhere, all of one shape.
+
+    Parameters
+    ----------
+    condition, a, b : Tensor
 
     Examples
     --------
@@ -183,6 +221,11 @@ def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
 def negative(x: Tensor) -> Tensor:
     """Return -x.
 
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape, which is that of the result.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -201,6 +244,11 @@ def negative(x: Tensor) -> Tensor:
 
 def bias_add(x: Tensor, bias: Tensor) -> Tensor:
     """Return x + bias, the bias along the last axis; its gradient is a `BiasAddGrad`.
+
+    Parameters
+    ----------
+    x : Tensor, shape (..., channels)
+    bias : Tensor, shape (channels,)
 
     Examples
     --------
@@ -222,6 +270,11 @@ def bias_add(x: Tensor, bias: Tensor) -> Tensor:
 def sigmoid(x: Tensor) -> Tensor:
     """Return 1 / (1 + exp(-x)).
 
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape, which is that of the result.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -237,6 +290,11 @@ def sigmoid(x: Tensor) -> Tensor:
 def tanh(x: Tensor) -> Tensor:
     """Return the hyperbolic tangent.
 
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape, which is that of the result.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -251,6 +309,11 @@ def tanh(x: Tensor) -> Tensor:
 
 def gelu(x: Tensor) -> Tensor:
     """Return x times the share of a normal distribution below it; the gradient is computed from the input.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape, which is that of the result.
 
     Examples
     --------
@@ -271,6 +334,11 @@ def gelu(x: Tensor) -> Tensor:
 def relu(x: Tensor) -> Tensor:
     """Return x where it is above 0, else 0.
 
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape, which is that of the result.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -285,6 +353,11 @@ def relu(x: Tensor) -> Tensor:
 
 def leaky_relu(x: Tensor) -> Tensor:
     """Return x where it is above 0, else a small part of it.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape, which is that of the result.
 
     Examples
     --------

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 def concat(parts: Sequence[Tensor]) -> Tensor:
     """Return tensors side by side along their last axis; the gradient of each is a `Slice`.
 
+    Parameters
+    ----------
+    parts : sequence of Tensor
+
     Raises
     ------
     GraphError

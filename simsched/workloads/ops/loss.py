@@ -18,6 +18,10 @@ def cross_entropy(logits: Tensor) -> Tensor:
     As in TensorFlow, the op also gives the gradient of the logits, which the backward pass multiplies by that of the
     losses.
 
+    Parameters
+    ----------
+    logits : Tensor, shape (n, classes)
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -49,6 +53,10 @@ def sigmoid_cross_entropy(logits: Tensor) -> Tensor:
     """Return the mean cross-entropy of sigmoid and given labels: logits of any shape, a loss of ().
 
     As TensorFlow composes it: max(x, 0) - x z + log(1 + exp(-|x|)), in one task with its mean.
+
+    Parameters
+    ----------
+    logits : Tensor
 
     Examples
     --------

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 def permuted(x: Tensor, *axes: int) -> Tensor:
     """Return a copy of `x` whose axis i is its axis `axes[i]`: a `Transpose`, as is its gradient.
 
+    Parameters
+    ----------
+    x : Tensor
+    *axes : int
+        Each axis of `x` once.
+
     Examples
     --------
     >>> from simsched.workloads import Builder

@@ -14,6 +14,11 @@ def batch_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
 
     Moving averages of the batches' means and variances are not part of it.
 
+    Parameters
+    ----------
+    x : Tensor, shape (n, height, width, channels)
+    scale, shift : Tensor, shape (channels,)
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -46,6 +51,12 @@ def local_response_norm(x: Tensor, channels: int = 5) -> Tensor:
     """Return each value over a power of the sum of squares in the channels around it.
 
     A channel is two operations of each value; the gradient sums once more over as many.
+
+    Parameters
+    ----------
+    x : Tensor, shape (n, height, width, channels)
+    channels : int
+        How many are summed over.
 
     Examples
     --------

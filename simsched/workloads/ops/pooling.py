@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 def max_pool(x: Tensor, window: int, stride: int, padding: Padding = "valid") -> Tensor:
     """Return the largest of each window; the gradient, `MaxPoolGrad`, reads input and output once more.
 
+    Parameters
+    ----------
+    x : Tensor, shape (n, height, width, channels)
+    window, stride : int
+        Pixels in both directions.
+    padding : {"valid", "same"}
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -34,6 +41,13 @@ def max_pool(x: Tensor, window: int, stride: int, padding: Padding = "valid") ->
 
 def average_pool(x: Tensor, window: int, stride: int, padding: Padding = "valid") -> Tensor:
     """Return the mean of each window; its gradient is an `AvgPoolGrad`.
+
+    Parameters
+    ----------
+    x : Tensor, shape (n, height, width, channels)
+    window, stride : int
+        Pixels in both directions.
+    padding : {"valid", "same"}
 
     Examples
     --------

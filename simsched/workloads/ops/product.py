@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     """Return a b of (..., m, k) and (..., k, n): `MatMul`, or `BatchMatMulV2` where there are axes in front.
 
+    Parameters
+    ----------
+    a : Tensor, shape (..., m, k)
+    b : Tensor, shape (..., k, n)
+
     Raises
     ------
     GraphError

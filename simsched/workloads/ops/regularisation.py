@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 def dropout(x: Tensor) -> Tensor:
     """Return `x` with some values set to zero in training, by a mask that its gradient reads; else `x` itself.
 
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape, which is that of the result.
+
     Examples
     --------
     >>> from simsched.workloads import Builder

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 def softmax(x: Tensor) -> Tensor:
     """Return exp(x) over its sum along a row; the gradient, `SoftmaxGrad`, is computed from the output.
 
+    Parameters
+    ----------
+    x : Tensor, shape (..., classes)
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -33,6 +37,11 @@ def softmax(x: Tensor) -> Tensor:
 
 def layer_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
     """Return rows of mean 0 and variance 1, scaled and shifted; one op, `LayerNormalizationGrad`, has all gradients.
+
+    Parameters
+    ----------
+    x : Tensor, shape (..., features)
+    scale, shift : Tensor, shape (features,)
 
     Examples
     --------

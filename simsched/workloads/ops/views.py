@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 def transposed(x: Tensor) -> Tensor:
     """Return `x` with its last two axes exchanged; products read it so.
 
+    Parameters
+    ----------
+    x : Tensor, shape (..., m, n)
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -33,6 +37,11 @@ def transposed(x: Tensor) -> Tensor:
 
 def reshaped(x: Tensor, *dims: int) -> Tensor:
     """Return `x` in another shape of as many elements.
+
+    Parameters
+    ----------
+    x : Tensor
+    *dims : int
 
     Raises
     ------
@@ -58,6 +67,11 @@ def reshaped(x: Tensor, *dims: int) -> Tensor:
 
 def chunks(x: Tensor, parts: int) -> tuple[Tensor, ...]:
     """Return `parts` equal pieces of the last axis; their gradients are put together by a `ConcatV2`.
+
+    Parameters
+    ----------
+    x : Tensor
+    parts : int
 
     Raises
     ------
