@@ -17,6 +17,11 @@ def _file(name: str) -> Traversable:
 def generic() -> Traversable:
     """`generic[cores=N]`: identical cores without tiles, limits of memory or overheads.
 
+    Returns
+    -------
+    Traversable
+        Its machine file.
+
     Examples
     --------
     >>> import simsched as ss
@@ -28,6 +33,11 @@ def generic() -> Traversable:
 
 def knl_7250() -> Traversable:
     """`knl-7250`: Intel Xeon Phi 7250, Knights Landing.
+
+    Returns
+    -------
+    Traversable
+        Its machine file.
 
     Examples
     --------
@@ -41,6 +51,11 @@ def knl_7250() -> Traversable:
 def knl_7210() -> Traversable:
     """`knl-7210`: Intel Xeon Phi 7210, Knights Landing.
 
+    Returns
+    -------
+    Traversable
+        Its machine file.
+
     Examples
     --------
     >>> import simsched as ss
@@ -52,6 +67,11 @@ def knl_7210() -> Traversable:
 
 def knc_7120p() -> Traversable:
     """`knc-7120p`: Intel Xeon Phi 7120P, Knights Corner.
+
+    Returns
+    -------
+    Traversable
+        Its machine file.
 
     Examples
     --------
@@ -65,6 +85,11 @@ def knc_7120p() -> Traversable:
 def sw26010() -> Traversable:
     """`sw26010`: Sunway SW26010.
 
+    Returns
+    -------
+    Traversable
+        Its machine file.
+
     Examples
     --------
     >>> import simsched as ss
@@ -77,6 +102,11 @@ def sw26010() -> Traversable:
 def xeon_8160x2() -> Traversable:
     """`xeon-8160x2`: two Intel Xeon Platinum 8160, Skylake.
 
+    Returns
+    -------
+    Traversable
+        Its machine file.
+
     Examples
     --------
     >>> import simsched as ss
@@ -88,6 +118,11 @@ def xeon_8160x2() -> Traversable:
 
 def epyc_9654x2() -> Traversable:
     """`epyc-9654x2`: two AMD EPYC 9654, Zen 4.
+
+    Returns
+    -------
+    Traversable
+        Its machine file.
 
     Examples
     --------

@@ -22,6 +22,10 @@ def whole(default: int, least: int = 1) -> Any:
     least : int
         The smallest value allowed.
 
+    Returns
+    -------
+    dataclasses.Field
+
     Examples
     --------
     >>> from dataclasses import dataclass
@@ -48,6 +52,10 @@ def one_of(default: str, *others: str) -> Any:
     default : str
     *others : str
         What else it may be.
+
+    Returns
+    -------
+    dataclasses.Field
 
     Examples
     --------

@@ -25,6 +25,11 @@ OTHERS = "epyc-9654x2"
 def host() -> Callable[[str | None], Mapping[str, Any]]:
     """`host[like=NAME]`: the running system, with the numbers of another machine for what only measuring tells.
 
+    Returns
+    -------
+    callable
+        Takes NAME, or None, and returns the content of a machine file.
+
     Examples
     --------
     >>> import simsched as ss
@@ -69,6 +74,11 @@ def host_content(like: str | None, topology: Topology | None = None) -> Mapping[
 
 def cpus() -> tuple[tuple[int, ...], ...]:
     """Return the system's CPUs of each core, in the order of the machine's cores: those to pin threads to.
+
+    Returns
+    -------
+    tuple of tuple of int
+        Row i holds the CPUs of core i, one for each of its hardware threads.
 
     Examples
     --------

@@ -30,6 +30,11 @@ def read_topology(path: str | Path) -> Topology:
     ----------
     path : str or Path
 
+    Returns
+    -------
+    Topology
+        Its packages, caches, cores and memories.
+
     Raises
     ------
     MachineError

@@ -22,6 +22,10 @@ def matmul(m: int, n: int, k: int, element_B: int = 4, *, transposed: bool = Fal
     transposed : bool
         Whether B is stored as B[n,k].
 
+    Returns
+    -------
+    LoopNest
+
     Examples
     --------
     >>> from simsched.hwmodels.ldm import matmul
@@ -77,6 +81,10 @@ def convolution(
         are stored kernel first, filters last.
     element_B : int
         Bytes of an element.
+
+    Returns
+    -------
+    LoopNest
 
     Raises
     ------
@@ -141,6 +149,10 @@ def pooling(
     element_B : int
         Bytes of an element.
 
+    Returns
+    -------
+    LoopNest
+
     Raises
     ------
     NestError
@@ -193,6 +205,10 @@ def elementwise(elements: int, operands: int = 1, flops: float = 1, element_B: i
     element_B : int
         Bytes of an element.
 
+    Returns
+    -------
+    LoopNest
+
     Examples
     --------
     >>> from simsched.hwmodels.ldm import elementwise
@@ -219,6 +235,10 @@ def bias(channels: int, pixels: int, batch: int = 1, element_B: int = 4) -> Loop
         Numbers to add, elements that each is added to, images.
     element_B : int
         Bytes of an element.
+
+    Returns
+    -------
+    LoopNest
 
     Examples
     --------

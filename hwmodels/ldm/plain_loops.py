@@ -54,6 +54,10 @@ def no_reuse(nest: LoopNest, group: CoreGroup, copies: Reading = "directives") -
         With the last three, a nest that is simple (every index a single loop variable, as in a fully connected
         layer) is copied as by "output-row".
 
+    Returns
+    -------
+    Times
+
     Raises
     ------
     NestError

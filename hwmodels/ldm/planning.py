@@ -130,6 +130,10 @@ def plan(nest: LoopNest, group: CoreGroup) -> Plan:
     nest : LoopNest
     group : CoreGroup
 
+    Returns
+    -------
+    Plan
+
     Raises
     ------
     NestError

@@ -145,6 +145,10 @@ def core_group(machine: Machine) -> CoreGroup:
     ----------
     machine : Machine
 
+    Returns
+    -------
+    CoreGroup
+
     Raises
     ------
     MachineError

@@ -79,6 +79,10 @@ def register_communication(nest: LoopNest, group: CoreGroup) -> Times:
     nest : LoopNest
     group : CoreGroup
 
+    Returns
+    -------
+    Times
+
     Raises
     ------
     NestError

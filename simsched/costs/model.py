@@ -67,6 +67,10 @@ class CostModel:
         kind : str
             As the graph spells it.
 
+        Returns
+        -------
+        Curve
+
         Examples
         --------
         >>> import simsched as ss
@@ -91,6 +95,10 @@ class CostModel:
         machine : Machine
         runtime : RuntimeProfile, optional
             The software's own costs; the machine's when not given.
+
+        Returns
+        -------
+        TaskCosts
 
         Raises
         ------

@@ -181,6 +181,10 @@ class Execution(Sequence[Schedule]):
     def summary(self) -> dict[str, object]:
         """Return what ran and what came out, for people.
 
+        Returns
+        -------
+        dict of str to object
+
         Examples
         --------
         >>> import simsched as ss

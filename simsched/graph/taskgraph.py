@@ -161,6 +161,10 @@ class TaskGraph:
         report : ImportReport, optional
             Continued: duplicate edges and counts are added to it.
 
+        Returns
+        -------
+        TaskGraph
+
         Raises
         ------
         GraphError
@@ -191,6 +195,10 @@ class TaskGraph:
         duration : str
             Node attribute of the seconds.
 
+        Returns
+        -------
+        TaskGraph
+
         Examples
         --------
         >>> import networkx as nx
@@ -217,6 +225,10 @@ class TaskGraph:
         name : str
             Name of the graph.
 
+        Returns
+        -------
+        TaskGraph
+
         Examples
         --------
         >>> import pandas as pd
@@ -232,6 +244,10 @@ class TaskGraph:
 
     def to_networkx(self) -> nx.DiGraph[int]:
         """Return a `networkx.DiGraph` whose nodes are task indices, with every column as an attribute.
+
+        Returns
+        -------
+        networkx.DiGraph
 
         Examples
         --------
@@ -249,6 +265,10 @@ class TaskGraph:
 
     def to_frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the tables of tasks (one row a task) and of edges (`before`, `after`).
+
+        Returns
+        -------
+        DataFrame, DataFrame
 
         Examples
         --------
@@ -291,6 +311,10 @@ class TaskGraph:
         ----------
         seconds : array_like of float, shape (n,), optional
             Seconds of each task; the recorded durations when not given.
+
+        Returns
+        -------
+        float64 array, shape (n,)
 
         Raises
         ------
@@ -345,6 +369,10 @@ class TaskGraph:
         seconds : array_like of float, shape (n,), optional
             As in `levels`.
 
+        Returns
+        -------
+        list of int
+
         Examples
         --------
         >>> import simsched as ss
@@ -370,6 +398,10 @@ class TaskGraph:
         task : int
             Index of the task.
 
+        Returns
+        -------
+        str
+
         Examples
         --------
         >>> import simsched as ss
@@ -390,6 +422,10 @@ class TaskGraph:
         task : int
             Index of the task.
 
+        Returns
+        -------
+        tuple of tuple of int
+
         Examples
         --------
         >>> import simsched as ss
@@ -405,6 +441,10 @@ class TaskGraph:
         ----------
         *steps : str or Cleanup
             Specs, as `drop[kinds=Identity]` (see `simsched list cleanups`), or objects.
+
+        Returns
+        -------
+        TaskGraph
 
         Raises
         ------
@@ -463,6 +503,10 @@ class TaskGraph:
         ax : Axes, optional
             Where to draw; a new figure when not given.
 
+        Returns
+        -------
+        Axes
+
         Examples
         --------
         >>> import simsched as ss
@@ -479,6 +523,10 @@ class TaskGraph:
 
     def summary(self) -> Mapping[str, object]:
         """Return the graph's numbers: tasks, edges, work, critical path, average parallelism, depth.
+
+        Returns
+        -------
+        dict of str to object
 
         Examples
         --------

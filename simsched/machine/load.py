@@ -55,6 +55,10 @@ def machine(source: str | Path | Machine) -> Machine:
         (`knl-7250[cores=128]`, `mine.toml[memory=cache]`, `lstopo.xml[like=xeon-8160x2]`); see
         `simsched.machine.variations`. A machine is returned as it is.
 
+    Returns
+    -------
+    Machine
+
     Raises
     ------
     SpecError

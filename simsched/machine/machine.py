@@ -223,6 +223,10 @@ class Machine:
         core : int
             From 0 to n_cores - 1.
 
+        Returns
+        -------
+        int64 array, shape (n_cores,)
+
         Examples
         --------
         >>> import simsched as ss
@@ -238,6 +242,10 @@ class Machine:
         ----------
         core : int
             From 0 to n_cores - 1.
+
+        Returns
+        -------
+        float64 array, shape (n_cores,)
 
         Examples
         --------
@@ -263,6 +271,10 @@ class Machine:
         params : mapping
             As between the brackets of a spec; see `simsched.machine.variations`.
 
+        Returns
+        -------
+        Machine
+
         Raises
         ------
         MachineError
@@ -281,6 +293,10 @@ class Machine:
 
     def describe(self) -> pd.DataFrame:
         """Return every number of the machine's file: key, value, unit, source, confidence.
+
+        Returns
+        -------
+        DataFrame
 
         Examples
         --------
@@ -306,6 +322,10 @@ class Machine:
             Colours the cores: busy seconds, executors, distances.
         label : str, optional
             What the values are, with their unit.
+
+        Returns
+        -------
+        Axes
 
         Examples
         --------

@@ -92,6 +92,10 @@ class RuntimeProfile:
     def not_pinned(self) -> RuntimeProfile:
         """Return the costs of threads that are not pinned: teams fork, join and wait longer.
 
+        Returns
+        -------
+        RuntimeProfile
+
         Examples
         --------
         >>> import simsched as ss

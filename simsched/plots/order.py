@@ -73,6 +73,10 @@ def diagonal_score(schedule: Schedule, label: npt.ArrayLike) -> float:
     label : array_like, shape (n,)
         As in `start_order_frame`.
 
+    Returns
+    -------
+    float
+
     References
     ----------
     C. Spearman, "The proof and measurement of association between two things", American Journal of Psychology

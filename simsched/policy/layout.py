@@ -45,6 +45,10 @@ class Layout:
         layout : str, Layout or pair of int
             Executors and cores of each; a Layout is returned as it is.
 
+        Returns
+        -------
+        Layout
+
         Raises
         ------
         LayoutError

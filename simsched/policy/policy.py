@@ -95,6 +95,10 @@ class Policy:
         view : View
             The replay at this instant.
 
+        Returns
+        -------
+        iterable of Start
+
         Raises
         ------
         PolicyError
@@ -126,6 +130,10 @@ class Policy:
         ----------
         layout : Layout or None
 
+        Returns
+        -------
+        Layout or None
+
         Examples
         --------
         >>> import simsched as ss
@@ -142,6 +150,10 @@ class Policy:
         ----------
         problem : Problem
             The graph, the machine and the estimates.
+
+        Returns
+        -------
+        Policy
 
         Examples
         --------
@@ -206,6 +218,10 @@ class RankPolicy(Policy):
         problem : Problem
             The graph, the machine and the estimates.
 
+        Returns
+        -------
+        array_like, shape (n,)
+
         Raises
         ------
         PolicyError
@@ -243,6 +259,10 @@ class RankPolicy(Policy):
         problem : Problem
             The graph, the machine and the estimates.
 
+        Returns
+        -------
+        Shortcuts or None
+
         Examples
         --------
         >>> import simsched as ss
@@ -263,6 +283,10 @@ class RankPolicy(Policy):
         ----------
         machine : Machine
 
+        Returns
+        -------
+        Layout
+
         Examples
         --------
         >>> import simsched as ss
@@ -279,6 +303,10 @@ class RankPolicy(Policy):
         machine : Machine
         layout : Layout or None
             What was asked for; the default when None.
+
+        Returns
+        -------
+        Layout
 
         Raises
         ------
@@ -334,6 +362,10 @@ def policy(source: str | Policy | type[Policy]) -> Policy:
     ----------
     source : str, Policy or class of Policy
         A spec (`critical-path`, `corun[candidates=3]`), a policy, or a class whose parameters all have defaults.
+
+    Returns
+    -------
+    Policy
 
     Raises
     ------

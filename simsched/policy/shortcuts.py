@@ -70,6 +70,10 @@ class Shortcuts:
         policy : object
             What messages call the policy.
 
+        Returns
+        -------
+        Shortcuts
+
         Raises
         ------
         PolicyError

@@ -122,6 +122,10 @@ def system_of(source: str | System, /, **choices: Scalar) -> System:
     **choices
         What the paper leaves open, by name; those that do not stand in the spec.
 
+    Returns
+    -------
+    System
+
     Raises
     ------
     SpecError

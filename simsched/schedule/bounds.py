@@ -58,6 +58,11 @@ def bounds(
     runtime : RuntimeProfile, optional
         As in `simsched.simulate`: forking and joining a team is part of a task's seconds.
 
+    Returns
+    -------
+    Bounds
+        Both lower bounds, in seconds.
+
     Examples
     --------
     >>> from simsched.graph import TaskGraph

@@ -109,6 +109,10 @@ class Schedule:
         recording : Recording
             Of its tasks.
 
+        Returns
+        -------
+        Schedule
+
         Examples
         --------
         >>> import numpy as np
@@ -167,6 +171,10 @@ class Schedule:
         task : int
             Index of the task.
 
+        Returns
+        -------
+        int32 array, shape (width,)
+
         Examples
         --------
         >>> import simsched as ss
@@ -178,6 +186,10 @@ class Schedule:
 
     def metrics(self) -> dict[str, float]:
         """Return the schedule's numbers; see `simsched.schedule.metrics`.
+
+        Returns
+        -------
+        dict of str to float
 
         Examples
         --------
@@ -241,6 +253,10 @@ class Schedule:
     def corunning(self) -> pd.DataFrame:
         """Return how many tasks run at every start and finish; see `simsched.plots.corunning_events_frame`.
 
+        Returns
+        -------
+        DataFrame
+
         Examples
         --------
         >>> import simsched as ss
@@ -263,6 +279,10 @@ class Schedule:
         **options
             As `simsched.plots.gantt` takes them.
 
+        Returns
+        -------
+        Axes
+
         Examples
         --------
         >>> import simsched as ss
@@ -282,6 +302,10 @@ class Schedule:
         ----------
         machine, ax
             As in `simsched.plots.roofline`.
+
+        Returns
+        -------
+        Axes
 
         Examples
         --------
@@ -303,6 +327,10 @@ class Schedule:
         ax, value
             As in `simsched.plots.core_use`.
 
+        Returns
+        -------
+        Axes
+
         Examples
         --------
         >>> import simsched as ss
@@ -323,6 +351,10 @@ class Schedule:
         *others : Schedule
         color : str
             As in `simsched.plots.explore`.
+
+        Returns
+        -------
+        Explorer
 
         Examples
         --------
@@ -394,6 +426,10 @@ class Schedule:
     def summary(self) -> dict[str, object]:
         """Return what made this schedule and what came out, for people.
 
+        Returns
+        -------
+        dict of str to object
+
         Examples
         --------
         >>> import simsched as ss
@@ -424,6 +460,10 @@ class Schedule:
 
     def require_machine(self) -> Machine:
         """Return the machine.
+
+        Returns
+        -------
+        Machine
 
         Raises
         ------

@@ -79,6 +79,10 @@ def seeds_in(folder: Path) -> dict[str, list[Seed]]:
     ----------
     folder : Path
 
+    Returns
+    -------
+    dict of str to list of Seed
+
     Raises
     ------
     SimschedError

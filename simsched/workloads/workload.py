@@ -76,6 +76,10 @@ def family(source: str | Workload, /, **parameters: Scalar) -> Workload:
     source, **parameters
         As `workload` takes them; a Workload is returned as it is.
 
+    Returns
+    -------
+    Workload
+
     Raises
     ------
     SpecError
@@ -144,6 +148,10 @@ def is_workload(source: str) -> bool:
     ----------
     source : str
         A spec: `lstm[layers=4]`.
+
+    Returns
+    -------
+    bool
 
     Examples
     --------

@@ -159,6 +159,10 @@ class Calibration:
         method, overheads, pairs, machine, host, facts
             As in `Calibration`; nothing measured when not given.
 
+        Returns
+        -------
+        Calibration
+
         Examples
         --------
         >>> import simsched as ss
@@ -211,6 +215,10 @@ class Calibration:
         ----------
         path : str or Path
 
+        Returns
+        -------
+        Calibration
+
         Raises
         ------
         FormatError
@@ -252,6 +260,10 @@ class Calibration:
         noise : float or "measured"
             As in `CostModel`; or what `measured_noise` returns.
 
+        Returns
+        -------
+        CalibratedModel
+
         Raises
         ------
         CostError
@@ -285,6 +297,10 @@ class Calibration:
         base : RuntimeProfile, optional
             One without costs when not given.
 
+        Returns
+        -------
+        RuntimeProfile
+
         Examples
         --------
         >>> import simsched as ss
@@ -298,6 +314,10 @@ class Calibration:
 
     def curves(self) -> dict[str, Curve]:
         """Return the curve of each kind of which an op was fitted on three or more widths; see `curve_of`.
+
+        Returns
+        -------
+        dict of str to Curve
 
         Examples
         --------
@@ -317,6 +337,10 @@ class Calibration:
     def points(self) -> pd.DataFrame:
         """Return one row a point; see `points_frame`.
 
+        Returns
+        -------
+        DataFrame
+
         Examples
         --------
         >>> import simsched as ss
@@ -330,6 +354,10 @@ class Calibration:
     def fits(self) -> pd.DataFrame:
         """Return one row a fitted curve: kind, shape, sharing, the parameters, their ends, and how well it fits.
 
+        Returns
+        -------
+        DataFrame
+
         Examples
         --------
         >>> import simsched as ss
@@ -342,6 +370,10 @@ class Calibration:
 
     def pairs_frame(self) -> pd.DataFrame:
         """Return two rows a pair, one for each of its ops; see `simsched.costs.fitting.pair.pairs_frame`.
+
+        Returns
+        -------
+        DataFrame
 
         Examples
         --------
@@ -359,6 +391,10 @@ class Calibration:
 
         Half the interquartile range over the median of a log-normal variable is sinh(0.6745 sigma); the spread is the
         median of those of the points. What slows all tasks of a run down alike is in it, too.
+
+        Returns
+        -------
+        float
 
         Raises
         ------
@@ -388,6 +424,10 @@ class Calibration:
         most : int
             Ops that are drawn.
 
+        Returns
+        -------
+        Axes
+
         Examples
         --------
         >>> import simsched as ss
@@ -402,6 +442,10 @@ class Calibration:
 
     def summary(self) -> dict[str, object]:
         """Return what was measured where and when, how well the curves fit, and what software and neighbours cost.
+
+        Returns
+        -------
+        dict of str to object
 
         Examples
         --------

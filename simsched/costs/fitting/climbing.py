@@ -99,6 +99,10 @@ def hill_climb(
     tolerance : float
         Relative rise that does not count as one; the paper's is 0.
 
+    Returns
+    -------
+    Climb
+
     Raises
     ------
     CostError
@@ -132,6 +136,11 @@ def climb_together(
         Takes ops, a width and a sharing, and returns the seconds of each; called once a width and sharing.
     most, step, tolerance
         As in `hill_climb`.
+
+    Returns
+    -------
+    list of Climb
+        In the order of the ops.
 
     Raises
     ------
@@ -199,6 +208,11 @@ def untried_errors(
     within : bool
         Leave out the counts beyond the widest that was tried.
 
+    Returns
+    -------
+    float64 array, shape (untried counts,)
+        Sharing by sharing, ascending counts.
+
     Examples
     --------
     >>> import numpy as np
@@ -225,6 +239,10 @@ def accuracy(errors: Iterable[npt.NDArray[np.float64]]) -> float:
     ----------
     errors : iterable of float64 arrays
         Relative errors of the untried counts of each op, as `untried_errors` returns them.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

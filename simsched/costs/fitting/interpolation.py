@@ -108,6 +108,10 @@ def dents(widths: Sequence[int], seconds: Sequence[float]) -> dict[int, float]:
     seconds : sequence of float
         On each of them.
 
+    Returns
+    -------
+    dict of int to float
+
     Examples
     --------
     >>> dents([1, 2, 3, 4], [8.0, 4.0, 3.6, 2.0])

@@ -115,6 +115,10 @@ def fit_curve(
     generator : numpy Generator, optional
         Of the draws; needed for a bootstrap.
 
+    Returns
+    -------
+    Fit
+
     Raises
     ------
     CostError
@@ -160,6 +164,10 @@ def fitted(one: MeasuredOp, runtime: RuntimeProfile | None = None) -> MeasuredOp
         Its own fits are replaced.
     runtime : RuntimeProfile, optional
         As in `fit_curve`.
+
+    Returns
+    -------
+    MeasuredOp
 
     Examples
     --------
@@ -241,6 +249,10 @@ def curve_of(fits: Sequence[Fit]) -> Curve:
     ----------
     fits : sequence of Fit
         Of ops of one kind.
+
+    Returns
+    -------
+    Curve
 
     Raises
     ------

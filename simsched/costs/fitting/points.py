@@ -259,6 +259,10 @@ def measured_ops(rows: Iterable[tuple[Op, Point]]) -> tuple[MeasuredOp, ...]:
     rows : iterable of (Op, Point)
         Ops of one kind and shape are one op.
 
+    Returns
+    -------
+    tuple of MeasuredOp
+
     Examples
     --------
     >>> from simsched.costs.fitting import Op, Point, measured_ops
@@ -279,6 +283,10 @@ def points_frame(ops: Sequence[MeasuredOp]) -> pd.DataFrame:
     Parameters
     ----------
     ops : sequence of MeasuredOp
+
+    Returns
+    -------
+    DataFrame
 
     Examples
     --------

@@ -60,6 +60,10 @@ def cleanup(step: str | Cleanup) -> Cleanup:
     ----------
     step : str or Cleanup
 
+    Returns
+    -------
+    Cleanup
+
     Raises
     ------
     SpecError

@@ -139,6 +139,10 @@ class Explanation:
         ----------
         task : int or str
 
+        Returns
+        -------
+        TaskExplanation
+
         Raises
         ------
         SimschedError
@@ -173,6 +177,10 @@ class Explanation:
         ax : Axes, optional
             Where to draw; a new figure when not given.
 
+        Returns
+        -------
+        Axes
+
         Examples
         --------
         >>> import simsched as ss
@@ -192,6 +200,10 @@ class Explanation:
         ----------
         ax : Axes, optional
             Where to draw; a new figure when not given.
+
+        Returns
+        -------
+        Axes
 
         Examples
         --------
@@ -213,6 +225,10 @@ class Explanation:
         ax : Axes, optional
             Where to draw; a new figure when not given.
 
+        Returns
+        -------
+        Axes
+
         Examples
         --------
         >>> import simsched as ss
@@ -227,6 +243,10 @@ class Explanation:
 
     def summary(self) -> dict[str, str]:
         """Return the makespan, what its critical path and its cores' time are made of, in words.
+
+        Returns
+        -------
+        dict of str to str
 
         Examples
         --------

@@ -23,6 +23,10 @@ def conv2d(x: Tensor, filters: Tensor, stride: int = 1, padding: Padding = "same
         Pixels in both directions.
     padding : {"same", "valid"}
 
+    Returns
+    -------
+    Tensor, shape (n, pixels down, pixels across, outputs)
+
     Raises
     ------
     GraphError
@@ -67,6 +71,10 @@ def conv2d_transpose(x: Tensor, filters: Tensor, stride: int, high: int, wide: i
         Pixels in both directions.
     high, wide : int
         Pixels of the images that are made.
+
+    Returns
+    -------
+    Tensor, shape (n, high, wide, made)
 
     Raises
     ------

@@ -19,6 +19,11 @@ def add(a: Tensor, b: Tensor) -> Tensor:
     a, b : Tensor
         Of one shape, or of shapes that broadcast as NumPy's do.
 
+    Returns
+    -------
+    Tensor
+        Of the shape that both broadcast to.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -42,6 +47,11 @@ def add_n(parts: Sequence[Tensor]) -> Tensor:
     Parameters
     ----------
     parts : sequence of Tensor
+
+    Returns
+    -------
+    Tensor
+        Of the same shape.
 
     Raises
     ------
@@ -79,6 +89,11 @@ def subtract(a: Tensor, b: Tensor) -> Tensor:
     a, b : Tensor
         Of one shape, or of shapes that broadcast as NumPy's do.
 
+    Returns
+    -------
+    Tensor
+        Of the shape that both broadcast to.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -104,6 +119,11 @@ def multiply(a: Tensor, b: Tensor) -> Tensor:
     a, b : Tensor
         Of one shape, or of shapes that broadcast as NumPy's do.
 
+    Returns
+    -------
+    Tensor
+        Of the shape that both broadcast to.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -128,6 +148,11 @@ def divide(a: Tensor, b: Tensor) -> Tensor:
     ----------
     a, b : Tensor
         Of one shape, or of shapes that broadcast as NumPy's do.
+
+    Returns
+    -------
+    Tensor
+        Of the shape that both broadcast to.
 
     Examples
     --------
@@ -155,6 +180,11 @@ def floor_mod(a: Tensor, b: Tensor) -> Tensor:
     a, b : Tensor
         Of one shape, or of shapes that broadcast as NumPy's do.
 
+    Returns
+    -------
+    Tensor
+        Of the shape that both broadcast to.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -180,6 +210,11 @@ def less(a: Tensor, b: Tensor) -> Tensor:
     a, b : Tensor
         Of one shape, or of shapes that broadcast as NumPy's do.
 
+    Returns
+    -------
+    Tensor
+        Of the shape that both broadcast to.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -198,6 +233,11 @@ def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
     Parameters
     ----------
     condition, a, b : Tensor
+
+    Returns
+    -------
+    Tensor
+        Of the same shape.
 
     Examples
     --------
@@ -226,6 +266,11 @@ def negative(x: Tensor) -> Tensor:
     x : Tensor
         Of any shape, which is that of the result.
 
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -249,6 +294,11 @@ def bias_add(x: Tensor, bias: Tensor) -> Tensor:
     ----------
     x : Tensor, shape (..., channels)
     bias : Tensor, shape (channels,)
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
 
     Examples
     --------
@@ -275,6 +325,11 @@ def sigmoid(x: Tensor) -> Tensor:
     x : Tensor
         Of any shape, which is that of the result.
 
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -295,6 +350,11 @@ def tanh(x: Tensor) -> Tensor:
     x : Tensor
         Of any shape, which is that of the result.
 
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -314,6 +374,11 @@ def gelu(x: Tensor) -> Tensor:
     ----------
     x : Tensor
         Of any shape, which is that of the result.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
 
     Examples
     --------
@@ -339,6 +404,11 @@ def relu(x: Tensor) -> Tensor:
     x : Tensor
         Of any shape, which is that of the result.
 
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -358,6 +428,11 @@ def leaky_relu(x: Tensor) -> Tensor:
     ----------
     x : Tensor
         Of any shape, which is that of the result.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
 
     Examples
     --------

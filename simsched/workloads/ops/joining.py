@@ -20,6 +20,10 @@ def concat(parts: Sequence[Tensor]) -> Tensor:
     ----------
     parts : sequence of Tensor
 
+    Returns
+    -------
+    Tensor, shape (..., sum of the last axes)
+
     Raises
     ------
     GraphError

@@ -22,6 +22,10 @@ def cross_entropy(logits: Tensor) -> Tensor:
     ----------
     logits : Tensor, shape (n, classes)
 
+    Returns
+    -------
+    Tensor, shape (n,)
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -57,6 +61,10 @@ def sigmoid_cross_entropy(logits: Tensor) -> Tensor:
     Parameters
     ----------
     logits : Tensor
+
+    Returns
+    -------
+    Tensor, shape ()
 
     Examples
     --------

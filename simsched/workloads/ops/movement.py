@@ -18,6 +18,10 @@ def permuted(x: Tensor, *axes: int) -> Tensor:
     *axes : int
         Each axis of `x` once.
 
+    Returns
+    -------
+    Tensor, shape (x.dims[axes[0]], x.dims[axes[1]], ...)
+
     Examples
     --------
     >>> from simsched.workloads import Builder

@@ -19,6 +19,11 @@ def batch_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
     x : Tensor, shape (n, height, width, channels)
     scale, shift : Tensor, shape (channels,)
 
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -57,6 +62,11 @@ def local_response_norm(x: Tensor, channels: int = 5) -> Tensor:
     x : Tensor, shape (n, height, width, channels)
     channels : int
         How many are summed over.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
 
     Examples
     --------

@@ -21,6 +21,10 @@ def max_pool(x: Tensor, window: int, stride: int, padding: Padding = "valid") ->
         Pixels in both directions.
     padding : {"valid", "same"}
 
+    Returns
+    -------
+    Tensor, shape (n, windows down, windows across, channels)
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -48,6 +52,10 @@ def average_pool(x: Tensor, window: int, stride: int, padding: Padding = "valid"
     window, stride : int
         Pixels in both directions.
     padding : {"valid", "same"}
+
+    Returns
+    -------
+    Tensor, shape (n, windows down, windows across, channels)
 
     Examples
     --------

@@ -20,6 +20,10 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
     a : Tensor, shape (..., m, k)
     b : Tensor, shape (..., k, n)
 
+    Returns
+    -------
+    Tensor, shape (..., m, n)
+
     Raises
     ------
     GraphError

@@ -19,6 +19,11 @@ def dropout(x: Tensor) -> Tensor:
     x : Tensor
         Of any shape, which is that of the result.
 
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
     Examples
     --------
     >>> from simsched.workloads import Builder

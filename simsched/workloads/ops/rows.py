@@ -16,6 +16,11 @@ def softmax(x: Tensor) -> Tensor:
     ----------
     x : Tensor, shape (..., classes)
 
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -42,6 +47,11 @@ def layer_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
     ----------
     x : Tensor, shape (..., features)
     scale, shift : Tensor, shape (features,)
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
 
     Examples
     --------

@@ -19,6 +19,10 @@ def transposed(x: Tensor) -> Tensor:
     ----------
     x : Tensor, shape (..., m, n)
 
+    Returns
+    -------
+    Tensor, shape (..., n, m)
+
     Examples
     --------
     >>> from simsched.workloads import Builder
@@ -42,6 +46,10 @@ def reshaped(x: Tensor, *dims: int) -> Tensor:
     ----------
     x : Tensor
     *dims : int
+
+    Returns
+    -------
+    Tensor, shape `dims`
 
     Raises
     ------
@@ -72,6 +80,10 @@ def chunks(x: Tensor, parts: int) -> tuple[Tensor, ...]:
     ----------
     x : Tensor
     parts : int
+
+    Returns
+    -------
+    tuple of Tensor, shape (..., last / parts) each
 
     Raises
     ------
