@@ -176,12 +176,14 @@ class Calibration:
 
         Examples
         --------
+        >>> from tempfile import TemporaryDirectory
         >>> import simsched as ss
-        >>> try:
-        ...     ss.Calibration.load("nothing.json")
-        ... except ss.SimschedError as error:
-        ...     print(type(error).__name__)
-        FormatError
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> measured = ss.Calibration.of([MeasuredOp(Op("Add", "8x8;8x8"), (Point(1, 1e-6),))], "by hand")
+        >>> with TemporaryDirectory() as folder:
+        ...     measured.save(f"{folder}/host.json")
+        ...     ss.Calibration.load(f"{folder}/host.json").method
+        'by hand'
         """
         from simsched.costs.fitting.calibration_file import read
 
