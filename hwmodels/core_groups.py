@@ -54,6 +54,13 @@ class CoreGroups(Structure):
         Seconds of a message along a row or a column.
     between_groups_s : float
         Seconds of a message to a core of another group.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.core_groups import CoreGroups
+    >>> groups = CoreGroups(groups=2, rows=2, columns=2, register_s=1e-8, between_groups_s=1e-7)
+    >>> groups.n_cores, groups.domain_of.tolist(), groups.hops(0)[:4].tolist()
+    (8, [0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 1, 2])
     """
 
     kind: ClassVar[str] = "core_groups"

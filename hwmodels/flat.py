@@ -39,6 +39,13 @@ class Flat(Structure):
         Tiles, and cores of each.
     same_tile_s, other_tile_s : float
         Seconds of a cache line between cores of one tile, and of two.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.flat import Flat
+    >>> flat = Flat(n_tiles=2, per_tile=2, same_tile_s=1e-8, other_tile_s=1e-7)
+    >>> flat.n_cores, flat.transfer_s(0).tolist()
+    (4, [0.0, 1e-08, 1e-07, 1e-07])
     """
 
     kind: ClassVar[str] = "flat"

@@ -24,6 +24,13 @@ class Contention(Strict):
     References
     ----------
     CHAOS: A Parallelization Scheme for Training Convolutional Neural Networks on Intel Xeon Phi, 2017, Table 4.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> waits = ss.machine("knc-7120p").tables["contention"]
+    >>> waits.writers[0], waits.contention_s(240, "small") > waits.contention_s(60, "small")
+    (1, True)
     """
 
     writers: Annotated[tuple[Annotated[int, Field(ge=1, strict=True)], ...], Field(min_length=2)]

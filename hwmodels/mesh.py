@@ -82,6 +82,13 @@ class Mesh(Structure):
     References
     ----------
     Hot Chips 27, "Knights Landing (KNL): 2nd Generation Intel Xeon Phi Processor", 2015: grid, routing, modes.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> mesh = ss.machine("knl-7250").structure
+    >>> mesh.n_tiles, mesh.stops.width, mesh.hops(0)[:6].tolist()
+    (34, 6, [0, 0, 1, 1, 4, 4])
     """
 
     kind: ClassVar[str] = "mesh"

@@ -53,6 +53,12 @@ class Ring(Structure):
         Seconds from one stop to the next.
     base_s : float
         What a line from another core costs besides its hops.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.ring import Ring
+    >>> Ring(cores=6, memory_controllers=2, hop_s=1e-9).hops(0).tolist()
+    [0, 1, 2, 3, 2, 1]
     """
 
     kind: ClassVar[str] = "ring"

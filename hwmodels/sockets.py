@@ -35,6 +35,13 @@ class Sockets(Structure):
     origin : Sockets, optional
         What `resized` scales: the structure of the machine's file, so that 64 cores are the same structure whatever
         number of cores came between.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> sockets = ss.machine("xeon-8160x2").structure
+    >>> sockets.sockets, sockets.hops(0)[[0, 1, 47]].tolist()
+    ((24, 24), [0, 1, 3])
     """
 
     kind: ClassVar[str] = "sockets"

@@ -59,6 +59,14 @@ class CoRun(Policy):
     References
     ----------
     Runtime Concurrency Control and Operation Scheduling for High Performance Neural Network Training, 2019, Sec. III-D.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([8.0, 8.0], kinds="mine")
+    >>> costs = ss.CostModel({"mine": ss.Curve(serial_share=0.5, thread_overhead=3.0)})
+    >>> ss.compare(graph, "generic[cores=8]", ["sequential", "corun"], costs=costs)["makespan_s"].round(2).tolist()
+    [12.76, 5.8]
     """
 
     name = "corun"

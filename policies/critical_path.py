@@ -39,6 +39,13 @@ class CriticalPath(RankPolicy):
     buffered : bool
         Whether a busy executor can be handed one task in advance, the lowest-numbered first. It hides the dispatch, and
         binds the task to an executor that may be free later than another.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([2.0, 2.0, 2.0, 4.0], [(2, 3)])
+    >>> ss.compare(graph, "generic[cores=2]", ["fifo", "critical-path"])["makespan_s"].tolist()
+    [8.0, 6.0]
     """
 
     name = "critical-path"

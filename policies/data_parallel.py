@@ -25,10 +25,24 @@ class DataParallel(RankPolicy):
     joins several samples belongs to the first of them. Cost: a dispatch a task, from one counter; O(log n) a decision,
     and O(n log n) once for the ranks.
 
+    Parameters
+    ----------
+    placement, prefer, pinned, oversubscribe
+        As in `RankPolicy`.
+
     References
     ----------
     CHAOS: A Parallelization Scheme for Training Convolutional Neural Networks on Intel Xeon Phi, 2017: the next image.
     Wavefront Parallelization of Recurrent Neural Networks on Multi-core Architectures, 2020: a mini-batch (Seq).
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> two_samples = ss.TaskGraph.from_edges([1.0, 1.0, 2.0, 2.0], [(0, 2), (1, 3)])
+    >>> ss.simulate(two_samples, "generic[cores=2]", "data-parallel").executor.tolist()
+    [0, 1, 0, 1]
+    >>> ss.simulate(two_samples, "generic[cores=1]", "data-parallel").start_order.tolist()
+    [0, 2, 1, 3]
     """
 
     name = "data-parallel"

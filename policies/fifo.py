@@ -39,6 +39,15 @@ class Fifo(RankPolicy):
         a pop. 0, the default, for none. TensorFlow does so below 8,000 cycles (`ExecutorState::ScheduleReady`), but
         takes every kernel for one of 100 million cycles at first and forgets a tenth of that a run: small kernels are
         inline only after some 90 runs of a session.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> for policy in ("fifo", "fifo[order=lifo]"):
+    ...     print(policy, ss.simulate(graph, "generic[cores=1]", policy).start_order.tolist())
+    fifo [0, 1, 2]
+    fifo[order=lifo] [0, 2, 1]
     """
 
     name = "fifo"

@@ -22,6 +22,19 @@ class Sequential(RankPolicy):
     """Ready tasks one by one in the order of the program (task index), each on all cores.
 
     The layout is `1xw`. Cost: one dispatch a task; O(log n) a decision.
+
+    Parameters
+    ----------
+    placement, prefer, pinned, oversubscribe
+        As in `RankPolicy`.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> one = ss.simulate(graph, "generic[cores=4]", "sequential")
+    >>> one.layout, one.start_order.tolist(), one.makespan_s
+    ('1x4', [0, 1, 2], 6.0)
     """
 
     name = "sequential"

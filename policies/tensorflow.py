@@ -50,6 +50,13 @@ class TensorFlow(RankPolicy):
         Threads of the pool; 0, the default, for as many as the teams have together, as TensorFlow's defaults have it.
         They go round the teams' cores from the last one back: teams fill them from the first on, and an operating
         system wakes threads on idle cores.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> ss.simulate(graph, "generic[cores=2]", "tensorflow", "2x1").makespan_s
+    4.0
     """
 
     name = "tensorflow"

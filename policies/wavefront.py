@@ -21,6 +21,18 @@ class Wavefront(RankPolicy):
     The depth is the number of edges on the longest path from a source: on the cells of a stacked recurrent network it
     is layer + step, the anti-diagonal. There is no barrier between diagonals: free cores take ready tasks as they
     appear, as under OmpSs. Cost: a pop from a shared queue; O(log n) a decision.
+
+    Parameters
+    ----------
+    placement, prefer, pinned, oversubscribe
+        As in `RankPolicy`.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 1.0, 1.0, 1.0], [(0, 1), (1, 2), (0, 3)])
+    >>> ss.simulate(graph, "generic[cores=1]", "wavefront").start_order.tolist()
+    [0, 1, 3, 2]
     """
 
     name = "wavefront"

@@ -9,6 +9,15 @@ class SimschedError(Exception):
     """Base of all errors that simsched raises on bad input; the message says what to do.
 
     Names in messages may come from files: their control characters are shown as escapes.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> try:
+    ...     ss.Layout.parse("8 by 4")
+    ... except ss.SimschedError as error:
+    ...     print(error)
+    '8 by 4' is not a layout; write executors x cores, as in 8x4
     """
 
     def __str__(self) -> str:

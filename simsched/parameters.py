@@ -14,12 +14,64 @@ MOST = 2**24
 
 
 def whole(default: int, least: int = 1) -> Any:
-    """Return the field of a parameter that is a whole number of at least `least`."""
+    """Return the field of a parameter that is a whole number of at least `least`.
+
+    Parameters
+    ----------
+    default : int
+    least : int
+        The smallest value allowed.
+
+    Returns
+    -------
+    dataclasses.Field
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from simsched.workloads import Workload, whole
+    >>> @dataclass(frozen=True)
+    ... class Net(Workload):
+    ...     name = "net"
+    ...     layers: int = whole(3, least=2)
+    >>> str(Net(layers=5))
+    'net[layers=5]'
+    >>> Net(layers=1)
+    Traceback (most recent call last):
+        ...
+    simsched.errors.SpecError: net[layers=1]: expected a whole number from 2 to 16777216
+    """
     return field(default=default, metadata={"least": least})
 
 
 def one_of(default: str, *others: str) -> Any:
-    """Return the field of a parameter that is one of a few words."""
+    """Return the field of a parameter that is one of a few words.
+
+    Parameters
+    ----------
+    default : str
+    *others : str
+        What else it may be.
+
+    Returns
+    -------
+    dataclasses.Field
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from simsched.workloads import Workload, one_of
+    >>> @dataclass(frozen=True)
+    ... class Net(Workload):
+    ...     name = "net"
+    ...     pooling: str = one_of("max", "mean")
+    >>> str(Net(pooling="mean"))
+    'net[pooling=mean]'
+    >>> Net(pooling="median")
+    Traceback (most recent call last):
+        ...
+    simsched.errors.SpecError: net[pooling='median']: expected one of max, mean
+    """
     return field(default=default, metadata={"words": (default, *others)})
 
 

@@ -29,7 +29,19 @@ ROOT, RUNNING, FIRST_LANE = 1, 2, 16
 
 
 class PerfettoWriter:
-    """Writer of schedules as Perfetto traces."""
+    """Writer of schedules as Perfetto traces.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["load", "sum"], name="two")
+    >>> with TemporaryDirectory() as folder:
+    ...     ss.simulate(graph, "generic[cores=2]", "fifo").save(f"{folder}/run.pftrace")
+    ...     Path(folder, "run.pftrace").stat().st_size > 100
+    True
+    """
 
     title = "Perfetto trace of a schedule (protobuf)"
     suffixes = (".pftrace", ".perfetto-trace")

@@ -88,7 +88,24 @@ class _Tasks:
 
 
 class StgFile:
-    """Reader of Standard Task Graph files; their times, whole numbers without a unit, become seconds."""
+    """Reader of Standard Task Graph files; their times, whole numbers without a unit, become seconds.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> text = '''1
+    ... 0 0 0
+    ... 1 7 1 0
+    ... 2 0 1 1
+    ... '''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "three.stg").write_text(text)
+    ...     graph = ss.load(Path(folder, "three.stg"))
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
+    ('stg', ['dummy', 'task', 'dummy'], [0.0, 7.0, 0.0], 2)
+    """
 
     title = "Standard Task Graph set (.stg)"
     dependences = "in the file"

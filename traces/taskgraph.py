@@ -16,7 +16,19 @@ _NAME_AT = 30
 
 
 class TaskGraphFile:
-    """Reader and writer of simsched's own files."""
+    """Reader and writer of simsched's own files.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["load", "sum"], name="two")
+    >>> with TemporaryDirectory() as folder:
+    ...     graph.save(f"{folder}/two.simsched")
+    ...     back = ss.load(f"{folder}/two.simsched")
+    >>> back.name, back.kinds.to_list(), back.durations_s.tolist(), back.n_edges
+    ('two', ['load', 'sum'], [1.0, 2.0], 1)
+    """
 
     title = "simsched's own file of a task graph (.simsched)"
     dependences = times = "as saved"

@@ -23,7 +23,20 @@ OTHERS = "epyc-9654x2"
 
 
 def host() -> Callable[[str | None], Mapping[str, Any]]:
-    """`host[like=NAME]`: the running system, with the numbers of another machine for what only measuring tells."""
+    """`host[like=NAME]`: the running system, with the numbers of another machine for what only measuring tells.
+
+    Returns
+    -------
+    callable
+        Takes NAME, or None, and returns the content of a machine file.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> machine = ss.machine("host[like=xeon-8160x2]")
+    >>> machine.n_cores >= 1, machine.runtime == ss.machine("xeon-8160x2").runtime
+    (True, True)
+    """
     return host_content
 
 
@@ -60,7 +73,20 @@ def host_content(like: str | None, topology: Topology | None = None) -> Mapping[
 
 
 def cpus() -> tuple[tuple[int, ...], ...]:
-    """Return the system's CPUs of each core, in the order of the machine's cores: those to pin threads to."""
+    """Return the system's CPUs of each core, in the order of the machine's cores: those to pin threads to.
+
+    Returns
+    -------
+    tuple of tuple of int
+        Row i holds the CPUs of core i, one for each of its hardware threads.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.hwmodels.host import cpus
+    >>> len(cpus()) == ss.machine("host").n_cores
+    True
+    """
     return tuple(core.pus for core in in_order(read_host(affinity=_affinity())))
 
 

@@ -15,7 +15,27 @@ from simsched.plugins import registered
 
 
 class HwlocFiles:
-    """Reader of hwloc's XML files as machines."""
+    """Reader of hwloc's XML files as machines.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> text = '''<topology version="2.0"><object type="Machine" os_index="0" cpuset="0x3" nodeset="0x1">
+    ... <object type="NUMANode" os_index="0" cpuset="0x3" nodeset="0x1" local_memory="1073741824"/>
+    ... <object type="Package" os_index="0" cpuset="0x3" nodeset="0x1">
+    ... <object type="Core" os_index="0" cpuset="0x1" nodeset="0x1">
+    ... <object type="PU" os_index="0" cpuset="0x1" nodeset="0x1"/></object>
+    ... <object type="Core" os_index="1" cpuset="0x2" nodeset="0x1">
+    ... <object type="PU" os_index="1" cpuset="0x2" nodeset="0x1"/></object>
+    ... </object></object></topology>'''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "small.xml").write_text(text)
+    ...     machine = ss.machine(f"{folder}/small.xml[like=xeon-8160x2]")
+    >>> machine.n_cores, machine.core_flops == ss.machine("xeon-8160x2").core_flops
+    (2, True)
+    """
 
     suffixes: tuple[str, ...] = (".xml", ".xml.gz")
 

@@ -26,6 +26,15 @@ def read_topology(path: str | Path) -> Topology:
     Hardware threads and memories that the file marks as not allowed (its `allowed_cpuset` and `allowed_nodeset`) are
     left out, as `lstopo` leaves them out.
 
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    Topology
+        Its packages, caches, cores and memories.
+
     Raises
     ------
     MachineError
@@ -34,6 +43,23 @@ def read_topology(path: str | Path) -> Topology:
     References
     ----------
     hwloc, "Importing and exporting topologies from/to XML files", and its `hwloc.dtd` and `hwloc2.dtd`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> text = '''<topology version="2.0"><object type="Machine" os_index="0" cpuset="0x3" nodeset="0x1">
+    ... <object type="NUMANode" os_index="0" cpuset="0x3" nodeset="0x1" local_memory="1073741824"/>
+    ... <object type="Package" os_index="0" cpuset="0x3" nodeset="0x1">
+    ... <object type="Core" os_index="0" cpuset="0x3" nodeset="0x1">
+    ... <object type="PU" os_index="0" cpuset="0x1" nodeset="0x1"/>
+    ... <object type="PU" os_index="1" cpuset="0x2" nodeset="0x1"/>
+    ... </object></object></object></topology>'''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "small.xml").write_text(text)
+    ...     topology = read_topology(Path(folder, "small.xml"))
+    >>> len(topology.packages), len(topology.cores), topology.n_pus
+    (1, 1, 2)
     """
     path = Path(path)
     fields = Fields(path)

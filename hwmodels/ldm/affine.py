@@ -12,7 +12,17 @@ LONGEST = 200
 
 
 class NestError(SimschedError):
-    """A loop nest is impossible: an unknown loop, an index that is not affine, an extent below one."""
+    """A loop nest is impossible: an unknown loop, an index that is not affine, an extent below one.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.ldm import NestError, matmul
+    >>> try:
+    ...     matmul(m=0, n=4, k=2)
+    ... except NestError as error:
+    ...     print(error)
+    matmul 0x4x2: loop 'm' has extent 0; expected a whole number from 1
+    """
 
 
 @dataclass(frozen=True)

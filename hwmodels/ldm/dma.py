@@ -29,6 +29,13 @@ class DmaCurve:
     ------
     MachineError
         If there are fewer than two points, sizes do not ascend, or the two streams contradict each other.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.ldm import DmaCurve
+    >>> curve = DmaCurve(block_B=(128.0, 1024.0), copy_Bps=(1e10, 2e10), add_Bps=(1e10, 2e10))
+    >>> curve.stream_Bps(1024.0, gets=1, puts=1) / 1e9, curve.get_s(128.0)
+    (20.0, 1.2799999999999999e-08)
     """
 
     block_B: tuple[float, ...]

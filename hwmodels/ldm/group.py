@@ -42,6 +42,14 @@ class CoreGroup:
         what it sums over.
     double_buffering : bool
         Whether tiles are moved while others are computed on; then streamed tensors take two buffers.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.hwmodels.ldm import core_group
+    >>> group = core_group(ss.machine("sw26010"))
+    >>> group.cpes, group.mesh_rows, group.ldm_B, group.cpe_flops / 1e9
+    (64, 8, 65536.0, 11.6)
     """
 
     cpes: int

@@ -12,6 +12,26 @@ def matmul(m: int, n: int, k: int, element_B: int = 4, *, transposed: bool = Fal
     """Return C[m,n] = sum over k of A[m,k] B[k,n]. A fully connected layer is one with m = batch.
 
     `transposed` stores B as B[n,k].
+
+    Parameters
+    ----------
+    m, n, k : int
+        Rows and columns of the product, and what is summed over.
+    element_B : int
+        Bytes of an element.
+    transposed : bool
+        Whether B is stored as B[n,k].
+
+    Returns
+    -------
+    LoopNest
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.ldm import matmul
+    >>> nest = matmul(m=64, n=10, k=20)
+    >>> nest.total_flops, [tensor.shape for tensor in nest.tensors]
+    (25600, [(64, 20), (20, 10), (64, 10)])
     """
     return LoopNest(
         name=f"matmul {m}x{n}x{k}",
@@ -62,10 +82,21 @@ def convolution(
     element_B : int
         Bytes of an element.
 
+    Returns
+    -------
+    LoopNest
+
     Raises
     ------
     NestError
         If a size is below one or the kernel is larger than the padded input.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.ldm import convolution
+    >>> nest = convolution(channels=3, filters=16, size=32, kernel=3, padding=1)
+    >>> nest.total_flops, nest.tensors[-1].shape
+    (884736, (1, 16, 32, 32))
     """
     (h, w), (kh, kw) = ((x, x) if isinstance(x, int) else x for x in (size, kernel))
     oh, ow = _out(h, kh, stride, padding), _out(w, kw, stride, padding)
@@ -100,7 +131,40 @@ def pooling(
     batch: int = 1,
     element_B: int = 4,
 ) -> LoopNest:
-    """Return a pooling of windows, NCHW. The average's division by a constant is folded into its additions."""
+    """Return a pooling of windows, NCHW. The average's division by a constant is folded into its additions.
+
+    Parameters
+    ----------
+    kind : {"max", "avg"}
+    channels : int
+        Of input and output.
+    size : int or (int, int)
+        Height and width of the input, without padding.
+    window : int
+        Height and width of a window.
+    stride : int, optional
+        As the window when not given.
+    padding, batch : int
+        Zero padding of both directions; images.
+    element_B : int
+        Bytes of an element.
+
+    Returns
+    -------
+    LoopNest
+
+    Raises
+    ------
+    NestError
+        If the kind is neither, a size is below one or the window is larger than the padded input.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.ldm import pooling
+    >>> nest = pooling("max", channels=64, size=112, window=2)
+    >>> nest.tensors[-1].shape
+    (1, 64, 56, 56)
+    """
     if kind not in {"max", "avg"}:
         raise NestError(f"pooling kind {kind!r} is unknown; give 'max' or 'avg'")
     step = window if stride is None else stride
@@ -130,7 +194,28 @@ def pooling(
 
 
 def elementwise(elements: int, operands: int = 1, flops: float = 1, element_B: int = 4) -> LoopNest:
-    """Return an operation on `elements` elements, each from one element of each operand (ReLU, addition, ...)."""
+    """Return an operation on `elements` elements, each from one element of each operand (ReLU, addition, ...).
+
+    Parameters
+    ----------
+    elements, operands : int
+        Of the output, and tensors that are read.
+    flops : float
+        Operations of an element.
+    element_B : int
+        Bytes of an element.
+
+    Returns
+    -------
+    LoopNest
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.ldm import elementwise
+    >>> add = elementwise(1000, operands=2)
+    >>> add.total_flops, len(add.reads)
+    (1000, 2)
+    """
     return LoopNest(
         name=f"element-wise {elements}",
         loops={"i": elements},
@@ -142,7 +227,25 @@ def elementwise(elements: int, operands: int = 1, flops: float = 1, element_B: i
 
 
 def bias(channels: int, pixels: int, batch: int = 1, element_B: int = 4) -> LoopNest:
-    """Return the addition of one number a channel to images of `pixels` pixels."""
+    """Return the addition of one number a channel to images of `pixels` pixels.
+
+    Parameters
+    ----------
+    channels, pixels, batch : int
+        Numbers to add, elements that each is added to, images.
+    element_B : int
+        Bytes of an element.
+
+    Returns
+    -------
+    LoopNest
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.ldm import bias
+    >>> bias(channels=64, pixels=56 * 56).total_flops
+    200704.0
+    """
     return LoopNest(
         name=f"bias {batch}x{channels}x{pixels}",
         loops={"n": batch, "c": channels, "p": pixels},

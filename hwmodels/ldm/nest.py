@@ -25,6 +25,12 @@ class Access:
     shape : tuple of int, optional
         Extents of the dimensions as stored; by default what the loops of the nest run over. An index may leave it
         (padding): what lies outside is not moved.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.ldm import Access
+    >>> Access("image", ("c", "oh*2+kh", "ow*2+kw"))
+    Access(tensor='image', indices=('c', 'oh*2+kh', 'ow*2+kw'), shape=None)
     """
 
     tensor: str
@@ -79,6 +85,16 @@ class LoopNest:
     ------
     NestError
         On an extent below one, an unknown loop, an index that is not affine, two accesses of one name.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.ldm import Access, LoopNest
+    >>> reads = (Access("A", ("m", "k")), Access("B", ("k", "n")))
+    >>> product = LoopNest(
+    ...     "matmul", {"m": 8, "n": 4, "k": 2}, reads, Access("C", ("m", "n")), frozenset({"k"}), flops=2
+    ... )
+    >>> product.iterations, product.total_flops, [tensor.shape for tensor in product.tensors]
+    (64, 128, [(8, 2), (2, 4), (8, 4)])
     """
 
     name: str

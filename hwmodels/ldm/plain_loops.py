@@ -54,6 +54,10 @@ def no_reuse(nest: LoopNest, group: CoreGroup, copies: Reading = "directives") -
         With the last three, a nest that is simple (every index a single loop variable, as in a fully connected
         layer) is copied as by "output-row".
 
+    Returns
+    -------
+    Times
+
     Raises
     ------
     NestError
@@ -63,6 +67,14 @@ def no_reuse(nest: LoopNest, group: CoreGroup, copies: Reading = "directives") -
     ----------
     What swTVM is compared to (Sec. 6): hand-written OpenACC, whose DMA is managed well only in simple layers, without
     tuned reuse of the LDM in convolutions.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.hwmodels.ldm import convolution, core_group, no_reuse, plan
+    >>> nest, group = convolution(channels=64, filters=64, size=56, kernel=3), core_group(ss.machine("sw26010"))
+    >>> no_reuse(nest, group).total_s > plan(nest, group).seconds
+    True
     """
     if copies not in get_args(Reading):
         raise NestError(f"copies={copies!r}: expected one of {', '.join(get_args(Reading))}")

@@ -44,6 +44,14 @@ class Plan:
         Moves of each tensor by one CPE.
     times : Times
         Seconds by part.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.hwmodels.ldm import core_group, matmul, plan
+    >>> found = plan(matmul(512, 512, 512), core_group(ss.machine("sw26010")))
+    >>> found.ldm_B <= 65536, found.seconds == found.times.total_s, list(found.tiles)
+    (True, True, ['m', 'n', 'k'])
     """
 
     nest: LoopNest
@@ -117,10 +125,27 @@ def plan(nest: LoopNest, group: CoreGroup) -> Plan:
     With double buffering, tensors of more than one tile take two buffers and DMA overlaps computation; it is left out
     where single buffers, whose tiles are larger, are faster.
 
+    Parameters
+    ----------
+    nest : LoopNest
+    group : CoreGroup
+
+    Returns
+    -------
+    Plan
+
     Raises
     ------
     NestError
         If not even one element of each tensor fits the LDM of a CPE.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.hwmodels.ldm import convolution, core_group, plan
+    >>> nest = convolution(channels=64, filters=64, size=56, kernel=3, padding=1)
+    >>> plan(nest, core_group(ss.machine("sw26010"))).table()["tensor"].tolist()
+    ['X', 'W', 'Y']
     """
     single = _greedy(nest, replace(group, double_buffering=False))
     if not group.double_buffering:

@@ -60,7 +60,17 @@ class DmaTable(Strict):
 
 
 class LdmTable(Strict):
-    """Local memories of a core group and what moves data to them; see `CoreGroup` for each number."""
+    """Local memories of a core group and what moves data to them; see `CoreGroup` for each number.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> table = ss.machine("sw26010").tables["ldm"]
+    >>> nest = table.operation("matmul", m=512, n=512, k=512)
+    >>> costings = table.costings()
+    >>> costings["register communication"](nest) < costings["planned"](nest)
+    True
+    """
 
     cpes: Annotated[Quantity, measures("cores", least=1, whole=True)]
     mesh_columns: Annotated[Quantity, measures("count", least=1, whole=True)]
@@ -130,6 +140,14 @@ class LdmTable(Strict):
 
 def core_group(machine: Machine) -> CoreGroup:
     """Return what the planner needs of a machine.
+
+    Parameters
+    ----------
+    machine : Machine
+
+    Returns
+    -------
+    CoreGroup
 
     Raises
     ------

@@ -74,10 +74,27 @@ def register_communication(nest: LoopNest, group: CoreGroup) -> Times:
 
     What is no matrix product (pooling, element-wise) is planned as in `plan`, with hand-ordered instructions.
 
+    Parameters
+    ----------
+    nest : LoopNest
+    group : CoreGroup
+
+    Returns
+    -------
+    Times
+
     Raises
     ------
     NestError
         If not even the least tiles fit.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.hwmodels.ldm import core_group, matmul, plan, register_communication
+    >>> nest, group = matmul(512, 512, 512), core_group(ss.machine("sw26010"))
+    >>> register_communication(nest, group).total_s < plan(nest, group).seconds
+    True
     """
     gemm = as_gemm(nest)
     if gemm is None:

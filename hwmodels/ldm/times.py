@@ -28,6 +28,12 @@ class Times:
         Starting the CPEs and waiting for them.
     hidden_s : float
         What overlap hides of the parts above.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.ldm import Times
+    >>> Times(dma_s=3e-3, compute_s=2e-3, hidden_s=2e-3).total_s
+    0.003
     """
 
     dma_s: float

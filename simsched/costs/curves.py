@@ -45,6 +45,14 @@ class Curve:
         The same in bytes read and written; at most one of the two is above 0.
     family : str
         Name of the family.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0], kinds="mine")
+    >>> costs = ss.CostModel({"mine": ss.Curve(serial_share=0.2)})
+    >>> ss.simulate(graph, "generic[cores=4]", "sequential", costs=costs).makespan_s
+    0.4
     """
 
     serial_share: float

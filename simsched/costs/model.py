@@ -33,6 +33,14 @@ class CostModel:
         from the replay's seed.
     measured : MeasuredSeconds, optional
         Seconds by width that were measured, in place of curves and recorded seconds; see docs/calibration.md.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph, noisy = ss.TaskGraph.from_edges([1.0, 2.0]), ss.CostModel(noise=0.1)
+    >>> runs = [ss.simulate(graph, "generic[cores=2]", "fifo", costs=noisy, seed=seed) for seed in (1, 1, 2)]
+    >>> runs[0].makespan_s == runs[1].makespan_s, runs[0].makespan_s == runs[2].makespan_s
+    (True, False)
     """
 
     curves: Mapping[str, Curve] = field(default_factory=dict)
@@ -52,7 +60,25 @@ class CostModel:
             )
 
     def curve(self, kind: str) -> Curve:
-        """Return the curve of a kind."""
+        """Return the curve of a kind.
+
+        Parameters
+        ----------
+        kind : str
+            As the graph spells it.
+
+        Returns
+        -------
+        Curve
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.CostModel({"mine": ss.Curve(serial_share=0.2)}).curve("mine").serial_share
+        0.2
+        >>> ss.CostModel().curve("MatMul").family
+        'matrix product'
+        """
         table, other = default_curves()
         name = normalised(kind)
         for curves in ({normalised(k): c for k, c in self.curves.items()}, table):
@@ -63,11 +89,30 @@ class CostModel:
     def on(self, graph: TaskGraph, machine: Machine, runtime: RuntimeProfile | None = None) -> TaskCosts:
         """Return the costs of a graph's tasks on a machine.
 
+        Parameters
+        ----------
+        graph : TaskGraph
+        machine : Machine
+        runtime : RuntimeProfile, optional
+            The software's own costs; the machine's when not given.
+
+        Returns
+        -------
+        TaskCosts
+
         Raises
         ------
         CostError
             If a task has no duration, and no FLOPs or bytes to estimate one from; or if measured seconds are those of
             another machine.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0], kinds="mine")
+        >>> costs = ss.CostModel({"mine": ss.Curve(serial_share=0.2)}).on(graph, ss.machine("generic[cores=4]"))
+        >>> costs.seconds(1).tolist(), costs.seconds(4).tolist()
+        ([1.0], [0.4])
         """
         runtime = machine.runtime if runtime is None else runtime
         curves = [self.curve(kind) for kind in graph.kinds.labels]

@@ -80,6 +80,14 @@ class TaskCosts:
         Where the seconds came from.
     table : WidthTable or None
         Seconds that stand in place of the formula, for some of the tasks; `one_core_s` are theirs, too.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 3.0], kinds="mine")
+    >>> costs = ss.CostModel({"mine": ss.Curve(serial_share=0.5)}).on(graph, ss.machine("generic[cores=4]"))
+    >>> costs.seconds(2).tolist(), costs.seconds_of(1, 4), costs.fastest_widths().tolist()
+    ([0.75, 2.25], 1.875, [4, 4])
     """
 
     one_core_s: Seconds

@@ -36,6 +36,11 @@ def curve_through(
     runtime : RuntimeProfile, optional
         What part of the seconds is forking, joining and the barrier; none when not given.
 
+    Returns
+    -------
+    float, Curve
+        Seconds on one core, and the curve that gives those on more.
+
     Raises
     ------
     CostError

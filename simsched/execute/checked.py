@@ -89,6 +89,20 @@ class CrossCheck:
     cases : tuple of Checked
     calibration : Calibration
         What the predictions rest on.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+    >>> from simsched.execute import CrossCheck
+    >>> from simsched.execute.checked import Checked
+    >>> from simsched.execute.execution import Run
+    >>> simulated = ss.simulate(ss.TaskGraph.from_edges([2.0]), "generic[cores=1]", "fifo")
+    >>> measured = ss.Execution((Run(simulated, 0.0, 0, 1e-7, (2.0,), (2.0,)),))
+    >>> case = Checked("one task", measured, simulated, ss.CostModel(), ss.RuntimeProfile())
+    >>> points = ss.Calibration.of([MeasuredOp(Op("Add"), (Point(1, 2.0),))], "by hand")
+    >>> CrossCheck((case,), points).table[["graph", "measured_s", "error"]].values.tolist()
+    [['one task', 2.0, 0.0]]
     """
 
     cases: tuple[Checked, ...]

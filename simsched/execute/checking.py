@@ -53,10 +53,23 @@ def crosscheck(
     progress : callable, optional
         Called with 1 after every run.
 
+    Returns
+    -------
+    CrossCheck
+        Its `table` has one row a case: measured and predicted makespan, the error and where it comes from.
+
     Raises
     ------
     SimschedError
         If there is nothing to run, or a run does not end in time.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1e-4], kinds="MatMul", shapes="32x32;32x32", flops=[65536.0])
+    >>> check = ss.crosscheck({"product": graph}, ["fifo"], ["1x1"], repeats=2, machine="host[cores=1]")
+    >>> check.table[["graph", "policy", "layout"]].values.tolist()
+    [['product', 'fifo', '1x1']]
     """
     target = machine_of(machine)
     wanted = layouts or (f"{target.n_threads}x1", f"1x{target.n_threads}")

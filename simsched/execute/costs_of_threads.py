@@ -62,6 +62,12 @@ def thread_costs(machine: str | Machine = "host", widths: Iterable[int] | None =
     ------
     EngineError
         If a width is beyond the hardware threads in use: more threads than CPUs wait for each other, not for the fork.
+
+    Examples
+    --------
+    >>> from simsched.execute import thread_costs
+    >>> thread_costs("host[cores=1]").wake_up_s > 0
+    True
     """
     host = machine_of(machine)
     cpus, chosen = cpus_of(host), sorted({1, *(_powers(host.n_threads) if widths is None else widths)})

@@ -46,6 +46,17 @@ class Gaps:
         Index into `CAUSES`.
     overlap_s : float
         Seconds by which tasks start before earlier ones of their lane have finished; a replay has none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simsched as ss
+    >>> from simsched.execute import Gaps
+    >>> from simsched.graph import Recording
+    >>> run = Recording(np.array([0.0, 1.5]), np.array([1.0, 2.5]), np.zeros(2, np.int32), ("worker",))
+    >>> gaps = Gaps.of(ss.TaskGraph.from_edges([1.0, 1.0], recording=run).recorded)
+    >>> gaps.seconds.tolist(), gaps.overheads().dispatch_s
+    ([0.0, 0.5], 0.5)
     """
 
     seconds: Seconds

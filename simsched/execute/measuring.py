@@ -70,6 +70,14 @@ def calibrate(
     SimschedError
         If there are no tasks to measure, widths, a step or pairs are asked for that the host cannot run, or a run does
         not end in time.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1e-4], kinds="MatMul", shapes="32x32;32x32", flops=[65536.0])
+    >>> model = ss.calibrate(graph, "host[cores=1]", repeats=1)
+    >>> model.calibration.points()[["kind", "shape", "width"]].values.tolist()
+    [['MatMul', '32x32;32x32', 1]]
     """
     every = [graphs] if isinstance(graphs, TaskGraph) else list(graphs)
     if not sum(graph.n_tasks for graph in every):

@@ -69,6 +69,13 @@ class Settings:
         Runs of which other processes took a larger share are dropped from the figures.
     seed : int
         Seed of what a policy draws.
+
+    Examples
+    --------
+    >>> from simsched.execute import Settings
+    >>> settings = Settings(warmup=1, unknown="memory", timeout_s=10.0)
+    >>> settings.machine, settings.scheduler, settings.timeout_s
+    ('host', 'worker', 10.0)
     """
 
     warmup: int = 2

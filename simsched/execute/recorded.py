@@ -41,6 +41,18 @@ class RecordedReplay:
         Idle time in the recording: the evidence.
     overheads : Overheads
         What the calibrated replay charges; `overheads.runtime()` is its `RuntimeProfile`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simsched as ss
+    >>> from simsched.graph import Recording
+    >>> run = Recording(np.array([0.0, 1.5]), np.array([1.0, 2.5]), np.zeros(2, np.int32), ("worker",))
+    >>> replayed = ss.replay_recorded(ss.TaskGraph.from_edges([1.0, 1.0], recording=run))
+    >>> replayed.recorded.makespan_s, replayed.plain.makespan_s, round(replayed.plain_error, 2)
+    (2.5, 2.0, -0.2)
+    >>> len(replayed.schedules())
+    3
     """
 
     recorded: Schedule
@@ -150,6 +162,11 @@ def replay_recorded(
         Whether the calibrated replay has those of the recording: a task takes longer by the seconds for which its lane
         was away before it although tasks were ready, which are those of the lane where it keeps its order
         (`absences_s`). That is no prediction; it tells what of an error is the host's.
+
+    Returns
+    -------
+    RecordedReplay
+        The recorded schedule, its replays without and with overheads, and the gaps that these come from.
 
     Raises
     ------

@@ -43,6 +43,13 @@ class TextColumn:
         The bytes of all strings.
     offsets : int64 array, shape (n + 1,)
         String i is `data[offsets[i]:offsets[i + 1]]`.
+
+    Examples
+    --------
+    >>> from simsched.graph import TextColumn
+    >>> names = TextColumn.from_strings(["embed", "attend"])
+    >>> names[1], names.offsets.tolist()
+    ('attend', [0, 5, 11])
     """
 
     data: npt.NDArray[np.uint8]
@@ -83,6 +90,13 @@ class LabelColumn:
         Index into `labels`.
     labels : tuple of str
         The distinct strings, in order of first appearance.
+
+    Examples
+    --------
+    >>> from simsched.graph import LabelColumn
+    >>> kinds = LabelColumn.from_strings(["MatMul", "Add", "MatMul"])
+    >>> kinds.labels, kinds.codes.tolist(), kinds[2]
+    (('MatMul', 'Add'), [0, 1, 0], 'MatMul')
     """
 
     codes: npt.NDArray[np.int32]

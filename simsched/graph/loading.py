@@ -77,6 +77,18 @@ def load(path: str | Path, *, format: str | None = None, **options: Any) -> Task
         If the file cannot be read, no format recognises it, or the format has no such option.
     GraphError
         If the file describes an impossible graph.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "join.dot")
+    ...     _ = path.write_text("digraph join { a [duration_s=1]; b [duration_s=2]; a -> b }")
+    ...     graph = ss.load(path)
+    >>> graph, graph.report.format, graph.critical_path_s
+    (<TaskGraph 'join': 2 tasks, 1 edges>, 'dot', 3.0)
     """
     from simsched.graph.import_facts import complete
     from simsched.graph.saving import OWN

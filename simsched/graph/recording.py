@@ -60,6 +60,14 @@ class RecordedOn:
     ------
     GraphError
         If one of the two is no finite number above zero.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> laptop = ss.RecordedOn("laptop", core_flops=5e10, core_bandwidth_Bps=1e10)
+    >>> graph = ss.TaskGraph.from_edges([1.0], kinds="MatMul", flops=[4e10], recorded_on=laptop)
+    >>> graph.recorded_on.core_flops
+    50000000000.0
     """
 
     name: str
@@ -85,6 +93,15 @@ class Recording:
         The worker or thread that ran each task, numbered from 0.
     lane_names : tuple of str
         What the recording calls them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simsched as ss
+    >>> from simsched.graph import Recording
+    >>> run = Recording(np.array([0.0, 1.0]), np.array([1.0, 3.0]), np.array([0, 1], np.int32), ("main", "worker"))
+    >>> ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], recording=run).recorded.makespan_s
+    3.0
     """
 
     start_s: Seconds

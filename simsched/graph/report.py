@@ -22,6 +22,15 @@ class ImportReport:
         Measured facts of the import, each key with its unit: `tasks`, `edges`, `span_s`, `covered_share`, ...
     notes : list of str
         What a reader should know before trusting the graph: what was dropped, merged, suspected, and why.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1), (0, 1)])
+    >>> graph.report.source, graph.report.facts["edges"]
+    ('edges', 1)
+    >>> graph.report.notes
+    ['1 duplicate edge was merged']
     """
 
     source: str

@@ -65,6 +65,17 @@ class TaskGraph:
         What the import kept, dropped and suspects.
     recording : Recording or None
         When and where each task really ran, where the graph was imported from a run.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)])
+    >>> graph.n_tasks, graph.n_edges, graph.depths.tolist()
+    (3, 2, [0, 0, 1])
+    >>> graph.work_s, graph.critical_path_s, graph.average_parallelism
+    (6.0, 5.0, 1.2)
+    >>> graph.topological_order.tolist(), graph.predecessors.neighbours(2).tolist(), graph.recorded
+    ([0, 1, 2], [0, 1], None)
     """
 
     successors: Csr
@@ -89,7 +100,22 @@ class TaskGraph:
             array.setflags(write=False)
 
     def keep_order(self, order: Index) -> None:
-        """Keep a topological order that the checks have found already, so that it is not looked for again."""
+        """Keep a topological order that the checks have found already, so that it is not looked for again.
+
+        Parameters
+        ----------
+        order : int32 array, shape (n,)
+            Every task before its successors; it becomes read-only.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(1, 0)])
+        >>> graph.keep_order(np.array([1, 0, 2], np.int32))
+        >>> graph.topological_order
+        array([1, 0, 2], dtype=int32)
+        """
         order.setflags(write=False)
         vars(self)["topological_order"] = order
 
@@ -135,6 +161,10 @@ class TaskGraph:
         report : ImportReport, optional
             Continued: duplicate edges and counts are added to it.
 
+        Returns
+        -------
+        TaskGraph
+
         Raises
         ------
         GraphError
@@ -157,26 +187,96 @@ class TaskGraph:
 
     @classmethod
     def from_networkx(cls, graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> TaskGraph:
-        """Build a graph from a `networkx.DiGraph`; see `simsched.graph.interop.from_networkx`."""
+        """Build a graph from a `networkx.DiGraph`; see `simsched.graph.interop.from_networkx`.
+
+        Parameters
+        ----------
+        graph : networkx.DiGraph
+        duration : str
+            Node attribute of the seconds.
+
+        Returns
+        -------
+        TaskGraph
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import simsched as ss
+        >>> diamond = nx.DiGraph([("load", "left"), ("load", "right"), ("left", "join"), ("right", "join")])
+        >>> nx.set_node_attributes(diamond, 0.5, "duration_s")
+        >>> ss.TaskGraph.from_networkx(diamond).critical_path_s
+        1.5
+        """
         from simsched.graph.interop import from_networkx
 
         return from_networkx(graph, duration=duration)
 
     @classmethod
     def from_frames(cls, tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph") -> TaskGraph:
-        """Build a graph from two tables; see `simsched.graph.interop.from_frames`."""
+        """Build a graph from two tables; see `simsched.graph.interop.from_frames`.
+
+        Parameters
+        ----------
+        tasks : DataFrame
+            One row a task, with `duration_s`.
+        edges : DataFrame
+            Columns `before` and `after`.
+        name : str
+            Name of the graph.
+
+        Returns
+        -------
+        TaskGraph
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import simsched as ss
+        >>> tasks = pd.DataFrame({"duration_s": [1.0, 2.0], "kind": ["Conv2D", "Relu"]})
+        >>> edges = pd.DataFrame({"before": [0], "after": [1]})
+        >>> ss.TaskGraph.from_frames(tasks, edges, name="layer")
+        <TaskGraph 'layer': 2 tasks, 1 edges>
+        """
         from simsched.graph.interop import from_frames
 
         return from_frames(tasks, edges, name=name)
 
     def to_networkx(self) -> nx.DiGraph[int]:
-        """Return a `networkx.DiGraph` whose nodes are task indices, with every column as an attribute."""
+        """Return a `networkx.DiGraph` whose nodes are task indices, with every column as an attribute.
+
+        Returns
+        -------
+        networkx.DiGraph
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 1), (1, 2)], kinds="MatMul")
+        >>> sorted(nx.descendants(graph.to_networkx(), 0))
+        [1, 2]
+        >>> graph.to_networkx().nodes[2]["duration_s"]
+        3.0
+        """
         from simsched.graph.interop import to_networkx
 
         return to_networkx(self)
 
     def to_frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return the tables of tasks (one row a task) and of edges (`before`, `after`)."""
+        """Return the tables of tasks (one row a task) and of edges (`before`, `after`).
+
+        Returns
+        -------
+        DataFrame, DataFrame
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> tasks, edges = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).to_frames()
+        >>> tasks["duration_s"].tolist(), edges.values.tolist()
+        ([1.0, 2.0, 3.0], [[0, 2], [1, 2]])
+        """
         from simsched.graph.interop import to_frames
 
         return to_frames(self)
@@ -212,10 +312,23 @@ class TaskGraph:
         seconds : array_like of float, shape (n,), optional
             Seconds of each task; the recorded durations when not given.
 
+        Returns
+        -------
+        float64 array, shape (n,)
+
         Raises
         ------
         GraphError
             If the seconds of a task are unknown (NaN) or negative, or there are more or fewer than tasks.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)])
+        >>> graph.levels()
+        array([4., 5., 3.])
+        >>> graph.levels([1.0, 1.0, 1.0])
+        array([2., 2., 1.])
         """
         from simsched.graph.longest_path import longest_path_to_sinks
 
@@ -249,7 +362,23 @@ class TaskGraph:
         return self.work_s / self.critical_path_s if self.critical_path_s else float("nan")
 
     def critical_path(self, seconds: npt.ArrayLike | None = None) -> list[int]:
-        """Return the tasks of a longest path, first to last; ties go to the lower index."""
+        """Return the tasks of a longest path, first to last; ties go to the lower index.
+
+        Parameters
+        ----------
+        seconds : array_like of float, shape (n,), optional
+            As in `levels`.
+
+        Returns
+        -------
+        list of int
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).critical_path()
+        [1, 2]
+        """
         from simsched.graph.longest_path import critical_path
 
         return critical_path(self, self.levels(seconds))
@@ -262,13 +391,47 @@ class TaskGraph:
         return None if self.recording is None else Schedule.from_recording(self, self.recording)
 
     def task_name(self, task: int) -> str:
-        """Return the name of a task; tasks without one are called by kind and index."""
+        """Return the name of a task; tasks without one are called by kind and index.
+
+        Parameters
+        ----------
+        task : int
+            Index of the task.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.TaskGraph.from_edges([1.0, 2.0], names=["embed", "attend"]).task_name(1)
+        'attend'
+        >>> ss.TaskGraph.from_edges([1.0, 2.0], kinds="MatMul").task_name(1)
+        'MatMul 1'
+        """
         if self.names is not None:
             return self.names[task]
         return f"{self.kinds[task] or 'task'} {task}"
 
     def shape(self, task: int) -> Shape:
-        """Return the shapes of a task's inputs; () where unknown."""
+        """Return the shapes of a task's inputs; () where unknown.
+
+        Parameters
+        ----------
+        task : int
+            Index of the task.
+
+        Returns
+        -------
+        tuple of tuple of int
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.TaskGraph.from_edges([1.0], kinds="MatMul", shapes="64x512;512x32").shape(0)
+        ((64, 512), (512, 32))
+        """
         return parse_shape(self.shapes[task])
 
     def cleaned(self, *steps: str | Cleanup) -> TaskGraph:
@@ -278,6 +441,10 @@ class TaskGraph:
         ----------
         *steps : str or Cleanup
             Specs, as `drop[kinds=Identity]` (see `simsched list cleanups`), or objects.
+
+        Returns
+        -------
+        TaskGraph
 
         Raises
         ------
@@ -313,13 +480,40 @@ class TaskGraph:
         ------
         FormatError
             If no writer has this suffix, or the file cannot be written.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)], name="join")
+        >>> with TemporaryDirectory() as folder:
+        ...     graph.save(f"{folder}/join.simsched")
+        ...     print(ss.load(f"{folder}/join.simsched"))
+        <TaskGraph 'join': 3 tasks, 2 edges>
         """
         from simsched.graph.saving import save
 
         save(self, path, format)
 
     def draw(self, ax: Axes | None = None) -> Axes:
-        """Draw the graph by depth; see `simsched.plots.draw_graph`."""
+        """Draw the graph by depth; see `simsched.plots.draw_graph`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ax = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).draw()
+        >>> ax.get_xlabel()
+        'depth'
+        """
         from simsched.plots.graph import draw_graph
 
         return draw_graph(self, ax)
@@ -328,7 +522,19 @@ class TaskGraph:
         return f"<TaskGraph {self.name!r}: {self.n_tasks} tasks, {self.n_edges} edges>"
 
     def summary(self) -> Mapping[str, object]:
-        """Return the graph's numbers: tasks, edges, work, critical path, average parallelism, depth."""
+        """Return the graph's numbers: tasks, edges, work, critical path, average parallelism, depth.
+
+        Returns
+        -------
+        dict of str to object
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> summary = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).summary()
+        >>> summary["tasks"], summary["depth"], summary["average_parallelism"]
+        (3, 2, 1.2)
+        """
         facts: dict[str, object] = {"tasks": self.n_tasks, "edges": self.n_edges}
         if self.n_tasks and not np.isnan(self.work_s):
             facts["work_s"] = round(self.work_s, 9)

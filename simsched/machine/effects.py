@@ -21,6 +21,15 @@ class Effects:
         What a thread adds to its team's overhead grows with all threads that run, not only its team's.
     remote_memory : bool
         Data stays in the domain of the cores that made it, and is slower to reach from others.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.machine import Effects
+    >>> ss.machine("knl-7250[contention=false,share_tiles=true]").effects == Effects(share_tiles=True)
+    True
+    >>> Effects().any, Effects.all() == ss.machine("knl-7250[contention=true]").effects
+    (False, True)
     """
 
     share_bandwidth: bool = False

@@ -23,6 +23,13 @@ class MachineReader(Protocol):
     ----------
     suffixes : tuple of str
         How the names of its files end, as `.xml`.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.hwloc import HWLOC
+    >>> reader: MachineReader = HWLOC
+    >>> reader.suffixes
+    ('.xml', '.xml.gz')
     """
 
     suffixes: tuple[str, ...]
@@ -47,6 +54,10 @@ def machine(source: str | Path | Machine) -> Machine:
         A name (`knl-7250`, `host`) or the path of a TOML or hwloc XML file, each also with variations
         (`knl-7250[cores=128]`, `mine.toml[memory=cache]`, `lstopo.xml[like=xeon-8160x2]`); see
         `simsched.machine.variations`. A machine is returned as it is.
+
+    Returns
+    -------
+    Machine
 
     Raises
     ------

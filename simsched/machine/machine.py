@@ -28,7 +28,25 @@ MOST_DEMAND_BPS = 2.0**62
 
 @dataclass(frozen=True)
 class Fact:
-    """One number of a machine file (or several of one unit): its place, value, unit, source and confidence."""
+    """One number of a machine file (or several of one unit): its place, value, unit, source and confidence.
+
+    Parameters
+    ----------
+    key : str
+        Its place in the file: `runtime.dispatch`.
+    value : float or tuple of float
+        In `unit`, as the file has it.
+    unit, source : str
+    confidence : str
+        "high", "med", "low" or "unverified".
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> fact = ss.machine("knl-7250").facts[0]
+    >>> fact.key, fact.value, fact.unit, fact.confidence
+    ('cores.count', 68, 'core', 'high')
+    """
 
     key: str
     value: float | tuple[float, ...]
@@ -81,6 +99,17 @@ class Machine:
         Further tables of the file, as those who registered them made them.
     facts : tuple of Fact
         Every number as its file states it.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> knl = ss.machine("knl-7250")
+    >>> knl.n_cores, knl.n_tiles, knl.cores_per_tile, knl.n_threads, knl.n_domains
+    (68, 34, 2, 68, 1)
+    >>> knl.core_bandwidth_Bps / 1e9, knl.bandwidth_Bps / 1e9, len(knl.reach_Bps)
+    (10.5, 325.0, 69)
+    >>> knl.tile_slowdowns[:3].round(2).tolist()
+    [1.0, 1.28, 1.28]
     """
 
     spec: str
@@ -187,11 +216,44 @@ class Machine:
         return slowdowns
 
     def hops(self, core: int) -> npt.NDArray[np.int64]:
-        """Return the steps on the interconnect from a core to every core, shape (n_cores,)."""
+        """Return the steps on the interconnect from a core to every core, shape (n_cores,).
+
+        Parameters
+        ----------
+        core : int
+            From 0 to n_cores - 1.
+
+        Returns
+        -------
+        int64 array, shape (n_cores,)
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.machine("knc-7120p").hops(0)[:5].tolist()
+        [0, 1, 2, 3, 4]
+        """
         return self.structure.hops(self._checked_core(core))
 
     def transfer_s(self, core: int) -> npt.NDArray[np.float64]:
-        """Return the seconds of a cache line from a core to every core, shape (n_cores,)."""
+        """Return the seconds of a cache line from a core to every core, shape (n_cores,).
+
+        Parameters
+        ----------
+        core : int
+            From 0 to n_cores - 1.
+
+        Returns
+        -------
+        float64 array, shape (n_cores,)
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> seconds = ss.machine("knl-7250").transfer_s(0)
+        >>> seconds.shape, bool(seconds[1] < seconds[67])
+        ((68,), True)
+        """
         return self.structure.transfer_s(self._checked_core(core))
 
     def _checked_core(self, core: int) -> int:
@@ -209,17 +271,40 @@ class Machine:
         params : mapping
             As between the brackets of a spec; see `simsched.machine.variations`.
 
+        Returns
+        -------
+        Machine
+
         Raises
         ------
         MachineError
             On an unknown parameter or an impossible value.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> twice = ss.machine("knl-7250").varied({"cores": 136, "memory": "cache"})
+        >>> twice.spec, twice.n_cores
+        ('knl-7250[cores=136,memory=cache]', 136)
         """
         from simsched.machine.build import varied
 
         return varied(self, params)
 
     def describe(self) -> pd.DataFrame:
-        """Return every number of the machine's file: key, value, unit, source, confidence."""
+        """Return every number of the machine's file: key, value, unit, source, confidence.
+
+        Returns
+        -------
+        DataFrame
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> facts = ss.machine("knl-7250").describe().set_index("key")
+        >>> facts.loc["runtime.dispatch", ["value", "unit"]].tolist()
+        [182.2, 'ns']
+        """
         import pandas as pd
 
         return pd.DataFrame([vars(fact) for fact in self.facts])
@@ -237,6 +322,18 @@ class Machine:
             Colours the cores: busy seconds, executors, distances.
         label : str, optional
             What the values are, with their unit.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> machine = ss.machine("knc-7120p[cores=8]")
+        >>> ax = machine.draw(values=machine.hops(0), label="hops from core 0")
+        >>> ax.get_title(loc="left").split(":")[0]
+        'knc-7120p[cores=8]'
         """
         from simsched.plots.machine import draw
 

@@ -37,6 +37,13 @@ class Memory:
         Bytes a second that leave one domain for all others; infinite where domains do not limit it.
     size_B : float
         Bytes that it holds; infinite where unknown.
+
+    Examples
+    --------
+    >>> from simsched.machine import Memory
+    >>> memory = Memory("DDR4", core_bandwidth_Bps=10e9, bandwidth_Bps=90e9)
+    >>> memory.reachable_Bps([1, 8, 16]).tolist()
+    [10000000000.0, 80000000000.0, 90000000000.0]
     """
 
     name: str

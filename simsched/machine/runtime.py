@@ -35,6 +35,16 @@ class RuntimeProfile:
         Factor on forking, joining and the barrier of threads that are not pinned; at least 1.
     misplaced : float
         Share of the threads that are not pinned which the operating system runs on a random core, in [0, 1].
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> runtime = ss.RuntimeProfile(dispatch_s=1e-6, fork_join_s=2e-6, barrier_s=1e-6, resize_s=5e-6)
+    >>> runtime.choice_s, runtime.region_s, runtime.region_per_thread_s, runtime.resize_costs_s
+    (1e-06, 3e-06, 0.0, (5e-06, 0.0))
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0])
+    >>> ss.simulate(graph, "generic[cores=1]", "critical-path", runtime=runtime).makespan_s
+    3.000001
     """
 
     dispatch_s: float = 0.0
@@ -80,7 +90,18 @@ class RuntimeProfile:
         return self.fork_join_per_thread_s + self.barrier_per_thread_s
 
     def not_pinned(self) -> RuntimeProfile:
-        """Return the costs of threads that are not pinned: teams fork, join and wait longer."""
+        """Return the costs of threads that are not pinned: teams fork, join and wait longer.
+
+        Returns
+        -------
+        RuntimeProfile
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.RuntimeProfile(fork_join_s=1e-6, unpinned_region=2.0).not_pinned().fork_join_s
+        2e-06
+        """
         slower = {
             name: getattr(self, name) * self.unpinned_region
             for name in ("fork_join_s", "fork_join_per_thread_s", "barrier_s", "barrier_per_thread_s")

@@ -30,6 +30,13 @@ class Box:
         Text in it; "" for none.
     core : int
         Core whose value colours it; -1 for none.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> box = ss.machine("generic[cores=4]").structure.picture().boxes[0]
+    >>> box.role, box.core, box.width
+    ('core', 0, 0.92)
     """
 
     x: float
@@ -43,7 +50,21 @@ class Box:
 
 @dataclass(frozen=True)
 class Picture:
-    """What a structure looks like: boxes, drawn in order, and links between points."""
+    """What a structure looks like: boxes, drawn in order, and links between points.
+
+    Parameters
+    ----------
+    boxes : sequence of Box
+    links : sequence of pairs of points
+        (x, y) of both ends, in units of one mesh stop.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> picture = ss.machine("knl-7250").structure.picture()
+    >>> sum(box.role == "core" for box in picture.boxes), len(picture.links)
+    (68, 93)
+    """
 
     boxes: Sequence[Box]
     links: Sequence[tuple[tuple[float, float], tuple[float, float]]] = ()
@@ -60,6 +81,15 @@ class Structure(ABC):
         Name of the kind, as `[structure] kind` of machine files gives it.
     schema : class of pydantic model
         What else that table holds.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> mesh = ss.machine("knl-7250[cluster=snc4]").structure
+    >>> mesh.kind, mesh.n_cores, mesh.cores_per_tile, mesh.n_domains
+    ('mesh', 68, 2, 4)
+    >>> mesh.tile_of[:4].tolist(), mesh.resized(128).n_cores
+    ([0, 0, 1, 1], 128)
     """
 
     kind: ClassVar[str]

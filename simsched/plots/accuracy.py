@@ -41,6 +41,14 @@ def accuracy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         If a column is missing.
     MissingExtraError
         If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import simsched as ss
+    >>> table = pd.DataFrame({"policy": ["fifo"], "measured_s": [1.0], "predicted_s": [1.05]})
+    >>> ss.plots.accuracy(table).get_xlabel()
+    'measured makespan (s)'
     """
     require_columns(frame, ["policy", "measured_s", "predicted_s"], "accuracy")
     ax = shown_axes((7.0, 4.5)) if ax is None else ax

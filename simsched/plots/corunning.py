@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 def corunning_frame(schedule: Schedule) -> pd.DataFrame:
     """Return what runs from each instant at which it changes until the next.
 
+    Parameters
+    ----------
+    schedule : Schedule
+
     Returns
     -------
     DataFrame
@@ -29,6 +33,13 @@ def corunning_frame(schedule: Schedule) -> pd.DataFrame:
             Tasks that run from then on; 0 in the last row.
         cores_busy
             Cores that they hold: the sum of their widths, so that a core that two tasks share counts twice.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> ss.plots.corunning_frame(ss.simulate(graph, "generic[cores=2]", "fifo")).values.tolist()
+    [[0.0, 2.0, 2.0], [1.0, 2.0, 2.0], [2.0, 1.0, 1.0], [4.0, 0.0, 0.0]]
     """
     import pandas as pd
 
@@ -55,6 +66,13 @@ def corunning(schedule: Schedule, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> ss.plots.corunning(ss.simulate(graph, "generic[cores=2]", "fifo")).get_xlabel()
+    'time (s)'
     """
     ax = shown_axes((10.0, 3.2)) if ax is None else ax
     frame = corunning_frame(schedule)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 def corunning_events_frame(schedule: Schedule) -> pd.DataFrame:
     """Return how many tasks run at every start and finish.
 
+    Parameters
+    ----------
+    schedule : Schedule
+
     Returns
     -------
     DataFrame
@@ -34,6 +38,14 @@ def corunning_events_frame(schedule: Schedule) -> pd.DataFrame:
         tasks_running
             Tasks that run then, the one that starts or finishes included. Their mean is
             `mean_corunning_at_events` of `Schedule.metrics`.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> events = ss.plots.corunning_events_frame(ss.simulate(graph, "generic[cores=2]", "fifo"))
+    >>> events[["time_s", "event", "task"]].values.tolist()[-2:]
+    [[2.0, 'finish', 1], [4.0, 'finish', 2]]
     """
     import pandas as pd
 
@@ -58,6 +70,13 @@ def corunning_events(schedule: Schedule, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> ss.plots.corunning_events(ss.simulate(graph, "generic[cores=2]", "fifo")).get_xlabel()
+    'starts and finishes'
     """
     ax = shown_axes((10.0, 3.2)) if ax is None else ax
     running = Events.of(schedule).running

@@ -34,6 +34,10 @@ def critical_path(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax : Axes, optional
         Where to draw; a new figure when not given.
 
+    Returns
+    -------
+    Axes
+
     Raises
     ------
     SimschedError
@@ -91,6 +95,10 @@ def core_time(frames: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Axe
         What each is called, and its table, as `Explanation.core_time` returns it.
     ax : Axes, optional
         Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    Axes
 
     Raises
     ------
@@ -187,6 +195,10 @@ def what_if(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         As `Explanation.what_if` returns it.
     ax : Axes, optional
         Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    Axes
 
     Raises
     ------

@@ -71,6 +71,14 @@ def gantt(
         If `color` or `max_rows` is impossible.
     MissingExtraError
         If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], kinds=["Conv2D", "MatMul", "MatMul"])
+    >>> ax = ss.plots.gantt(ss.simulate(graph, "generic[cores=2]", "critical-path"))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['MatMul', 'Conv2D']
     """
     if max_rows is not None and max_rows < 1:
         raise SimschedError(f"max_rows={max_rows}: draw at least one core")

@@ -38,6 +38,13 @@ def graph_frame(graph: TaskGraph) -> pd.DataFrame:
     ------
     SimschedError
         If the graph has more than `MAX_TASKS` tasks.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)])
+    >>> ss.plots.graph_frame(graph)[["task", "depth", "row"]].values.tolist()
+    [[0.0, 0.0, -0.5], [1.0, 0.0, 0.5], [2.0, 1.0, 0.0]]
     """
     import pandas as pd
 
@@ -81,6 +88,13 @@ def draw_graph(graph: TaskGraph, ax: Axes | None = None) -> Axes:
     ------
     SimschedError
         If the graph has more than `MAX_TASKS` tasks.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)], kinds=["a", "a", "b"])
+    >>> [text.get_text() for text in ss.plots.draw_graph(graph).get_legend().get_texts()]
+    ['a', 'b']
     """
     from matplotlib.collections import LineCollection
     from matplotlib.lines import Line2D

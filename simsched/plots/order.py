@@ -36,6 +36,14 @@ def start_order_frame(schedule: Schedule, label: npt.ArrayLike) -> pd.DataFrame:
     ------
     SimschedError
         If `label` is not one number a task.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 1.0, 1.0], [(0, 2)])
+    >>> schedule = ss.simulate(graph, "generic[cores=1]", "critical-path")
+    >>> ss.plots.start_order_frame(schedule, graph.depths)[["position", "task", "label"]].values.tolist()
+    [[0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [2.0, 2.0, 1.0]]
     """
     import pandas as pd
 
@@ -59,10 +67,28 @@ def diagonal_score(schedule: Schedule, label: npt.ArrayLike) -> float:
     those of a lower one and labels are distinct (slightly less with ties), 0 when the order has nothing to do
     with the labels, negative when it runs against them. NaN with fewer than two labelled tasks, or one label only.
 
+    Parameters
+    ----------
+    schedule : Schedule
+    label : array_like, shape (n,)
+        As in `start_order_frame`.
+
+    Returns
+    -------
+    float
+
     References
     ----------
     C. Spearman, "The proof and measurement of association between two things", American Journal of Psychology
     15 (1904).
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 1.0, 1.0], [(0, 2)])
+    >>> schedule = ss.simulate(graph, "generic[cores=1]", "fifo")
+    >>> round(ss.plots.diagonal_score(schedule, [0, 1, 2]), 2), round(ss.plots.diagonal_score(schedule, [2, 1, 0]), 2)
+    (1.0, -1.0)
     """
     frame = start_order_frame(schedule, label)
     labels = frame["label"].to_numpy()
@@ -87,6 +113,15 @@ def start_order(schedule: Schedule, label: npt.ArrayLike, ax: Axes | None = None
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 1.0, 1.0], [(0, 2)])
+    >>> schedule = ss.simulate(graph, "generic[cores=1]", "wavefront")
+    >>> ss.plots.start_order(schedule, pd.Series(graph.depths, name="depth")).get_ylabel()
+    'depth'
     """
     frame = start_order_frame(schedule, label)
     ax = shown_axes((7.0, 4.0)) if ax is None else ax

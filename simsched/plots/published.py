@@ -50,6 +50,13 @@ def grouped_bars(
     ------
     SimschedError
         If a column is missing.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> frame = ss.reproduce("chaos", tables=["Table 8"]).frame("Table 8", "predicted time")
+    >>> len(ss.plots.grouped_bars(frame, "network", "threads", "minutes").patches) == len(frame)
+    True
     """
     from matplotlib.ticker import LogFormatter
 
@@ -98,6 +105,13 @@ def curves(frame: pd.DataFrame, x: str, group: str, title: str, ax: Axes | None 
     ------
     SimschedError
         If a column is missing.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> frame = ss.reproduce("chaos", tables=["Table 8"]).frame("Table 8", "predicted time")
+    >>> ss.plots.curves(frame, "threads", "network", "minutes").get_ylabel()
+    'minutes'
     """
     require_columns(frame, [x, group, "simulated", "paper"], "curves")
     ax = shown_axes((7.0, 4.2)) if ax is None else ax

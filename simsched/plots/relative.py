@@ -27,6 +27,14 @@ def relative_times(matrix: pd.DataFrame, title: str = "", ax: Axes | None = None
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import simsched as ss
+    >>> matrix = pd.DataFrame([[1.0, 1.5], [2.0, 1.0]], ["fifo", "corun"], ["lstm", "resnet50"])
+    >>> [text.get_text() for text in ss.plots.relative_times(matrix).texts]
+    ['1', '1.5', '2', '1']
     """
     rows, columns = matrix.shape
     ax = shown_axes((2.5 + 1.1 * columns, 1.6 + 0.5 * rows)) if ax is None else ax

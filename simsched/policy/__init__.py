@@ -5,8 +5,9 @@ from types import ModuleType
 
 from simsched.policy.candidates import CandidateRule
 from simsched.policy.layout import Layout
-from simsched.policy.policy import Policy, RankPolicy, Start, policy
+from simsched.policy.policy import Policy, Start, policy
 from simsched.policy.problem import Problem
+from simsched.policy.rank_policy import RankPolicy
 from simsched.policy.shortcuts import Shortcuts
 from simsched.policy.view import Running, View
 

@@ -48,6 +48,19 @@ class CandidateRule(Policy):
     serial_s : float64 array, shape (n,), or None
         Estimated seconds of each task on one core, where second hardware threads are used; needs two ways in use and
         no width beyond the cores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simsched as ss
+    >>> from simsched.policy import CandidateRule
+    >>> class Halves(ss.Policy):
+    ...     def prepared(self, problem):
+    ...         half = np.full((problem.graph.n_tasks, 1), problem.machine.n_cores // 2, np.int32)
+    ...         return CandidateRule(half, problem.costs.seconds(half[:, 0])[:, None], most=2)
+    >>> halves = ss.simulate(ss.TaskGraph.from_edges([4.0, 4.0]), "generic[cores=4]", Halves)
+    >>> halves.cores(0).tolist(), halves.cores(1).tolist(), halves.start_s.tolist()
+    ([0, 1], [2, 3], [0.0, 0.0])
     """
 
     widths: npt.NDArray[np.int32]
@@ -56,6 +69,10 @@ class CandidateRule(Policy):
     beside: bool = True
     offered: int | None = None
     serial_s: npt.NDArray[np.float64] | None = None
+
+    def __str__(self) -> str:
+        # What it holds are columns of one graph, which no spec can say.
+        return type(self).__name__
 
     @property
     def n_offered(self) -> int:

@@ -23,8 +23,10 @@ class Layout:
 
     Examples
     --------
-    >>> str(Layout.parse("8x4"))
-    '8x4'
+    >>> import simsched as ss
+    >>> layout = ss.Layout(executors=8, width=4)
+    >>> layout.cores, str(layout)
+    (32, '8x4')
     """
 
     executors: int
@@ -38,10 +40,25 @@ class Layout:
     def parse(cls, layout: str | Layout | tuple[int, int]) -> Layout:
         """Return the layout written `8x4`, or as a pair.
 
+        Parameters
+        ----------
+        layout : str, Layout or pair of int
+            Executors and cores of each; a Layout is returned as it is.
+
+        Returns
+        -------
+        Layout
+
         Raises
         ------
         LayoutError
             If it is malformed.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.Layout.parse("8x4") == ss.Layout.parse((8, 4)) == ss.Layout(8, 4)
+        True
         """
         if isinstance(layout, Layout):
             return layout

@@ -11,19 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-import numpy.typing as npt
-
-from simsched.errors import LayoutError, PolicyError, SpecError
+from simsched.errors import PolicyError, SpecError
 from simsched.plugins import named
 from simsched.policy.layout import Layout
-from simsched.policy.placement import PLACEMENTS, PREFERENCES, executor_cores
 from simsched.spec import Spec, made, parse
 
 if TYPE_CHECKING:
-    from simsched.graph.adjacency import Csr
-    from simsched.machine import Machine
     from simsched.policy.problem import Problem
-    from simsched.policy.shortcuts import Shortcuts
     from simsched.policy.view import View
 
 Queue = Literal["central", "shared"]
@@ -42,6 +36,14 @@ class Start:
         Cores of its team; the engine takes idle ones, whole tiles first. Ignored where `cores` are given.
     cores : tuple of int
         The very cores.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> ss.Start(task=3, width=4)
+    Start(task=3, width=4, cores=())
+    >>> ss.Start(task=3, cores=(0, 1))
+    Start(task=3, width=1, cores=(0, 1))
     """
 
     task: int
@@ -81,101 +83,87 @@ class Policy:
         """Return the tasks to start now, in order; nothing to wait for the next completion.
 
         Called after all completions of an instant, and again until it starts nothing more.
+
+        Parameters
+        ----------
+        view : View
+            The replay at this instant.
+
+        Returns
+        -------
+        iterable of Start
+
+        Raises
+        ------
+        PolicyError
+            Of a policy that does not write its own.
+
+        Examples
+        --------
+        >>> from dataclasses import dataclass
+        >>> import simsched as ss
+        >>> @dataclass(frozen=True)
+        ... class Newest(ss.Policy):
+        ...     name = "newest"
+        ...
+        ...     def decide(self, view):
+        ...         newest_first = sorted(view.ready, key=view.ready_s, reverse=True)
+        ...         return [ss.Start(task) for task in newest_first[: len(view.idle_cores)]]
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> ss.simulate(graph, "generic[cores=1]", Newest).start_order.tolist()
+        [0, 2, 1]
         """
         raise PolicyError(
             f"policy {self} has no decide(); write one, or subclass RankPolicy and write rank()"
         )
 
     def suited(self, layout: Layout | None) -> Layout | None:
-        """Return the layout to use when one is meant for several policies; None for the policy's own default."""
+        """Return the layout to use when one is meant for several policies; None for the policy's own default.
+
+        Parameters
+        ----------
+        layout : Layout or None
+
+        Returns
+        -------
+        Layout or None
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> layout = ss.Layout(4, 2)
+        >>> ss.policy("critical-path").suited(layout) == layout, ss.policy("sequential").suited(layout)
+        (True, None)
+        """
         return layout if self.takes_layout else None
 
     def prepared(self, problem: Problem) -> Policy:
-        """Return the policy that decides for one replay: itself, or a fresh object that holds what it computed."""
+        """Return the policy that decides for one replay: itself, or a fresh object that holds what it computed.
+
+        Parameters
+        ----------
+        problem : Problem
+            The graph, the machine and the estimates.
+
+        Returns
+        -------
+        Policy
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.policy import Problem
+        >>> graph, machine = ss.TaskGraph.from_edges([1.0, 2.0]), ss.machine("generic[cores=2]")
+        >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine))
+        >>> type(ss.policy("corun").prepared(problem)).__name__
+        'CandidateRule'
+        """
         return self
 
     def __str__(self) -> str:
         name = self.name or type(self).__name__
         changed = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
         return str(Spec(name, changed))
-
-
-@dataclass(frozen=True)
-class RankPolicy(Policy):
-    """A static policy: subclass it and write `rank`.
-
-    Parameters
-    ----------
-    placement : {"compact", "scatter", "dense"}
-        Which cores the executors get; see `simsched.policy.placement.core_order`.
-    prefer : {"lowest", "producer"}
-        Which of several idle executors takes a task: the lowest-numbered, or the one that ran the last of the task's
-        predecessors to finish where it is idle.
-    pinned : bool
-        Whether threads stay on the cores of their executor; if not, the operating system moves some.
-    oversubscribe : bool
-        Whether a layout may have more threads than the machine.
-
-    Examples
-    --------
-    >>> class ShortestFirst(RankPolicy):
-    ...     name = "shortest-first"
-    ...
-    ...     def rank(self, problem):
-    ...         return problem.seconds
-    """
-
-    takes_layout = True
-
-    placement: str = "compact"
-    prefer: str = "lowest"
-    pinned: bool = True
-    oversubscribe: bool = False
-
-    def __post_init__(self) -> None:
-        for key, known in (("placement", PLACEMENTS), ("prefer", PREFERENCES)):
-            if getattr(self, key) not in known:
-                name = self.name or type(self).__name__
-                raise SpecError(f"{name}[{key}={getattr(self, key)}]: expected one of {', '.join(known)}")
-
-    def rank(self, problem: Problem) -> npt.ArrayLike:
-        """Return one number a task, shape (n,): the lowest ready one starts first, ties go to the lower index."""
-        raise PolicyError(f"policy {self} has no rank(); write one that returns a number for each task")
-
-    @property
-    def discipline(self) -> Discipline:
-        """How ready tasks are ordered: by `rank`, or first or last come, first served."""
-        return "rank"
-
-    def shortcuts(self, problem: Problem) -> Shortcuts | None:
-        """Return what runs past the queue of the executors; None for nothing."""
-        return None
-
-    def default_layout(self, machine: Machine) -> Layout:
-        """Return the layout used when none is given: one executor per tile."""
-        return Layout(machine.n_tiles, machine.cores_per_tile)
-
-    def checked_layout(self, machine: Machine, layout: Layout | None) -> Layout:
-        """Return the layout to use.
-
-        Raises
-        ------
-        LayoutError
-            If it needs more threads than the machine has in use, and oversubscribing was not asked for.
-        """
-        if layout is None:
-            return self.default_layout(machine)
-        if layout.cores > machine.n_threads and not self.oversubscribe:
-            more = f", {machine.smt_ways} hardware threads each" if machine.smt < machine.smt_ways else ""
-            raise LayoutError(
-                f"the layout {layout} needs {layout.cores} cores; {machine} has {machine.n_threads}{more} "
-                "(smt=K in the machine's brackets uses more ways, oversubscribe=true in the policy's shares them)"
-            )
-        return layout
-
-    def executors(self, machine: Machine, layout: Layout) -> Csr:
-        """Return the cores of each executor."""
-        return executor_cores(machine, layout, self.placement)
 
 
 def policy(source: str | Policy | type[Policy]) -> Policy:
@@ -185,6 +173,10 @@ def policy(source: str | Policy | type[Policy]) -> Policy:
     ----------
     source : str, Policy or class of Policy
         A spec (`critical-path`, `corun[candidates=3]`), a policy, or a class whose parameters all have defaults.
+
+    Returns
+    -------
+    Policy
 
     Raises
     ------

@@ -30,6 +30,15 @@ class Problem:
         Executors and their width, where there are fixed ones; for dynamic policies the caps asked for.
     seed : int
         Seed of every random draw.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.policy import Problem
+    >>> graph, machine = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), ss.machine("generic[cores=2]")
+    >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine), ss.Layout(2, 1))
+    >>> problem.seconds.tolist(), problem.levels.tolist()
+    ([1.0, 2.0, 3.0], [4.0, 2.0, 3.0])
     """
 
     graph: TaskGraph

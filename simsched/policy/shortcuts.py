@@ -37,6 +37,15 @@ class Shortcuts:
     ------
     PolicyError
         If tasks are kept for single-threaded executors and there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simsched as ss
+    >>> small = np.array([False, True, True])
+    >>> past = ss.Shortcuts(apart=small, inline=~small, singles=np.array([7], np.int32))
+    >>> past.apart.tolist(), past.buffered
+    ([False, True, True], False)
     """
 
     apart: Mask
@@ -54,10 +63,30 @@ class Shortcuts:
     def checked(self, n_tasks: int, n_threads: int, policy: object) -> Shortcuts:
         """Return itself if it fits a graph and a machine.
 
+        Parameters
+        ----------
+        n_tasks, n_threads : int
+            Of the graph, and hardware threads in use of the machine.
+        policy : object
+            What messages call the policy.
+
+        Returns
+        -------
+        Shortcuts
+
         Raises
         ------
         PolicyError
             If a column has not one bool a task, or a hardware thread does not exist.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import simsched as ss
+        >>> none = np.zeros(3, bool)
+        >>> past = ss.Shortcuts(apart=none, inline=none)
+        >>> past.checked(n_tasks=3, n_threads=8, policy="mine") is past
+        True
         """
         for name in ("apart", "inline"):
             column = getattr(self, name)

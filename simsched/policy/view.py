@@ -23,6 +23,18 @@ class Running:
         Its team.
     finish_s : float
         When it is estimated to finish: an estimate, not the future.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> class OneByOne(ss.Policy):
+    ...     def decide(self, view):
+    ...         print(view.now_s, *view.running)
+    ...         if view.ready and view.idle_cores:
+    ...             yield ss.Start(view.ready[0])
+    >>> _ = ss.simulate(ss.TaskGraph.from_edges([1.0, 2.0]), "generic[cores=2]", OneByOne)
+    0.0
+    0.0 Running(task=0, cores=(0,), finish_s=1.0)
     """
 
     task: int
@@ -31,7 +43,19 @@ class Running:
 
 
 class View(Protocol):
-    """The state of a replay, read-only (docs/semantics.md, rule 8)."""
+    """The state of a replay, read-only (docs/semantics.md, rule 8).
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> class HighestLevel(ss.Policy):
+    ...     def decide(self, view):
+    ...         if view.ready and view.idle_cores:
+    ...             yield ss.Start(max(view.ready, key=lambda task: view.levels[task]))
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> ss.simulate(graph, "generic[cores=1]", HighestLevel).start_order.tolist()
+    [0, 2, 1]
+    """
 
     @property
     def now_s(self) -> float:

@@ -65,7 +65,7 @@ class Run:
     def __init__(self, plan: Plan, chooser: Chooser, progress: Callable[[int], object] | None) -> None:
         graph = plan.problem.graph
         n = graph.n_tasks
-        self.env = simpy.Environment()
+        self.env = simpy.Environment(initial_time=0.0)
         self.chooser = chooser
         self.progress = progress
         self.starts = graph.successors.indptr.tolist()

@@ -32,6 +32,13 @@ class Chaos(System):
     xeon_issue : float
         Instructions a cycle of the sequential Xeon E5 over those of one thread of the Phi. 4: four micro-operations a
         cycle there, here two pipes that a thread uses every second cycle.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> summary = ss.reproduce("chaos", tables=["Table 8"]).summary()
+    >>> summary["as_printed"], summary["scored"]
+    (8.0, 8.0)
     """
 
     name = "chaos"

@@ -40,6 +40,12 @@ class ConcurrencyControl(System):
         Step between the thread counts that strategies 1 to 4 choose among.
     seed : int
         Of the noise of 1 % on what the profiler of Table V measures.
+
+    Examples
+    --------
+    >>> from simsched.reproduce import system_of
+    >>> system_of("concurrency-control").published().tables
+    ('Table I', 'Table II', 'Table III', 'Table V', 'Fig. 3', 'Fig. 4')
     """
 
     name = "concurrency-control"

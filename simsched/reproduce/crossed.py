@@ -62,6 +62,15 @@ def crossed(
     ------
     SpecError
         If there is no such system, nothing to run, or a job cannot be cut into parts.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.reproduce import Job
+    >>> mine = Job("graphi", "lstm[layers=1,steps=2,batch=4,hidden=8]", "knl-7250[cores=4]")
+    >>> found = ss.crossed(["own"], [mine], ["graphi", "swtvm"])
+    >>> found.table["policy_of"].tolist(), found.table["over_best"].min().item()
+    (['graphi', 'swtvm'], 1.0)
     """
     if unknown := [system for system in systems if system not in RULES]:
         raise SpecError(f"{unknown[0]!r:.60} is none of the crossed systems: {', '.join(RULES)}")

@@ -49,6 +49,14 @@ class Job:
         How often the network is run on samples that do not wait for each other, each run a graph of its own.
     measured : bool
         Whether a sample takes on one thread of this machine what CHAOS measured there, as `Image` says.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.reproduce import Job
+    >>> mine = Job("graphi", "lstm[layers=1,steps=2,batch=4,hidden=8]", "knl-7250[cores=4]")
+    >>> ss.crossed(jobs=[mine], machines=["own"], systems=["graphi"]).table["workload"].tolist()
+    ['lstm[layers=1,steps=2,batch=4,hidden=8]']
     """
 
     system: str

@@ -39,6 +39,15 @@ class Run:
     column : Column
     choice : Choice
     schedule : Schedule
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.reproduce import Job
+    >>> mine = Job("graphi", "lstm[layers=1,steps=2,batch=4,hidden=8]", "knl-7250[cores=4]")
+    >>> run = ss.crossed(["own"], [mine], ["graphi"]).run("graphi", mine.workload)
+    >>> run.system, run.record()["makespan_s"] == run.schedule.makespan_s
+    ('graphi', True)
     """
 
     on: str
@@ -77,6 +86,15 @@ class Crossed:
     Parameters
     ----------
     runs : sequence of Run
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.reproduce import Job
+    >>> mine = Job("graphi", "lstm[layers=1,steps=2,batch=4,hidden=8]", "knl-7250[cores=4]")
+    >>> found = ss.crossed(["own"], [mine], ["graphi"])
+    >>> found.machines, found.matrix().values.tolist()
+    (('own',), [[1.0]])
     """
 
     runs: Sequence[Run]

@@ -60,6 +60,12 @@ class Graphi(System):
         Whether TensorFlow's threads have all hardware threads of a core, or one, on which they take turns.
     pool : int
         Threads of TensorFlow's second pool; 0 for as many as the teams have.
+
+    Examples
+    --------
+    >>> from simsched.reproduce import system_of
+    >>> system_of("graphi").published().tables
+    ('Table 2', 'Fig. 5', 'Fig. 6', 'Sec. 7.4')
     """
 
     name = "graphi"

@@ -58,6 +58,13 @@ class Quantity(Strict):
         The axis that the paper shows as columns; the last when not given.
     neutral : float, optional
         As in `Row`.
+
+    Examples
+    --------
+    >>> from simsched.reproduce import system_of
+    >>> quantity = system_of("chaos").published().quantities[0]
+    >>> quantity.table, quantity.name, quantity.unit, len(list(quantity.asked()))
+    ('Table 8', 'predicted time', 'min', 12)
     """
 
     table: Text
@@ -143,6 +150,13 @@ class Published(Strict):
     inputs : mapping of str to Input
     quantities : list of Quantity
     statements : list of Statement
+
+    Examples
+    --------
+    >>> from simsched.reproduce import system_of
+    >>> paper = system_of("chaos").published()
+    >>> paper.tables[:2], len(paper.quantities) > 3
+    (('Table 8', 'Table 9'), True)
     """
 
     title: Text

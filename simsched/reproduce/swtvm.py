@@ -39,6 +39,12 @@ class SwTvm(System):
     weights : {"kn", "nk"}
         How weights of fully connected layers lie in memory: as B[k,n] of swTVM's worked example, or by output, as
         TVM's `dense` has them.
+
+    Examples
+    --------
+    >>> from simsched.reproduce import system_of
+    >>> system_of("swtvm").published().tables
+    ('Fig. 5', 'Fig. 6')
     """
 
     name = "swtvm"

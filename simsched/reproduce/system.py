@@ -35,6 +35,13 @@ class Predicted:
     Parameters
     ----------
     system : System
+
+    Examples
+    --------
+    >>> from simsched.reproduce import Predicted, system_of
+    >>> predicted = Predicted(system_of("chaos"))
+    >>> round(predicted("Table 8", "predicted time", network="small", threads=480), 1)
+    6.6
     """
 
     def __init__(self, system: System) -> None:
@@ -74,6 +81,13 @@ class System(Parameters):
     ----------
     name : str
         Name in specs.
+
+    Examples
+    --------
+    >>> from simsched.reproduce import system_of
+    >>> chaos = system_of("chaos[variant=hogwild]")
+    >>> chaos.variant, sorted(chaos.published().tables)[0]
+    ('hogwild', 'Fig. 5, 8')
     """
 
     @classmethod
@@ -102,10 +116,26 @@ class System(Parameters):
 def system_of(source: str | System, /, **choices: Scalar) -> System:
     """Return a published system from its spec (`chaos[variant=hogwild]`), or itself.
 
+    Parameters
+    ----------
+    source : str or System
+    **choices
+        What the paper leaves open, by name; those that do not stand in the spec.
+
+    Returns
+    -------
+    System
+
     Raises
     ------
     SpecError
         If there is none of that name, it leaves no such choice, or a value is impossible.
+
+    Examples
+    --------
+    >>> from simsched.reproduce import system_of
+    >>> str(system_of("chaos", variant="hogwild"))
+    'chaos[variant=hogwild]'
     """
     if isinstance(source, System):
         if choices:

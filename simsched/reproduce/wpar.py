@@ -47,6 +47,12 @@ class WPar(System):
         Whether the gates of Keras' cells share their products.
     input, steps : int
         Of Fig. 14, whose paper does not print them.
+
+    Examples
+    --------
+    >>> from simsched.reproduce import system_of
+    >>> system_of("wpar").published().tables
+    ('Table 4', 'Fig. 10, 11', 'Fig. 12', 'Fig. 14', 'Table 6')
     """
 
     name = "wpar"

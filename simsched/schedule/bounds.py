@@ -22,6 +22,13 @@ class Bounds:
         Seconds of the longest path, each task on its fastest width.
     area_s : float
         Least core-seconds of all tasks (by the formula: on one core each) over the hardware threads in use.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> low = ss.bounds(ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=1]")
+    >>> low.critical_path_s, low.area_s, low.bound_s
+    (4.0, 6.0, 6.0)
     """
 
     critical_path_s: float
@@ -50,6 +57,11 @@ def bounds(
         As in `simsched.simulate`; its noise is left out, and a noisy replay can be shorter than the bounds.
     runtime : RuntimeProfile, optional
         As in `simsched.simulate`: forking and joining a team is part of a task's seconds.
+
+    Returns
+    -------
+    Bounds
+        Both lower bounds, in seconds.
 
     Examples
     --------

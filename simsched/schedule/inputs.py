@@ -29,6 +29,13 @@ class Inputs:
         Seconds that passed over those estimated, task by task; None where they are the same.
     engine : {"auto", "simpy", "native"}
         What was asked for.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> schedule = ss.simulate(ss.TaskGraph.from_edges([1.0, 2.0]), "generic[cores=2]", "fifo")
+    >>> str(schedule.inputs.policy), str(schedule.inputs.layout), schedule.inputs.engine
+    ('fifo', '2x1', 'auto')
     """
 
     policy: Policy

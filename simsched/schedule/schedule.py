@@ -60,6 +60,18 @@ class Schedule:
         What a recording calls each of its lanes, which are the cores then; empty for cores of a machine.
     inputs : Inputs or None
         What it was simulated from; None for a real run.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> schedule = ss.simulate(graph, "generic[cores=2]", "critical-path")
+    >>> schedule.makespan_s, schedule.utilization, schedule.widths.tolist()
+    (4.0, 0.75, [1, 1, 1])
+    >>> schedule.tasks[["task", "start_s", "finish_s", "executor"]].values.tolist()
+    [[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 2.0, 1.0], [2.0, 1.0, 4.0, 0.0]]
+    >>> schedule.waits["reason"].tolist()
+    ['none', 'none', 'dependence']
     """
 
     graph: TaskGraph
@@ -89,7 +101,29 @@ class Schedule:
 
     @classmethod
     def from_recording(cls, graph: TaskGraph, recording: Recording) -> Schedule:
-        """Return the measured schedule of a recorded run; its lanes are its cores."""
+        """Return the measured schedule of a recorded run; its lanes are its cores.
+
+        Parameters
+        ----------
+        graph : TaskGraph
+        recording : Recording
+            Of its tasks.
+
+        Returns
+        -------
+        Schedule
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import simsched as ss
+        >>> from simsched.graph import Recording
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)])
+        >>> run = Recording(np.array([0.0, 1.5]), np.array([1.0, 3.5]), np.array([0, 1], np.int32), ("main", "worker"))
+        >>> measured = ss.Schedule.from_recording(graph, run)
+        >>> measured.makespan_s, measured.ready_s.tolist(), measured.engine
+        (3.5, [0.0, 1.0], 'measured')
+        """
         lanes = len(recording.lane_names)
         ready = np.zeros(graph.n_tasks)
         np.maximum.at(ready, graph.successors.indices, recording.finish_s[graph.successors.sources()])
@@ -130,11 +164,41 @@ class Schedule:
         return float(((self.finish_s - self.start_s) * self.widths).sum() / (self.n_cores * self.makespan_s))
 
     def cores(self, task: int) -> npt.NDArray[np.int32]:
-        """Return the cores that ran a task, ascending."""
+        """Return the cores that ran a task, ascending.
+
+        Parameters
+        ----------
+        task : int
+            Index of the task.
+
+        Returns
+        -------
+        int32 array, shape (width,)
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], kinds="MatMul")
+        >>> ss.simulate(graph, "generic[cores=4]", "fifo", "2x2").cores(1).tolist()
+        [2, 3]
+        """
         return self.teams.neighbours(int(self.team[task]))
 
     def metrics(self) -> dict[str, float]:
-        """Return the schedule's numbers; see `simsched.schedule.metrics`."""
+        """Return the schedule's numbers; see `simsched.schedule.metrics`.
+
+        Returns
+        -------
+        dict of str to float
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> metrics = ss.simulate(graph, "generic[cores=2]", "critical-path").metrics()
+        >>> metrics["makespan_s"], metrics["utilization"]
+        (4.0, 0.75)
+        """
         from simsched.schedule.metrics import metrics
 
         return metrics(self)
@@ -162,6 +226,16 @@ class Schedule:
 
         See `simsched.explain`.
 
+        Parameters
+        ----------
+        task : int or str, optional
+            Index or name.
+
+        Returns
+        -------
+        Explanation or TaskExplanation
+            Of the schedule, or of the task that is given.
+
         Examples
         --------
         >>> import simsched as ss
@@ -177,37 +251,144 @@ class Schedule:
         return explain(self) if task is None else explain(self).task(task)
 
     def corunning(self) -> pd.DataFrame:
-        """Return how many tasks run at every start and finish; see `simsched.plots.corunning_events_frame`."""
+        """Return how many tasks run at every start and finish; see `simsched.plots.corunning_events_frame`.
+
+        Returns
+        -------
+        DataFrame
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> events = ss.simulate(graph, "generic[cores=2]", "critical-path").corunning()
+        >>> events[["time_s", "event", "tasks_running"]].values.tolist()[:3]
+        [[0.0, 'start', 1], [0.0, 'start', 2], [1.0, 'finish', 2]]
+        """
         from simsched.plots import corunning_events_frame
 
         return corunning_events_frame(self)
 
     def gantt(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the Gantt chart; see `simsched.plots.gantt`."""
+        """Draw the Gantt chart; see `simsched.plots.gantt`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
+        **options
+            As `simsched.plots.gantt` takes them.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> ax = ss.simulate(graph, "generic[cores=2]", "critical-path").gantt(color="critical")
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('time (s)', 'core')
+        """
         from simsched.plots import gantt
 
         return gantt(self, ax=ax, **options)
 
     def roofline(self, machine: str | Path | Machine | None = None, ax: Axes | None = None) -> Axes:
-        """Draw what the ops attain below what the machine can reach; see `simsched.plots.roofline`."""
+        """Draw what the ops attain below what the machine can reach; see `simsched.plots.roofline`.
+
+        Parameters
+        ----------
+        machine, ax
+            As in `simsched.plots.roofline`.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 1.0], kinds="MatMul", flops=[8e9, 8e9], bytes_B=[1e9, 1e9])
+        >>> ax = ss.simulate(graph, "generic[cores=2]", "fifo").roofline()
+        >>> ax.get_ylabel()
+        'GFLOP/s'
+        """
         from simsched.plots import roofline
 
         return roofline(self, machine, ax=ax)
 
     def core_use(self, ax: Axes | None = None, value: str = "busy_share") -> Axes:
-        """Draw the machine, its cores coloured by what they did; see `simsched.plots.core_use`."""
+        """Draw the machine, its cores coloured by what they did; see `simsched.plots.core_use`.
+
+        Parameters
+        ----------
+        ax, value
+            As in `simsched.plots.core_use`.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> ax = ss.simulate(graph, "generic[cores=4]", "critical-path").core_use(value="tasks")
+        >>> ax.get_title(loc="left").split(":")[0]
+        'generic[cores=4]'
+        """
         from simsched.plots import core_use
 
         return core_use(self, ax=ax, value=value)
 
     def explore(self, *others: Schedule, color: str = "kind") -> Explorer:
-        """Return an interactive chart of this schedule and others below it; see `simsched.plots.explore`."""
+        """Return an interactive chart of this schedule and others below it; see `simsched.plots.explore`.
+
+        Parameters
+        ----------
+        *others : Schedule
+        color : str
+            As in `simsched.plots.explore`.
+
+        Returns
+        -------
+        Explorer
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> fifo, one = (ss.simulate(graph, "generic[cores=2]", policy) for policy in ("fifo", "sequential"))
+        >>> chart = fifo.explore(one, color="wait reason")
+        >>> len(chart.schedules)
+        2
+        """
         from simsched.plots import explore
 
         return explore(self, *others, color=color)
 
     def to_chrome_trace(self, path: str | Path) -> None:
-        """Write the schedule in Chrome's trace format, which Perfetto opens too; a name ending in .gz is compressed."""
+        """Write the schedule in Chrome's trace format, which Perfetto opens too; a name ending in .gz is compressed.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Examples
+        --------
+        >>> import json
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import simsched as ss
+        >>> schedule = ss.simulate(ss.TaskGraph.from_edges([1.0, 2.0]), "generic[cores=2]", "fifo")
+        >>> with TemporaryDirectory() as folder:
+        ...     schedule.to_chrome_trace(f"{folder}/run.json")
+        ...     events = json.loads(Path(folder, "run.json").read_text())["traceEvents"]
+        >>> sorted({event["name"] for event in events if event["ph"] == "X"})
+        ['task 0', 'task 1']
+        """
         from simsched.plugins import named
 
         named("writers", "chrome").write(self, Path(path))
@@ -218,17 +399,44 @@ class Schedule:
         Tables: .parquet, .csv; pictures: .png, .svg, .pdf; a page: .html; Chrome traces: .json, .json.gz; and whatever
         `simsched list formats` says is written from schedules.
 
+        Parameters
+        ----------
+        path : str or Path
+
         Raises
         ------
         SimschedError
             If the suffix is none of these.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import pandas as pd
+        >>> import simsched as ss
+        >>> schedule = ss.simulate(ss.TaskGraph.from_edges([1.0, 2.0]), "generic[cores=2]", "fifo")
+        >>> with TemporaryDirectory() as folder:
+        ...     schedule.save(f"{folder}/run.csv")
+        ...     pd.read_csv(f"{folder}/run.csv")["finish_s"].tolist()
+        [1.0, 2.0]
         """
         from simsched.schedule.export import export
 
         export(self, Path(path))
 
     def summary(self) -> dict[str, object]:
-        """Return what made this schedule and what came out, for people."""
+        """Return what made this schedule and what came out, for people.
+
+        Returns
+        -------
+        dict of str to object
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> summary = ss.simulate(ss.TaskGraph.from_edges([1.0, 2.0]), "generic[cores=2]", "fifo").summary()
+        >>> summary["policy"], summary["layout"], summary["makespan"], summary["utilization"]
+        ('fifo', '2x1', '2 s', '75.0%')
+        """
         made = {"machine": self.machine.spec if self.machine else None, "policy": self.policy, "layout": self.layout,
                 "engine": self.engine}  # fmt: skip
         facts: dict[str, object] = {key: value for key, value in made.items() if value}
@@ -253,10 +461,21 @@ class Schedule:
     def require_machine(self) -> Machine:
         """Return the machine.
 
+        Returns
+        -------
+        Machine
+
         Raises
         ------
         SimschedError
             If the schedule is a recorded run of an unknown machine.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> schedule = ss.simulate(ss.TaskGraph.from_edges([1.0, 2.0]), "generic[cores=2]", "fifo")
+        >>> schedule.require_machine().n_cores
+        2
         """
         if self.machine is None:
             raise SimschedError("this schedule was recorded on a machine that simsched knows nothing of")

@@ -54,6 +54,14 @@ def compare(
     -------
     DataFrame
         One row a policy, as `comparison_frame` describes it.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> frame = ss.compare(graph, "generic[cores=2]", ["sequential", "critical-path"])
+    >>> frame[["policy", "layout", "makespan_s", "speedup", "bound_s"]].values.tolist()
+    [['sequential', '1x2', 6.0, 1.0, 4.0], ['critical-path', '2x1', 4.0, 1.5, 4.0]]
     """
     schedules, sequential = replays(
         graph, machine, policies, layout, costs, runtime, engine, seed, progress=progress

@@ -56,6 +56,13 @@ def predict(
     ------
     MachineError
         If there are no core counts, or one of them is impossible.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> ss.predict(graph, "generic", "critical-path", [1, 2, 4])[["cores", "makespan_s"]].values.tolist()
+    [[1.0, 6.0], [2.0, 4.0], [4.0, 4.0]]
     """
     import pandas as pd
 

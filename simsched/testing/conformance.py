@@ -55,6 +55,19 @@ def check_policy(
         If an invariant breaks; Hypothesis prints the smallest case it found.
     SimschedError
         If the policy acts impossibly.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import simsched as ss
+    >>> from simsched.testing import check_policy
+    >>> @dataclass(frozen=True)
+    ... class ShortestFirst(ss.RankPolicy):
+    ...     name = "shortest-first"
+    ...
+    ...     def rank(self, problem):
+    ...         return problem.seconds
+    >>> check_policy(ShortestFirst, examples=3)
     """
     chosen = policy_of(policy)
 

@@ -151,6 +151,11 @@ def check_engines(examples: int = 100, seed: int | None = None) -> None:
     ------
     AssertionError
         If the schedules differ; Hypothesis prints the smallest case it found.
+
+    Examples
+    --------
+    >>> from simsched.testing import check_engines
+    >>> check_engines(examples=1, seed=0)
     """
 
     @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))

@@ -17,14 +17,58 @@ RELATIVE = 1e-9
 
 
 def check_schedule(schedule: Schedule) -> None:
-    """Check precedence, exclusive cores and lower bounds."""
+    """Check precedence, exclusive cores and lower bounds.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Raises
+    ------
+    AssertionError
+        If that does not hold; the message tells tasks and times.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import simsched as ss
+    >>> from simsched.testing import check_schedule
+    >>> run = ss.simulate(ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)]), "generic[cores=2]", "fifo")
+    >>> check_schedule(run)
+    >>> check_schedule(replace(run, start_s=run.start_s - 0.5))
+    Traceback (most recent call last):
+        ...
+    AssertionError: task 0 starts before it is ready: ready 0.0, start -0.5, finish 1.0 s
+    """
     check_precedence(schedule)
     check_cores(schedule)
     check_bounds(schedule)
 
 
 def check_precedence(schedule: Schedule) -> None:
-    """Every task runs once, is ready when its last predecessor finishes, and starts then or later."""
+    """Every task runs once, is ready when its last predecessor finishes, and starts then or later.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Raises
+    ------
+    AssertionError
+        If that does not hold; the message tells tasks and times.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import simsched as ss
+    >>> from simsched.testing import check_precedence
+    >>> run = ss.simulate(ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)]), "generic[cores=2]", "fifo")
+    >>> check_precedence(run)
+    >>> check_precedence(replace(run, start_s=run.start_s - 0.5))
+    Traceback (most recent call last):
+        ...
+    AssertionError: task 0 starts before it is ready: ready 0.0, start -0.5, finish 1.0 s
+    """
     graph = schedule.graph
     ready = np.zeros(graph.n_tasks)
     np.maximum.at(ready, graph.successors.indices, schedule.finish_s[graph.successors.sources()])
@@ -40,7 +84,29 @@ def check_precedence(schedule: Schedule) -> None:
 
 
 def check_cores(schedule: Schedule) -> None:
-    """No core runs two tasks at once, and every team has cores of the machine."""
+    """No core runs two tasks at once, and every team has cores of the machine.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Raises
+    ------
+    AssertionError
+        If that does not hold; the message tells tasks and times.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import simsched as ss
+    >>> from simsched.testing import check_cores
+    >>> run = ss.simulate(ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)]), "generic[cores=2]", "fifo")
+    >>> check_cores(run)
+    >>> check_cores(replace(run, start_s=run.start_s * 0))
+    Traceback (most recent call last):
+        ...
+    AssertionError: core 0 runs tasks 0 and 1 at once
+    """
     widths = schedule.widths
     _hold(widths >= 1, schedule, "has no cores")
     cores = np.concatenate(
@@ -63,7 +129,29 @@ def check_cores(schedule: Schedule) -> None:
 
 
 def check_bounds(schedule: Schedule) -> None:
-    """The makespan is at least the critical path and the area."""
+    """The makespan is at least the critical path and the area.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Raises
+    ------
+    AssertionError
+        If that does not hold; the message tells tasks and times.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import simsched as ss
+    >>> from simsched.testing import check_bounds
+    >>> run = ss.simulate(ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)]), "generic[cores=2]", "fifo")
+    >>> check_bounds(run)
+    >>> check_bounds(replace(run, finish_s=run.finish_s / 2))
+    Traceback (most recent call last):
+        ...
+    AssertionError: the makespan 1.5 is below the bound 3.0
+    """
     numbers = schedule.metrics()
     bound = max(numbers["critical_path_s"], numbers["area_s"])
     # Short tasks that start late are known to no more digits than the time at which they end.
@@ -73,7 +161,29 @@ def check_bounds(schedule: Schedule) -> None:
 
 
 def check_work_conserving(schedule: Schedule) -> None:
-    """No executor of a fixed layout idles while a task is ready; for schedules without software costs."""
+    """No executor of a fixed layout idles while a task is ready; for schedules without software costs.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Raises
+    ------
+    AssertionError
+        If that does not hold; the message tells tasks and times.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import simsched as ss
+    >>> from simsched.testing import check_work_conserving
+    >>> run = ss.simulate(ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)]), "generic[cores=2]", "fifo")
+    >>> check_work_conserving(run)
+    >>> check_work_conserving(replace(run, start_s=run.start_s + 1, finish_s=run.finish_s + 1))
+    Traceback (most recent call last):
+        ...
+    AssertionError: task 0 waits from 0.0 to 1.0 s beside idle executors
+    """
     executors = Layout.parse(schedule.layout).executors
     waits = schedule.start_s > schedule.ready_s
     for task in np.flatnonzero(waits):
@@ -104,9 +214,30 @@ def check_graham(schedule: Schedule) -> None:
 
     For fixed layouts without software costs.
 
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Raises
+    ------
+    AssertionError
+        If that does not hold; the message tells tasks and times.
+
     References
     ----------
     Bounds on multiprocessing timing anomalies. SIAM J. Applied Mathematics 17(2), 1969.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import simsched as ss
+    >>> from simsched.testing import check_graham
+    >>> run = ss.simulate(ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)]), "generic[cores=2]", "fifo")
+    >>> check_graham(run)
+    >>> check_graham(replace(run, finish_s=run.finish_s * 2))
+    Traceback (most recent call last):
+        ...
+    AssertionError: the makespan 6.0 is above Graham's bound 3.0
     """
     executors = Layout.parse(schedule.layout).executors
     bound = schedule.alone_s.sum() / executors + (1 - 1 / executors) * schedule.metrics()["critical_path_s"]

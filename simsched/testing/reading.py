@@ -27,7 +27,7 @@ MOST_SAID = 600
 
 @dataclass(frozen=True)
 class Seed:
-    """A valid file of a format, with its companions.
+    r"""A valid file of a format, with its companions.
 
     Parameters
     ----------
@@ -39,6 +39,13 @@ class Seed:
         Other files, by the option of the reader that names them.
     name : str
         What messages call it.
+
+    Examples
+    --------
+    >>> from simsched.testing import Seed, check_reader
+    >>> seed = Seed("stg", b"1\n0 0 0\n1 7 1 0\n2 0 1 1\n")
+    >>> check_reader([seed], examples=5)
+    Tally(graphs=2, refused=3)
     """
 
     format: str
@@ -66,12 +73,33 @@ class TooSlowError(AssertionError):
 
 
 def seeds_in(folder: Path) -> dict[str, list[Seed]]:
-    """Return the seeds of a folder by format: `FORMAT/NAME/main.*`, beside it companions `OPTION.*`.
+    r"""Return the seeds of a folder by format: `FORMAT/NAME/main.*`, beside it companions `OPTION.*`.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    dict of str to list of Seed
 
     Raises
     ------
     SimschedError
         If a folder has no main file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from simsched.testing import seeds_in
+    >>> with TemporaryDirectory() as folder:
+    ...     place = Path(folder, "stg", "three")
+    ...     place.mkdir(parents=True)
+    ...     _ = (place / "main.stg").write_bytes(b"1\n0 0 0\n1 7 1 0\n2 0 1 1\n")
+    ...     found = seeds_in(Path(folder))
+    >>> list(found), len(found["stg"])
+    (['stg'], 1)
     """
     found: dict[str, list[Seed]] = {}
     for place in sorted(folder.glob("*/*")):

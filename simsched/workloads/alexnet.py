@@ -31,6 +31,13 @@ class AlexNet(ImageNetwork):
     ----------
     ImageNet classification with deep convolutional neural networks. NIPS 2012, Sec. 3; on 227 pixels, of which its
     filters leave the 55 x 55 outputs it names.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.workload("alexnet[towers=one]", batch=8, training=False)
+    >>> graph.kinds.to_list().count("Conv2D"), graph.kinds.to_list().count("MatMul")
+    (5, 3)
     """
 
     name = "alexnet"

@@ -34,6 +34,12 @@ class Chaos(ImageNetwork):
     ----------
     CHAOS: a parallelization scheme for training convolutional neural networks on Intel Xeon Phi. The Journal of
     Supercomputing, 2017, Table 2.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> ss.workload("chaos[size=small]")
+    <TaskGraph 'chaos': 39 tasks, 48 edges>
     """
 
     name = "chaos"

@@ -60,6 +60,12 @@ class DCGAN(Workload):
     References
     ----------
     Unsupervised representation learning with deep convolutional generative adversarial networks. ICLR 2016.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> ss.workload("dcgan", batch=8)
+    <TaskGraph 'dcgan[batch=8]': 175 tasks, 228 edges>
     """
 
     name = "dcgan"

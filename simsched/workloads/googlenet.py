@@ -44,6 +44,13 @@ class GoogLeNet(ImageNetwork):
     References
     ----------
     Going deeper with convolutions. CVPR 2015, Table 1; it lists 6.8 million parameters, biases left out.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.workload("googlenet", batch=1, training=False)
+    >>> graph.kinds.to_list().count("Conv2D")
+    57
     """
 
     name = "googlenet"

@@ -56,6 +56,12 @@ class GRU(Recurrent):
     References
     ----------
     Learning phrase representations using RNN encoder-decoder for statistical machine translation. EMNLP 2014.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> ss.workload("gru", layers=2, steps=3, training=False)
+    <TaskGraph 'gru[layers=2,steps=3,training=false]': 138 tasks, 163 edges>
     """
 
     name = "gru"

@@ -39,6 +39,13 @@ class InceptionV3(ImageNetwork):
     References
     ----------
     Rethinking the inception architecture for computer vision. CVPR 2016, Table 1 and Figs. 5 to 7.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.workload("inception_v3", batch=1, training=False)
+    >>> graph.kinds.to_list().count("Conv2D")
+    94
     """
 
     name = "inception_v3"

@@ -66,6 +66,12 @@ class LSTM(Recurrent):
     References
     ----------
     Long short-term memory. Neural Computation 9(8), 1997; with forget gates, Neural Computation 12(10), 2000.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> ss.workload("lstm", layers=2, steps=3, training=False)
+    <TaskGraph 'lstm[layers=2,steps=3,training=false]': 150 tasks, 176 edges>
     """
 
     name = "lstm"

@@ -41,6 +41,12 @@ class PathNet(Workload):
     ----------
     PathNet: evolution channels gradient descent in super neural networks, 2017, Sec. 2. Modules and sizes: Graphi,
     Sec. 7.1.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> ss.workload("pathnet", training=False)
+    <TaskGraph 'pathnet[training=false]': 77 tasks, 86 edges>
     """
 
     name = "pathnet"

@@ -68,6 +68,12 @@ class PhasedLSTM(LSTM):
     References
     ----------
     Phased LSTM: accelerating recurrent network training for long or event-based sequences. NIPS 2016, Sec. 2.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> ss.workload("phased_lstm", layers=2, steps=3, training=False)
+    <TaskGraph 'phased_lstm[layers=2,steps=3,training=false]': 264 tasks, 340 edges>
     """
 
     name = "phased_lstm"

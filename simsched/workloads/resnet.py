@@ -39,6 +39,13 @@ class ResNet50(ImageNetwork):
     References
     ----------
     Deep residual learning for image recognition. CVPR 2016, Table 1.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.workload("resnet50", batch=1, training=False)
+    >>> graph.kinds.to_list().count("Conv2D")
+    53
     """
 
     name = "resnet50"

@@ -36,6 +36,12 @@ class RNN(Recurrent):
     References
     ----------
     Finding structure in time. Cognitive Science 14(2), 1990.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> ss.workload("rnn", layers=2, steps=3, training=False)
+    <TaskGraph 'rnn[layers=2,steps=3,training=false]': 30 tasks, 31 edges>
     """
 
     name = "rnn"

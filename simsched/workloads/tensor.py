@@ -34,6 +34,15 @@ class Tensor:
         Whether it depends on parameters, so that it has a gradient.
     storage : Tensor, optional
         The tensor whose memory it is a view of; itself when not given.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import matmul
+    >>> net = Builder()
+    >>> y = matmul(net.input(64, 20), net.parameter(20, 10))
+    >>> y.dims, y.elements, y.size_B, y.trained
+    ((64, 10), 640, 2560, True)
     """
 
     __slots__ = ("dims", "elements", "net", "storage", "task", "trained")

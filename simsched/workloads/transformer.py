@@ -48,6 +48,12 @@ class Transformer(Workload):
     References
     ----------
     Attention is all you need. NIPS 2017, Sec. 3.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> ss.workload("transformer", layers=1, training=False)
+    <TaskGraph 'transformer[layers=1,training=false]': 25 tasks, 25 edges>
     """
 
     name = "transformer"

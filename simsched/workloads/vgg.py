@@ -21,9 +21,21 @@ UNITS = 4096
 class VGG19(ImageNetwork):
     """VGG-19: sixteen convolutions of 3 x 3, three dense layers; 143,667,240 parameters.
 
+    Parameters
+    ----------
+    image, channels, classes, batch, optimizer, training
+        As in `ImageNetwork`.
+
     References
     ----------
     Very deep convolutional networks for large-scale image recognition. ICLR 2015, Table 1, column E.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.workload("vgg19", batch=1, training=False)
+    >>> graph.kinds.to_list().count("Conv2D"), graph.kinds.to_list().count("MatMul")
+    (16, 3)
     """
 
     name = "vgg19"

@@ -76,6 +76,10 @@ def family(source: str | Workload, /, **parameters: Scalar) -> Workload:
     source, **parameters
         As `workload` takes them; a Workload is returned as it is.
 
+    Returns
+    -------
+    Workload
+
     Raises
     ------
     SpecError
@@ -138,5 +142,21 @@ def workload(source: str | Workload, /, **parameters: Scalar) -> TaskGraph:
 
 
 def is_workload(source: str) -> bool:
-    """Tell whether a text names a registered workload, whatever its parameters."""
+    """Tell whether a text names a registered workload, whatever its parameters.
+
+    Parameters
+    ----------
+    source : str
+        A spec: `lstm[layers=4]`.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from simsched.workloads import is_workload
+    >>> is_workload("lstm[layers=4]"), is_workload("trace.json")
+    (True, False)
+    """
     return source.partition("[")[0].strip() in registered("workloads")

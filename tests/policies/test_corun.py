@@ -34,6 +34,15 @@ def test_the_papers_example():
     assert list(CandidateRule(widths, seconds, most=68).decide(View())) == [ss.Start(4, 18)]
 
 
+def test_a_rule_of_ones_own_can_be_given_as_it_is(engine):
+    """Two tasks of 4 s that offer two cores each: side by side on four."""
+    rule = CandidateRule(np.full((2, 1), 2, np.int32), np.full((2, 1), 4.0), most=2)
+    graph = ss.TaskGraph.from_edges([4.0, 4.0])
+    schedule = ss.simulate(graph, "generic[cores=4]", rule, costs=costs(1.0), engine=engine)
+    assert schedule.start_s.tolist() == [0, 0]
+    assert schedule.policy == "CandidateRule"
+
+
 def test_equal_tasks_run_side_by_side():
     """Two tasks of 1 s that cannot be split: the second does not outlast the first, to the last bit."""
     graph = ss.TaskGraph.from_edges([0.1, 0.1], [])

@@ -217,3 +217,17 @@ def test_disconnected_and_chain(policy, replay):
     """A chain takes its sum under every policy, and the machine has room for the rest beside it or after it."""
     schedule = replay([1, 1, 1, 0.5], [(0, 1), (1, 2)], policy, "generic[cores=1]")
     assert schedule.makespan_s == 3.5
+
+
+def test_a_policy_reads_seconds_as_floats_from_the_beginning(engine):
+    """Task 1 after task 0, of 1 s: the policy is asked at 0.0 and at 1.0."""
+    seen = []
+
+    class Telling(ss.Policy):
+        def decide(self, view):
+            seen.append(repr(view.now_s))
+            return [ss.Start(task) for task in view.ready]
+
+    graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)])
+    ss.simulate(graph, "generic[cores=1]", Telling, engine=engine)
+    assert list(dict.fromkeys(seen)) == ["0.0", "1.0"]

@@ -16,7 +16,26 @@ from simsched.traces.shared.mends import mends_if
 
 
 class Chakra:
-    """Reader of Chakra's execution traces."""
+    """Reader of Chakra's execution traces.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> text = '''{"schema": "1.1.1-chakra.0.0.4", "nodes": [
+    ... {"id": 2, "name": "aten::mm", "ctrl_deps": 1, "ts": 10, "inclusive_dur": 4, "exclusive_dur": 4,
+    ... "inputs": {"values": [], "shapes": [], "types": []}, "outputs": {"values": [[3, 7, 0, 8, 4, "cpu"]],
+    ... "shapes": [[2, 4]], "types": ["Tensor(float)"]}, "attrs": []},
+    ... {"id": 3, "name": "aten::relu", "ctrl_deps": 1, "ts": 15, "inclusive_dur": 2, "exclusive_dur": 2,
+    ... "inputs": {"values": [[3, 7, 0, 8, 4, "cpu"]], "shapes": [[2, 4]], "types": ["Tensor(float)"]},
+    ... "outputs": {"values": [], "shapes": [], "types": []}, "attrs": []}]}'''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "run.json").write_text(text)
+    ...     graph = ss.load(Path(folder, "run.json"))
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
+    ('chakra', ['mm', 'relu'], [4e-06, 2e-06], 1)
+    """
 
     title = "Chakra: execution traces (.et), or PyTorch's linked with times as JSON"
     dependences = "rebuilt from tensors; where it has none, data_deps and ctrl_deps"

@@ -35,7 +35,22 @@ EDGES = ("lanes+flows", "lanes", "flows")
 
 
 class ChromeTrace:
-    """Reader of Chrome traces."""
+    """Reader of Chrome traces.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> text = '''{"traceEvents": [
+    ... {"ph": "X", "name": "load", "ts": 0, "dur": 4, "pid": 1, "tid": 1},
+    ... {"ph": "X", "name": "sum", "ts": 5, "dur": 2, "pid": 1, "tid": 1}]}'''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "run.json").write_text(text)
+    ...     graph = ss.load(Path(folder, "run.json"))
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
+    ('chrome', ['load', 'sum'], [4e-06, 2e-06], 1)
+    """
 
     title = "Chrome trace (Trace Event Format), of any tool"
     dependences = "recorded order of each lane, a chain, and arrows as hints; simsched's own: as written"

@@ -35,7 +35,19 @@ MAX_S = 2**62 / 1e9
 
 
 class ChromeWriter:
-    """Writer of schedules as Chrome traces."""
+    """Writer of schedules as Chrome traces.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["load", "sum"], name="two")
+    >>> with TemporaryDirectory() as folder:
+    ...     ss.simulate(graph, "generic[cores=2]", "fifo").save(f"{folder}/run.json")
+    ...     back = ss.load(f"{folder}/run.json")
+    >>> back.report.format, back.recorded.makespan_s
+    ('chrome', 3.0)
+    """
 
     title = "Chrome trace of a schedule (Perfetto and chrome://tracing open it)"
     suffixes = (".json", ".json.gz")

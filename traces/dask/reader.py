@@ -28,7 +28,23 @@ _STREAM = re.compile(rb'[\[{].*"startstops"\s*:\s*\[', re.DOTALL)
 
 
 class DaskReader:
-    """Reads Dask's task streams."""
+    """Reads Dask's task streams.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> text = '''[{"key": "load", "worker": "w", "thread": 1,
+    ... "startstops": [{"action": "compute", "start": 10.0, "stop": 11.0}]},
+    ... {"key": "sum", "worker": "w", "thread": 1,
+    ... "startstops": [{"action": "compute", "start": 11.0, "stop": 13.0}]}]'''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "stream.json").write_text(text)
+    ...     graph = ss.load(Path(folder, "stream.json"))
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
+    ('dask', ['load', 'sum'], [1.0, 2.0], 1)
+    """
 
     title = "Dask task stream (JSON), with the dependences of its graph"
     dependences = "graph= (without it a chain a thread)"

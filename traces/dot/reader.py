@@ -22,7 +22,20 @@ _BEGINNING = re.compile(
 
 
 class DotFile:
-    """Reader of DOT files in general."""
+    """Reader of DOT files in general.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> text = '''digraph { a [duration_s=1, kind=load]; b [duration_s=2, kind=sum]; a -> b }'''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "two.dot").write_text(text)
+    ...     graph = ss.load(Path(folder, "two.dot"))
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
+    ('dot', ['load', 'sum'], [1.0, 2.0], 1)
+    """
 
     title = "DOT, the text form of Graphviz (.dot, .gv)"
     dependences = "in the file"

@@ -42,7 +42,23 @@ SIZES = ("linear", "log")
 
 
 class TdgFile:
-    """Reader of Nanos++'s task dependence graphs."""
+    """Reader of Nanos++'s task dependence graphs.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> text = '''digraph {
+    ... 1[fillcolor="red", width="1", height="1"]; 2[fillcolor="red", width="2", height="2"];
+    ... 1 -> 2 [style="solid"]; subgraph cluster_1 { label="User functions:";
+    ... funcs_table [label=<<table><tr><td bgcolor="red"></td><td>work</td></tr></table>>]; } }'''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "graph.dot").write_text(text)
+    ...     graph = ss.load(Path(folder, "graph.dot"), format="tdg", seconds=3.0)
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
+    ('tdg', ['work', 'work'], [0.3576087660663526, 2.6423912339336475], 1)
+    """
 
     title = "Nanos++ task dependence graph (.dot)"
     dependences = "in the file"

@@ -17,7 +17,19 @@ if TYPE_CHECKING:
 
 
 class DotWriter:
-    """Writer of graphs as DOT."""
+    """Writer of graphs as DOT.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["load", "sum"], name="two")
+    >>> with TemporaryDirectory() as folder:
+    ...     graph.save(f"{folder}/two.dot")
+    ...     back = ss.load(f"{folder}/two.dot")
+    >>> back.report.format, back.kinds.to_list(), back.durations_s.tolist(), back.n_edges
+    ('dot', ['load', 'sum'], [1.0, 2.0], 1)
+    """
 
     title = "DOT, the text form of Graphviz"
     suffixes = (".dot", ".gv")

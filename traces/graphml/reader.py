@@ -24,7 +24,23 @@ MOST_UNREAD = 20
 
 
 class GraphmlFile:
-    """Reader of GraphML files."""
+    """Reader of GraphML files.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> text = '''<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+    ... <key id="d" for="node" attr.name="duration_s" attr.type="double"/>
+    ... <graph edgedefault="directed"><node id="a"><data key="d">1</data></node>
+    ... <node id="b"><data key="d">2</data></node><edge source="a" target="b"/></graph></graphml>'''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "two.graphml").write_text(text)
+    ...     graph = ss.load(Path(folder, "two.graphml"))
+    >>> graph.report.format, graph.durations_s.tolist(), graph.n_edges
+    ('graphml', [1.0, 2.0], 1)
+    """
 
     title = "GraphML (.graphml)"
     dependences = "in the file"

@@ -17,7 +17,19 @@ if TYPE_CHECKING:
 
 
 class GraphmlWriter:
-    """Writer of graphs as GraphML."""
+    """Writer of graphs as GraphML.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["load", "sum"], name="two")
+    >>> with TemporaryDirectory() as folder:
+    ...     graph.save(f"{folder}/two.graphml")
+    ...     back = ss.load(f"{folder}/two.graphml")
+    >>> back.report.format, back.kinds.to_list(), back.durations_s.tolist(), back.n_edges
+    ('graphml', ['load', 'sum'], [1.0, 2.0], 1)
+    """
 
     title = "GraphML"
     suffixes = (".graphml",)

@@ -27,7 +27,28 @@ _FIRST = re.compile(rb'\s*\{\s*"ev"\s*:\s*"(?:tool|thread|create|sched|depend|pa
 
 
 class OmptReader:
-    """Reads JSON lines of OMPT callbacks."""
+    """Reads JSON lines of OMPT callbacks.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> text = '''{"ev": "tool", "version": 1, "clock": "ns"}
+    ... {"ev": "create", "task": 2, "parent": 1, "flags": 4, "has_dep": 1, "tid": 0, "ns": 100}
+    ... {"ev": "depend", "task": 2, "deps": [["0x9", 3]]}
+    ... {"ev": "create", "task": 3, "parent": 1, "flags": 4, "has_dep": 1, "tid": 0, "ns": 200}
+    ... {"ev": "depend", "task": 3, "deps": [["0x9", 3]]}
+    ... {"ev": "sched", "prior": 1, "status": 7, "next": 2, "tid": 0, "ns": 300}
+    ... {"ev": "sched", "prior": 2, "status": 1, "next": 3, "tid": 0, "ns": 400}
+    ... {"ev": "sched", "prior": 3, "status": 1, "next": 1, "tid": 0, "ns": 600}
+    ... {"ev": "end", "lost_B": 0, "ns": 700}'''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "run.jsonl").write_text(text)
+    ...     graph = ss.load(Path(folder, "run.jsonl"))
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
+    ('ompt', ['task', 'task'], [1e-07, 2e-07], 1)
+    """
 
     title = "OpenMP tasks recorded through OMPT (.jsonl)"
     dependences = "from depend clauses, taskwait, taskgroup, barriers"

@@ -65,7 +65,21 @@ class _Row:
 
 
 class OnnxReader:
-    """Reads ONNX models: a task a node, an edge a tensor."""
+    """Reads ONNX models: a task a node, an edge a tensor.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import onnx
+    >>> import simsched as ss
+    >>> model = onnx.parser.parse_model('''<ir_version: 8, opset_import: ["" : 17]>
+    ... net (float[2, 3] x) => (float[2, 3] z) { y = Relu(x)  z = Exp(y) }''')
+    >>> with TemporaryDirectory() as folder:
+    ...     onnx.save(model, f"{folder}/net.onnx")
+    ...     graph = ss.load(f"{folder}/net.onnx")
+    >>> graph.report.format, graph.kinds.to_list(), graph.flops.tolist(), graph.n_edges
+    ('onnx', ['Relu', 'Exp'], [6.0, 6.0], 1)
+    """
 
     title = "ONNX model (.onnx), without times: costs follow from operations and bytes"
     dependences = "tensors"

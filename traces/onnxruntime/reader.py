@@ -45,7 +45,24 @@ Edges = list[tuple[int, int]]
 
 
 class OnnxRuntimeReader:
-    """Reads ONNX Runtime profiles."""
+    """Reads ONNX Runtime profiles.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> text = '''[{"cat": "Node", "ph": "X", "pid": 7, "tid": 1, "ts": 100, "dur": 10,
+    ... "name": "a_kernel_time", "args": {"op_name": "Relu"}},
+    ... {"cat": "Node", "ph": "X", "pid": 7, "tid": 1, "ts": 111, "dur": 20,
+    ... "name": "b_kernel_time", "args": {"op_name": "Exp"}},
+    ... {"cat": "Session", "ph": "X", "pid": 7, "tid": 1, "ts": 99, "dur": 40, "name": "model_run", "args": {}}]'''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "profile.json").write_text(text)
+    ...     graph = ss.load(Path(folder, "profile.json"))
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
+    ('onnxruntime', ['Relu', 'Exp'], [1e-05, 2e-05], 1)
+    """
 
     title = "ONNX Runtime profile, with the optimized model of the same session (model=) for its dependences"
     dependences = "from the optimized model (without it a chain a thread)"

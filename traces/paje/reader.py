@@ -41,7 +41,49 @@ WAITING = frozenset(
 
 
 class PajeReader:
-    """Reads Paje traces of any producer."""
+    """Reads Paje traces of any producer.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> text = '''%EventDef PajeDefineContainerType 0
+    ... % Alias string
+    ... % Type string
+    ... % Name string
+    ... %EndEventDef
+    ... %EventDef PajeDefineStateType 1
+    ... % Alias string
+    ... % Type string
+    ... % Name string
+    ... %EndEventDef
+    ... %EventDef PajeCreateContainer 2
+    ... % Time date
+    ... % Alias string
+    ... % Type string
+    ... % Container string
+    ... % Name string
+    ... %EndEventDef
+    ... %EventDef PajeSetState 3
+    ... % Time date
+    ... % Type string
+    ... % Container string
+    ... % Value string
+    ... %EndEventDef
+    ... 0 T 0 Thread
+    ... 1 S T State
+    ... 2 0.0 w T 0 worker
+    ... 3 0.0 S w load
+    ... 3 1.0 S w sum
+    ... 3 3.0 S w Idle
+    ... '''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "run.trace").write_text(text)
+    ...     graph = ss.load(Path(folder, "run.trace"))
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
+    ('paje', ['load', 'sum'], [1.0, 2.0], 1)
+    """
 
     title = "Paje trace (StarPU's paje.trace, SimGrid, poti)"
     dependences = "links, and a chain per lane; StarPU's dag.dot (dag=)"

@@ -27,7 +27,28 @@ ADVICE = (
 
 
 class ParaverFile:
-    """Reader of Paraver traces of OmpSs programs."""
+    r"""Reader of Paraver traces of OmpSs programs.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> records = '''#Paraver (20/11/2026 at 09:19):900_ns:1(1):1:1(1:1),0
+    ... 2:1:1:1:1:5:9200136:8589934595:9200137:1
+    ... 2:1:1:1:1:10:9200102:2:9200111:1
+    ... 2:1:1:1:1:30:9200102:0:9200111:0
+    ... 2:1:1:1:1:40:9200102:3:9200111:2
+    ... 2:1:1:1:1:90:9200102:0:9200111:0'''
+    >>> numbers = "9200102 Work Descriptor id:", "9200136 Dependence analysis", "9200137 Dependence direction"
+    >>> meanings = "".join(f"EVENT_TYPE\n0 {number}\n\n" for number in numbers)
+    >>> names = "EVENT_TYPE\n0 9200111 User Function Name\nVALUES\n0 End\n1 potrf\n2 gemm\n"
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "run.prv").write_text(records), Path(folder, "run.pcf").write_text(meanings + names)
+    ...     graph = ss.load(Path(folder, "run.prv"))
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
+    ('paraver', ['potrf', 'gemm'], [2e-08, 5e-08], 1)
+    """
 
     title = "Paraver trace of OmpSs (.prv, with .pcf and .row)"
     dependences = "events and communications of the runtime, and its taskwaits"

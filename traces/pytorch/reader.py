@@ -40,7 +40,17 @@ _EXECUTION_TRACE_MARKS = (b'"rf_id"', b'"op_schema"', b"[pytorch|profiler|execut
 
 
 class PyTorch:
-    """Reader of Kineto traces with their execution traces."""
+    """Reader of Kineto traces with their execution traces.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.traces.samples import sample_files
+    >>> kineto, execution_trace = sample_files("cnn")
+    >>> graph = ss.load(kineto, execution_trace=execution_trace)
+    >>> graph.report.format, graph.n_tasks, round(graph.recorded.makespan_s, 3)
+    ('pytorch', 164, 0.132)
+    """
 
     title = "PyTorch: Kineto trace, joined with the execution trace of the same run"
     dependences = "from the tensors of the execution trace (without it a chain a thread)"

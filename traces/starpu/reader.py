@@ -32,7 +32,34 @@ _OWN = re.compile(rb"^(?:SubmitOrder|SubmitTime|StartTime|Priority|DependsOn|Tag
 
 
 class StarPUReader:
-    """Reads StarPU's records of tasks."""
+    """Reads StarPU's records of tasks.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> text = '''Name: potrf
+    ... JobId: 1
+    ... SubmitOrder: 1
+    ... WorkerId: 0
+    ... StartTime: 0.0
+    ... EndTime: 2.0
+    ...
+    ... Name: trsm
+    ... JobId: 2
+    ... SubmitOrder: 2
+    ... DependsOn: 1
+    ... WorkerId: 0
+    ... StartTime: 2.0
+    ... EndTime: 3.0
+    ... '''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "tasks.rec").write_text(text)
+    ...     graph = ss.load(Path(folder, "tasks.rec"))
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
+    ('starpu', ['potrf', 'trsm'], [0.002, 0.001], 1)
+    """
 
     title = "StarPU records of tasks (tasks.rec)"
     dependences = "in the file; also of dag.dot (dag=)"

@@ -49,7 +49,19 @@ UNKNOWN = {"", "nan", "na", "n/a", "null", "none"}
 
 
 class CsvTables:
-    """Reader and writer of CSV tables."""
+    """Reader and writer of CSV tables.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["load", "sum"], name="two")
+    >>> with TemporaryDirectory() as folder:
+    ...     graph.save(f"{folder}/two.tasks.csv")
+    ...     back = ss.load(f"{folder}/two.tasks.csv")
+    >>> back.report.format, back.kinds.to_list(), back.durations_s.tolist(), back.n_edges
+    ('csv', ['load', 'sum'], [1.0, 2.0], 1)
+    """
 
     title = "CSV tables of tasks and edges"
     dependences = "the table of edges (edges=, or beside it)"

@@ -36,7 +36,19 @@ MAX_ROWS = 100_000_000
 
 
 class ParquetTables:
-    """Reader and writer of Parquet tables."""
+    """Reader and writer of Parquet tables.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["load", "sum"], name="two")
+    >>> with TemporaryDirectory() as folder:
+    ...     graph.save(f"{folder}/two.tasks.parquet")
+    ...     back = ss.load(f"{folder}/two.tasks.parquet")
+    >>> back.report.format, back.kinds.to_list(), back.durations_s.tolist(), back.n_edges
+    ('parquet', ['load', 'sum'], [1.0, 2.0], 1)
+    """
 
     title = "Parquet tables of tasks and edges"
     dependences = "the table of edges (edges=, or beside it)"

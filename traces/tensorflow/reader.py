@@ -36,7 +36,24 @@ PSEUDO = frozenset({"_SOURCE", "_SINK"})
 
 
 class RunMetadataReader:
-    """Reads TensorFlow's run metadata."""
+    """Reads TensorFlow's run metadata.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> text = '''step_stats { dev_stats { device: "/device:CPU:0"
+    ... node_stats { node_name: "a" timeline_label: "a = Relu(x)"
+    ... all_start_micros: 100 op_end_rel_micros: 4 all_end_rel_micros: 5 }
+    ... node_stats { node_name: "b" timeline_label: "b = Exp(a)"
+    ... all_start_micros: 106 op_end_rel_micros: 4 all_end_rel_micros: 5 } } }'''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "run.pbtxt").write_text(text)
+    ...     graph = ss.load(Path(folder, "run.pbtxt"))
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
+    ('tensorflow', ['Relu', 'Exp'], [5e-06, 5e-06], 1)
+    """
 
     title = "TensorFlow RunMetadata, binary (.pb) or text (.pbtxt)"
     dependences = "partition graphs in the file (else graph=, else labels)"

@@ -35,7 +35,25 @@ MAX_TS_US = 2**63 // 1000
 
 
 class TimelineReader:
-    """Reads timelines of TensorFlow."""
+    """Reads timelines of TensorFlow.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> text = '''{"traceEvents": [
+    ... {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "/device:CPU:0 Compute"}},
+    ... {"ph": "X", "cat": "Op", "name": "Relu", "pid": 1, "tid": 0, "ts": 100, "dur": 10,
+    ... "args": {"name": "a", "op": "Relu"}},
+    ... {"ph": "X", "cat": "Op", "name": "Exp", "pid": 1, "tid": 0, "ts": 110, "dur": 5,
+    ... "args": {"name": "b", "op": "Exp", "input0": "a"}}]}'''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "timeline.json").write_text(text)
+    ...     graph = ss.load(Path(folder, "timeline.json"))
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
+    ('tensorflow-timeline', ['Relu', 'Exp'], [1e-05, 5e-06], 1)
+    """
 
     title = "TensorFlow timeline (Chrome JSON)"
     dependences = "inputs of the ops (added control dependences are lost)"

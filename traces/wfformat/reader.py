@@ -32,7 +32,24 @@ MAX_EDGES = 8_000_000
 
 
 class WfFormatReader:
-    """Reads WfFormat 1.0 to 1.6."""
+    """Reads WfFormat 1.0 to 1.6.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> text = '''{"name": "flow", "schemaVersion": "1.5", "workflow": {"specification": {"tasks": [
+    ... {"name": "load", "id": "1", "parents": [], "children": ["2"]},
+    ... {"name": "sum", "id": "2", "parents": ["1"], "children": []}]},
+    ... "execution": {"makespanInSeconds": 3, "executedAt": "2026-01-01T00:00:00Z", "tasks": [
+    ... {"id": "1", "runtimeInSeconds": 1}, {"id": "2", "runtimeInSeconds": 2}]}}}'''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "flow.json").write_text(text)
+    ...     graph = ss.load(Path(folder, "flow.json"))
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
+    ('wfformat', ['load', 'sum'], [1.0, 2.0], 1)
+    """
 
     title = "WfFormat of WfCommons, 1.0 to 1.6"
     dependences = "parents and children"

@@ -26,7 +26,19 @@ SUFFIX = ".wfformat.json"
 
 
 class WfFormatWriter:
-    """Writes graphs as WfFormat."""
+    """Writes graphs as WfFormat.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["load", "sum"], name="two")
+    >>> with TemporaryDirectory() as folder:
+    ...     graph.save(f"{folder}/two.wfformat.json")
+    ...     back = ss.load(f"{folder}/two.wfformat.json")
+    >>> back.report.format, back.kinds.to_list(), back.durations_s.tolist(), back.n_edges
+    ('wfformat', ['load', 'sum'], [1.0, 2.0], 1)
+    """
 
     title = "WfFormat 1.5 of WfCommons"
     suffixes = (SUFFIX,)

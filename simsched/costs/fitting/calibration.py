@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from math import asinh, inf
+from math import asinh
 from pathlib import Path
 from statistics import NormalDist, median
 from typing import TYPE_CHECKING, Literal
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from simsched.costs.fitting.fingerprint import Fingerprint
 from simsched.costs.fitting.interpolation import Method
 from simsched.costs.fitting.measured import MeasuredCurves
+from simsched.costs.fitting.overheads import Overheads
 from simsched.costs.fitting.pair import Pair, pairs_frame
 from simsched.costs.fitting.parametric import curve_of, fitted
 from simsched.costs.fitting.points import STRICT, MeasuredOp, Sharing, fits_frame, points_frame
@@ -30,51 +31,6 @@ if TYPE_CHECKING:
 
 #: The machine that stands for the running host.
 HOST = "host"
-
-
-@dataclass(frozen=True)
-class Overheads:
-    """The software's own costs as measured, in seconds; None where they were not.
-
-    Parameters
-    ----------
-    dispatch_s : float or None
-        A decision of the scheduler.
-    decide_s : float or None
-        A decision of a policy that chooses widths while it runs.
-    pop_s, pop_per_poller_s : float or None
-        Taking a task from a shared queue, and what each further polling executor adds.
-    fork_join_s, fork_join_per_thread_s : float or None
-        Forking and joining a team, and what each thread adds.
-    barrier_s, barrier_per_thread_s : float or None
-        The barrier at the end of a team's work, and what each thread adds.
-    wake_up_s : float or None
-        From waking a sleeping thread to its first instruction.
-    """
-
-    __pydantic_config__ = STRICT
-
-    dispatch_s: float | None = None
-    decide_s: float | None = None
-    pop_s: float | None = None
-    pop_per_poller_s: float | None = None
-    fork_join_s: float | None = None
-    fork_join_per_thread_s: float | None = None
-    barrier_s: float | None = None
-    barrier_per_thread_s: float | None = None
-    wake_up_s: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in (f.name for f in fields(self)):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < inf:
-                raise CostError(f"overhead {name} is {value}; it must be zero or more, finite, or None")
-
-    def runtime(self, base: RuntimeProfile | None = None) -> RuntimeProfile:
-        """Return a runtime profile with what was measured, the rest that of `base` (nothing when not given)."""
-        known = {f.name for f in fields(RuntimeProfile)}
-        told = {f.name: getattr(self, f.name) for f in fields(self) if f.name in known}
-        return replace(base or RuntimeProfile(), **{name: v for name, v in told.items() if v is not None})
 
 
 @dataclass(frozen=True)
@@ -99,6 +55,16 @@ class Calibration:
         Interference of ops side by side.
     facts : mapping of str to float or str
         Whatever else was found: seconds it took, the share of slow core-to-core transfers.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+    >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+    >>> calibration = ss.Calibration.of([op], "by hand", machine="knl-7250")
+    >>> graph = ss.TaskGraph.from_edges([1.0], kinds="MatMul", shapes="8x8;8x8")
+    >>> ss.simulate(graph, "knl-7250", "sequential", "1x2", costs=calibration.cost_model()).makespan_s
+    3e-06
     """
 
     __pydantic_config__ = STRICT
@@ -108,7 +74,7 @@ class Calibration:
     ops: tuple[MeasuredOp, ...]
     machine: str = HOST
     date: str = ""
-    overheads: Overheads = Overheads()
+    overheads: Overheads = field(default_factory=Overheads)
     pairs: tuple[Pair, ...] = ()
     facts: Mapping[str, float | str] = field(default_factory=dict)
 
@@ -134,7 +100,28 @@ class Calibration:
         host: Fingerprint | None = None,
         facts: Mapping[str, float | str] | None = None,
     ) -> Calibration:
-        """Fit the curves of what was measured just now, on the running host where no other is given."""
+        """Fit the curves of what was measured just now, on the running host where no other is given.
+
+        Parameters
+        ----------
+        ops : sequence of MeasuredOp
+            Their own fits are replaced.
+        method, overheads, pairs, machine, host, facts
+            As in `Calibration`; nothing measured when not given.
+
+        Returns
+        -------
+        Calibration
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+        >>> calibration = ss.Calibration.of([op], "by hand")
+        >>> calibration.machine, calibration.ops[0].fits[0].points
+        ('host', 2)
+        """
         overheads = overheads or Overheads()
         return cls(
             host=host or Fingerprint.here(),
@@ -148,7 +135,24 @@ class Calibration:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write it to one JSON file; see `simsched.costs.fitting.calibration_file`."""
+        """Write it to one JSON file; see `simsched.costs.fitting.calibration_file`.
+
+        Parameters
+        ----------
+        path : str or Path
+            One that is there is replaced once the new one is complete.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> calibration = ss.Calibration.of([MeasuredOp(Op("Add", "8x8;8x8"), (Point(1, 1e-6),))], "by hand")
+        >>> with TemporaryDirectory() as folder:
+        ...     calibration.save(f"{folder}/host.json")
+        ...     ss.Calibration.load(f"{folder}/host.json").ops == calibration.ops
+        True
+        """
         from simsched.costs.fitting.calibration_file import write
 
         write(self, Path(path))
@@ -157,10 +161,29 @@ class Calibration:
     def load(cls, path: str | Path) -> Calibration:
         """Read what `save` wrote, from whatever host.
 
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        Calibration
+
         Raises
         ------
         FormatError
             If the file is not there or not one of these; all mistakes are listed, each with its place.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> measured = ss.Calibration.of([MeasuredOp(Op("Add", "8x8;8x8"), (Point(1, 1e-6),))], "by hand")
+        >>> with TemporaryDirectory() as folder:
+        ...     measured.save(f"{folder}/host.json")
+        ...     ss.Calibration.load(f"{folder}/host.json").method
+        'by hand'
         """
         from simsched.costs.fitting.calibration_file import read
 
@@ -189,10 +212,23 @@ class Calibration:
         noise : float or "measured"
             As in `CostModel`; or what `measured_noise` returns.
 
+        Returns
+        -------
+        CalibratedModel
+
         Raises
         ------
         CostError
             If it was measured on another host, and neither says that this is meant.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("Add", "8x8;8x8"), (Point(1, 1e-6, spread=0.02),))
+        >>> calibration = ss.Calibration.of([op], "by hand")
+        >>> calibration.cost_model(machine="knl-7250", noise=0.05).noise
+        0.05
         """
         measured = MeasuredCurves(
             self.ops,
@@ -206,11 +242,44 @@ class Calibration:
         return CalibratedModel(curves=self.curves(), noise=sigma, measured=measured, calibration=self)
 
     def runtime(self, base: RuntimeProfile | None = None) -> RuntimeProfile:
-        """Return a runtime profile with the overheads that were measured, the rest that of `base`."""
+        """Return a runtime profile with the overheads that were measured, the rest that of `base`.
+
+        Parameters
+        ----------
+        base : RuntimeProfile, optional
+            One without costs when not given.
+
+        Returns
+        -------
+        RuntimeProfile
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Overheads, Point
+        >>> op = MeasuredOp(Op("Add", "8x8;8x8"), (Point(1, 1e-6),))
+        >>> calibration = ss.Calibration.of([op], "by hand", overheads=Overheads(dispatch_s=2e-7))
+        >>> calibration.runtime(ss.RuntimeProfile(dispatch_s=1e-6, pop_s=1e-6)).dispatch_s
+        2e-07
+        """
         return self.overheads.runtime(base)
 
     def curves(self) -> dict[str, Curve]:
-        """Return the curve of each kind of which an op was fitted on three or more widths; see `curve_of`."""
+        """Return the curve of each kind of which an op was fitted on three or more widths; see `curve_of`.
+
+        Returns
+        -------
+        dict of str to Curve
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 8e-3), Point(2, 5e-3), Point(4, 3.5e-3)))
+        >>> curves = ss.Calibration.of([op], "by hand").curves()
+        >>> {kind: round(curve.serial_share, 2) for kind, curve in curves.items()}
+        {'MatMul': 0.25}
+        """
         kinds: dict[str, list[MeasuredOp]] = {}
         for one in self.ops:
             kinds.setdefault(one.op.kind, []).append(one)
@@ -218,15 +287,55 @@ class Calibration:
         return {kind: curve_of(fits) for kind, fits in wide.items() if fits}
 
     def points(self) -> pd.DataFrame:
-        """Return one row a point; see `points_frame`."""
+        """Return one row a point; see `points_frame`.
+
+        Returns
+        -------
+        DataFrame
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+        >>> ss.Calibration.of([op], "by hand").points()[["width", "seconds"]].values.tolist()
+        [[1.0, 4e-06], [2.0, 3e-06]]
+        """
         return points_frame(self.ops)
 
     def fits(self) -> pd.DataFrame:
-        """Return one row a fitted curve: kind, shape, sharing, the parameters, their ends, and how well it fits."""
+        """Return one row a fitted curve: kind, shape, sharing, the parameters, their ends, and how well it fits.
+
+        Returns
+        -------
+        DataFrame
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 8e-3), Point(2, 5e-3)))
+        >>> ss.Calibration.of([op], "by hand").fits()[["kind", "serial_share", "points"]].round(3).values.tolist()
+        [['MatMul', 0.25, 2]]
+        """
         return fits_frame(self.ops)
 
     def pairs_frame(self) -> pd.DataFrame:
-        """Return two rows a pair, one for each of its ops; see `simsched.costs.fitting.pair.pairs_frame`."""
+        """Return two rows a pair, one for each of its ops; see `simsched.costs.fitting.pair.pairs_frame`.
+
+        Returns
+        -------
+        DataFrame
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Pair, Point
+        >>> add = MeasuredOp(Op("Add", "8x8;8x8"), (Point(1, 1e-6),))
+        >>> twice = Pair(kinds=("Add", "Add"), shapes=("8x8;8x8", "8x8;8x8"), widths=(1, 1), slowdowns=(1.2, 1.3))
+        >>> ss.Calibration.of([add], "by hand", pairs=[twice]).pairs_frame()["slowdown"].tolist()
+        [1.2, 1.3]
+        """
         return pairs_frame(self.pairs)
 
     def measured_noise(self) -> float:
@@ -235,10 +344,22 @@ class Calibration:
         Half the interquartile range over the median of a log-normal variable is sinh(0.6745 sigma); the spread is the
         median of those of the points. What slows all tasks of a run down alike is in it, too.
 
+        Returns
+        -------
+        float
+
         Raises
         ------
         CostError
             If no point has a spread.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("Add", "8x8;8x8"), (Point(1, 1e-6, spread=0.02),))
+        >>> round(ss.Calibration.of([op], "by hand").measured_noise(), 4)
+        0.0297
         """
         spreads = [point.spread for one in self.ops for point in one.points if point.spread is not None]
         if not spreads:
@@ -246,13 +367,46 @@ class Calibration:
         return asinh(median(spreads)) / NormalDist().inv_cdf(0.75)
 
     def plot(self, ax: Axes | None = None, most: int = 6) -> Axes:
-        """Draw the curves of the longest ops; see `simsched.plots.cost_curves`."""
+        """Draw the curves of the longest ops; see `simsched.plots.cost_curves`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
+        most : int
+            Ops that are drawn.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+        >>> ss.Calibration.of([op], "by hand").plot().get_ylabel()
+        'time (µs)'
+        """
         from simsched.plots import cost_curves, cost_curves_frame
 
         return cost_curves(cost_curves_frame(self, most), ax)
 
     def summary(self) -> dict[str, object]:
-        """Return what was measured where and when, how well the curves fit, and what software and neighbours cost."""
+        """Return what was measured where and when, how well the curves fit, and what software and neighbours cost.
+
+        Returns
+        -------
+        dict of str to object
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+        >>> ss.Calibration.of([op], "by hand", machine="knl-7250").summary()["points"]
+        '2 on 1, 2 threads'
+        """
         return summary(self)
 
     def _repr_html_(self) -> str:
@@ -284,6 +438,15 @@ class CalibratedModel(CostModel):
     ----------
     calibration : Calibration
         What was measured.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+    >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+    >>> model = ss.Calibration.of([op], "by hand", machine="knl-7250").cost_model()
+    >>> model.calibration.method, model.calibration.machine
+    ('by hand', 'knl-7250')
     """
 
     calibration: Calibration | None = None

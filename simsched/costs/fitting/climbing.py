@@ -45,6 +45,15 @@ class Climb:
         once.
     steps : int
         Measurements made.
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import Op, hill_climb
+    >>> climb = hill_climb("op", lambda op, width, sharing: 8 / width + width, {"apart": 8}, step=2)
+    >>> climb.best, climb.steps
+    ((3, 'apart', 5.666666666666666), 3)
+    >>> climb.measured(Op("MatMul", "8x8;8x8")).points[0].seconds
+    9.0
     """
 
     tried: Mapping[Sharing, Mapping[int, float]]
@@ -90,6 +99,10 @@ def hill_climb(
     tolerance : float
         Relative rise that does not count as one; the paper's is 0.
 
+    Returns
+    -------
+    Climb
+
     Raises
     ------
     CostError
@@ -124,10 +137,23 @@ def climb_together(
     most, step, tolerance
         As in `hill_climb`.
 
+    Returns
+    -------
+    list of Climb
+        In the order of the ops.
+
     Raises
     ------
     CostError
         As `hill_climb`.
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import climb_together
+    >>> def measure(ops, width, sharing):
+    ...     return [work / width + width for work in ops]
+    >>> [climb.best for climb in climb_together([8.0, 50.0], measure, {"apart": 8}, step=1)]
+    [(3, 'apart', 5.666666666666666), (7, 'apart', 14.142857142857142)]
     """
     if step < 1 or not most or min(most.values()) < 1 or not 0 <= tolerance < float("inf"):
         raise CostError(f"hill climbing in steps of {step} up to {dict(most)} with tolerance {tolerance}")
@@ -181,6 +207,20 @@ def untried_errors(
         How untried counts are filled; the paper's is "linear".
     within : bool
         Leave out the counts beyond the widest that was tried.
+
+    Returns
+    -------
+    float64 array, shape (untried counts,)
+        Sharing by sharing, ascending counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simsched.costs.fitting import hill_climb, untried_errors
+    >>> seconds = np.array([9.0, 6.0, 5.5, 6.0, 6.5])
+    >>> climb = hill_climb("op", lambda op, width, sharing: seconds[width - 1], {"apart": 5}, step=2)
+    >>> untried_errors(climb, {"apart": seconds}).round(3).tolist()
+    [0.208, 0.0]
     """
     errors = [np.empty(0)]
     for sharing, row in climb.tried.items():
@@ -193,6 +233,23 @@ def untried_errors(
 
 
 def accuracy(errors: Iterable[npt.NDArray[np.float64]]) -> float:
-    """Return 1 - the mean over ops and untried counts of their relative errors; 1 where nothing was left untried."""
+    """Return 1 - the mean over ops and untried counts of their relative errors; 1 where nothing was left untried.
+
+    Parameters
+    ----------
+    errors : iterable of float64 arrays
+        Relative errors of the untried counts of each op, as `untried_errors` returns them.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simsched.costs.fitting import accuracy
+    >>> round(accuracy([np.array([0.1, 0.3]), np.array([0.2])]), 3)
+    0.8
+    """
     every = np.concatenate([np.empty(0), *errors])
     return 1.0 - float(every.mean()) if len(every) else 1.0

@@ -39,6 +39,15 @@ class Fingerprint:
         Whether it is a virtual machine.
     versions : mapping of str to str
         Python and libraries.
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import Fingerprint
+    >>> mine, other = Fingerprint("Some CPU", cores=8), Fingerprint("Some CPU", cores=16)
+    >>> mine.differs(other)
+    ('cores 8, here 16',)
+    >>> Fingerprint.here().differs(Fingerprint.here())
+    ()
     """
 
     __pydantic_config__ = STRICT

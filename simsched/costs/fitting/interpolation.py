@@ -42,6 +42,13 @@ class WidthCurve:
     ------
     CostError
         If widths are not ascending whole numbers from 1, or seconds not above zero and finite.
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import WidthCurve
+    >>> curve = WidthCurve([1, 2, 4], [8.0, 4.0, 2.0])
+    >>> curve(3).round(3).tolist()
+    2.667
     """
 
     widths: npt.ArrayLike
@@ -93,6 +100,17 @@ def dents(widths: Sequence[int], seconds: Sequence[float]) -> dict[int, float]:
 
     Curves are convex in threads (concurrency control, Sec. III-C): what is returned is noise, or a step of the op's
     pieces.
+
+    Parameters
+    ----------
+    widths : sequence of int
+        Ascending.
+    seconds : sequence of float
+        On each of them.
+
+    Returns
+    -------
+    dict of int to float
 
     Examples
     --------

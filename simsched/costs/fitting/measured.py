@@ -49,6 +49,16 @@ class MeasuredCurves:
         Whether shapes never measured are predicted from their work.
     notes : tuple of str
         Said with every use.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
+    >>> op = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+    >>> graph = ss.TaskGraph.from_edges([1.0], kinds="MatMul", shapes="8x8;8x8")
+    >>> costs = ss.CostModel(measured=MeasuredCurves([op]))
+    >>> ss.simulate(graph, "generic[cores=2]", "sequential", costs=costs).makespan_s
+    3e-06
     """
 
     ops: Sequence[MeasuredOp]

@@ -30,6 +30,13 @@ class Pair:
         Runs that counted, and that did not.
     spreads : pair of float or None
         Half the interquartile range of the runs' slowdowns; None where unknown.
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import Pair
+    >>> pair = Pair(("MatMul", "Add"), ("64x64;64x64", "512x512;512x512"), widths=(4, 4), slowdowns=(1.3, 1.1))
+    >>> dict(zip(pair.kinds, pair.slowdowns))
+    {'MatMul': 1.3, 'Add': 1.1}
     """
 
     __pydantic_config__ = STRICT

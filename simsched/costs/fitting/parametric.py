@@ -115,6 +115,10 @@ def fit_curve(
     generator : numpy Generator, optional
         Of the draws; needed for a bootstrap.
 
+    Returns
+    -------
+    Fit
+
     Raises
     ------
     CostError
@@ -124,6 +128,13 @@ def fit_curve(
     -----
     Intervals by covariance: x +- t sqrt(diag((J'J)^-1) RSS / (n - p)) with Student's t, cut to what the parameters may
     be. No interval where the points are no more than the parameters: the curve then passes through them.
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import Point, fit_curve
+    >>> fit = fit_curve([Point(1, 8e-3), Point(2, 5e-3), Point(4, 3.5e-3)])
+    >>> round(fit.one_core_s.value, 6), round(fit.serial_share.value, 3)
+    (0.008, 0.25)
     """
     if not points:
         raise CostError("a curve cannot be fitted to no points")
@@ -145,7 +156,26 @@ def fit_curve(
 
 
 def fitted(one: MeasuredOp, runtime: RuntimeProfile | None = None) -> MeasuredOp:
-    """Return an op with a curve fitted to the points of each sharing that has more than one width."""
+    """Return an op with a curve fitted to the points of each sharing that has more than one width.
+
+    Parameters
+    ----------
+    one : MeasuredOp
+        Its own fits are replaced.
+    runtime : RuntimeProfile, optional
+        As in `fit_curve`.
+
+    Returns
+    -------
+    MeasuredOp
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import MeasuredOp, Op, Point, fitted
+    >>> one = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 8e-3), Point(2, 5e-3)))
+    >>> [(fit.sharing, round(fit.serial_share.value, 3)) for fit in fitted(one).fits]
+    [('apart', 0.25)]
+    """
     fits = [(s, one.of(s)) for s in one.sharings]
     return replace(one, fits=tuple(fit_curve(points, s, runtime) for s, points in fits if len(points) > 1))
 
@@ -215,10 +245,26 @@ def _interval(i: int, value: float, ends: tuple[Array, Array] | None, x: Array) 
 def curve_of(fits: Sequence[Fit]) -> Curve:
     """Return one `Curve` for a kind: medians of the serial shares and overheads of its fits.
 
+    Parameters
+    ----------
+    fits : sequence of Fit
+        Of ops of one kind.
+
+    Returns
+    -------
+    Curve
+
     Raises
     ------
     CostError
         If there are no fits.
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import Point, curve_of, fit_curve
+    >>> fits = [fit_curve([Point(1, 8e-3), Point(2, 5e-3), Point(4, seconds)]) for seconds in (3.5e-3, 3.5e-3)]
+    >>> round(curve_of(fits).serial_share, 3)
+    0.25
     """
     if not fits:
         raise CostError("no fits, no curve")

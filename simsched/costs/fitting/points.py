@@ -38,6 +38,13 @@ class Op:
         Shapes of their inputs as text (`64x512;512x512`); "" where unknown.
     flops, bytes_B : float or None
         Operations, and bytes read and written; None where unknown.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.costs.fitting import Op
+    >>> str(Op("MatMul", "64x512;512x512", flops=2 * 64 * 512 * 512))
+    'MatMul(64x512;512x512)'
     """
 
     __pydantic_config__ = STRICT
@@ -77,6 +84,12 @@ class Point:
         Runs that counted.
     dropped : int
         Runs that did not, as other programs took more than a hundredth of their time.
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import Point
+    >>> Point(width=4, seconds=2e-3, spread=0.02, runs=10).seconds
+    0.002
     """
 
     __pydantic_config__ = STRICT
@@ -112,6 +125,13 @@ class Interval:
     value : float
     low, high : float or None
         Ends of the interval; None where too few points tell.
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import Interval
+    >>> share = Interval(0.1, low=0.08, high=0.13)
+    >>> share.low <= share.value <= share.high
+    True
     """
 
     __pydantic_config__ = STRICT
@@ -151,6 +171,13 @@ class Fit:
         Largest |predicted - measured| / measured.
     points : int
         Points fitted.
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import Point, fit_curve
+    >>> fit = fit_curve([Point(1, 8e-3), Point(2, 5e-3), Point(4, 3.5e-3)])
+    >>> round(fit.one_core_s.value, 6), round(fit.serial_share.value, 3), fit.points
+    (0.008, 0.25, 3)
     """
 
     __pydantic_config__ = STRICT
@@ -190,6 +217,13 @@ class MeasuredOp:
         At most one a width and sharing.
     fits : tuple of Fit
         Curves fitted to them; at most one a sharing.
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+    >>> measured = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))
+    >>> measured.sharings, [point.seconds for point in measured.of("apart")]
+    (('apart',), [4e-06, 3e-06])
     """
 
     __pydantic_config__ = STRICT
@@ -218,7 +252,25 @@ class MeasuredOp:
 
 
 def measured_ops(rows: Iterable[tuple[Op, Point]]) -> tuple[MeasuredOp, ...]:
-    """Return the ops of a table of points, each with its own, in order of first appearance."""
+    """Return the ops of a table of points, each with its own, in order of first appearance.
+
+    Parameters
+    ----------
+    rows : iterable of (Op, Point)
+        Ops of one kind and shape are one op.
+
+    Returns
+    -------
+    tuple of MeasuredOp
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import Op, Point, measured_ops
+    >>> product, add = Op("MatMul", "8x8;8x8"), Op("Add", "8x8;8x8")
+    >>> rows = [(product, Point(1, 4e-6)), (add, Point(1, 1e-6)), (product, Point(2, 3e-6))]
+    >>> [(str(one.op), len(one.points)) for one in measured_ops(rows)]
+    [('MatMul(8x8;8x8)', 2), ('Add(8x8;8x8)', 1)]
+    """
     found: dict[tuple[str, str], tuple[Op, list[Point]]] = {}
     for op, point in rows:
         found.setdefault((op.kind, op.shape), (op, []))[1].append(point)
@@ -226,7 +278,23 @@ def measured_ops(rows: Iterable[tuple[Op, Point]]) -> tuple[MeasuredOp, ...]:
 
 
 def points_frame(ops: Sequence[MeasuredOp]) -> pd.DataFrame:
-    """Return one row a point: kind, shape, flops, bytes_B, width, sharing, seconds, spread, runs, dropped."""
+    """Return one row a point: kind, shape, flops, bytes_B, width, sharing, seconds, spread, runs, dropped.
+
+    Parameters
+    ----------
+    ops : sequence of MeasuredOp
+
+    Returns
+    -------
+    DataFrame
+
+    Examples
+    --------
+    >>> from simsched.costs.fitting import MeasuredOp, Op, Point, points_frame
+    >>> ops = [MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 4e-6), Point(2, 3e-6)))]
+    >>> points_frame(ops)[["kind", "width", "seconds"]].values.tolist()
+    [['MatMul', 1, 4e-06], ['MatMul', 2, 3e-06]]
+    """
     import pandas as pd
 
     names = ("width", "sharing", "seconds", "spread", "runs", "dropped")

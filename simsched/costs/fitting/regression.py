@@ -177,6 +177,17 @@ class OpRegression:
         Kinds that have a feature of their own; others have none.
     probes : tuple of int
         Widths on which also the op to be predicted is measured.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simsched.costs.fitting import Op, OpRegression
+    >>> from simsched.costs.fitting.regression import Ridge
+    >>> ops = [Op("MatMul", f"{n}x{n};{n}x{n}", flops=2.0 * n**3, bytes_B=12.0 * n**2) for n in (8, 16, 32, 64)]
+    >>> seconds = [op.flops / 1e9 / np.arange(1, 5) for op in ops]
+    >>> learned = OpRegression.learned(Ridge(), ops, seconds)
+    >>> learned.seconds(ops[1], widest=4).shape
+    (4,)
     """
 
     learner: Model

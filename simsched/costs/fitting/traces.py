@@ -38,6 +38,15 @@ class TraceCurves:
         How the tasks of the other graphs were found.
     notes : tuple of str
         What was matched, and all mismatches, in sentences.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.costs.fitting import curves_from_traces
+    >>> graphs = [ss.TaskGraph.from_edges([s], kinds="MatMul", names=["a"], widths=w) for w, s in ((1, 4.0), (2, 3.0))]
+    >>> found = curves_from_traces(graphs)
+    >>> found.widths, [point.seconds for point in found.ops[0].points]
+    ((1, 2), [4.0, 3.0])
     """
 
     widths: tuple[int, ...]
@@ -63,6 +72,15 @@ class TaskCurves:
         Tasks whose seconds are not known and above zero on every width keep their recorded ones.
     method : {"pchip", "linear"}
         How widths between measured ones are filled.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.costs.fitting import curves_from_traces
+    >>> graphs = [ss.TaskGraph.from_edges([s], kinds="MatMul", names=["a"], widths=w) for w, s in ((1, 4.0), (2, 3.0))]
+    >>> costs = ss.CostModel(measured=curves_from_traces(graphs).of_tasks())
+    >>> ss.simulate(graphs[0], "generic[cores=2]", "sequential", costs=costs).makespan_s
+    3.0
     """
 
     widths: tuple[int, ...]
@@ -112,6 +130,17 @@ def curves_from_traces(graphs: Sequence[TaskGraph], widths: Sequence[int] | None
     ------
     CostError
         If there are fewer than two graphs, two of one width, or no common task with a duration above zero.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.costs.fitting import curves_from_traces
+    >>> one, two = (
+    ...     ss.TaskGraph.from_edges([seconds], kinds="MatMul", shapes="8x8;8x8", names=["a"], widths=width)
+    ...     for width, seconds in ((1, 4e-6), (2, 3e-6))
+    ... )
+    >>> curves_from_traces([one, two]).task_seconds.tolist()
+    [[4e-06, 3e-06]]
     """
     if len(graphs) < 2:
         raise CostError(

@@ -56,10 +56,24 @@ class Cleanup(Parameters):
 def cleanup(step: str | Cleanup) -> Cleanup:
     """Return a clean-up step from its spec, `drop[kinds=Identity]`; a `Cleanup` is returned as it is.
 
+    Parameters
+    ----------
+    step : str or Cleanup
+
+    Returns
+    -------
+    Cleanup
+
     Raises
     ------
     SpecError
         If there is no such step, or it has no such parameter or value.
+
+    Examples
+    --------
+    >>> from simsched.graph.cleanup import cleanup
+    >>> cleanup("drop[kinds=Identity]").kinds
+    'Identity'
     """
     if isinstance(step, Cleanup):
         return step

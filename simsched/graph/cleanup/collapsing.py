@@ -27,6 +27,14 @@ class Collapse(Cleanup):
     ----------
     depth : int
         Parts of a scope that count, from the outermost: with 2, `model/layer1/gates` is `model/layer1`.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> scopes = ["model/a/gates", "model/a/state", "model/b"]
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 1), (1, 2)], scopes=scopes)
+    >>> graph.cleaned("collapse[depth=2]").durations_s.tolist()
+    [3.0, 3.0]
     """
 
     name: ClassVar[str] = "collapse"

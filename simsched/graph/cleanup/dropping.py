@@ -36,6 +36,14 @@ class Drop(Matching):
     ----------
     kinds, names, scopes : str
         Which; ops that only keep books (identities, views, constants, ...) when nothing is given.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 0.1, 2.0], [(0, 1), (1, 2)], kinds=["MatMul", "Identity", "Add"])
+    >>> left = graph.cleaned("drop[kinds=Identity]")
+    >>> left.kinds.to_list(), left.n_edges
+    (['MatMul', 'Add'], 1)
     """
 
     name: ClassVar[str] = "drop"
@@ -57,6 +65,14 @@ class Select(Matching):
     ----------
     kinds, names, scopes : str
         Which.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 0.1, 2.0], [(0, 1), (1, 2)], scopes=["layer1", "layer2", "layer1"])
+    >>> layer = graph.cleaned("select[scopes=layer1]")
+    >>> layer.durations_s.tolist(), layer.n_edges
+    ([1.0, 2.0], 1)
     """
 
     name: ClassVar[str] = "select"

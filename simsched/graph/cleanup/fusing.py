@@ -21,6 +21,13 @@ class FuseChains(Cleanup):
     """Make one task of tasks that can only run one after another: each the only successor of its only predecessor.
 
     Tasks recorded on different numbers of threads stay apart.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 4.0], [(0, 1)])
+    >>> graph.cleaned("fuse-chains").durations_s.tolist()
+    [3.0, 4.0]
     """
 
     name: ClassVar[str] = "fuse-chains"
@@ -48,6 +55,13 @@ class FuseSmall(Cleanup):
     ----------
     below_s : float
         Seconds; tasks that take less are tiny.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 1e-07, 2.0, 3.0], [(0, 1), (0, 2), (1, 3)])
+    >>> graph.cleaned("fuse-small[below_s=1e-06]").n_tasks
+    3
     """
 
     name: ClassVar[str] = "fuse-small"

@@ -52,7 +52,20 @@ class _Phase(Cleanup):
 
 @dataclass(frozen=True)
 class Forward(_Phase):
-    """Keep the forward pass: all that is not of the backward pass, and does not wait for it."""
+    """Keep the forward pass: all that is not of the backward pass, and does not wait for it.
+
+    Parameters
+    ----------
+    words : str
+        Patterns, joined by `+`, one of which kind, name or scope of a backward task matches.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 0.5], [(0, 1), (1, 2)], kinds=["MatMul", "MatMulGrad", "Sgd"])
+    >>> graph.cleaned("forward").kinds.to_list()
+    ['MatMul']
+    """
 
     name: ClassVar[str] = "forward"
 
@@ -65,7 +78,20 @@ class Forward(_Phase):
 
 @dataclass(frozen=True)
 class Backward(_Phase):
-    """Keep the backward pass and all that waits for it, as weight updates."""
+    """Keep the backward pass and all that waits for it, as weight updates.
+
+    Parameters
+    ----------
+    words : str
+        Patterns, joined by `+`, one of which kind, name or scope of a backward task matches.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 0.5], [(0, 1), (1, 2)], kinds=["MatMul", "MatMulGrad", "Sgd"])
+    >>> graph.cleaned("backward").kinds.to_list()
+    ['MatMulGrad', 'Sgd']
+    """
 
     name: ClassVar[str] = "backward"
 

@@ -28,6 +28,13 @@ class Scale(Matching):
         Of which tasks; of all when nothing is given.
     factor : float
         By what.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["MatMul", "Add"])
+    >>> graph.cleaned("scale[kinds=MatMul,factor=0.5]").durations_s.tolist()
+    [0.5, 2.0]
     """
 
     name: ClassVar[str] = "scale"
@@ -55,6 +62,13 @@ class RemoveOverhead(Cleanup):
         Seconds of the same step without tracing; 0: what the report tells.
     each_s : float
         Seconds that tracing costs an operator; 0: from the untraced step.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([5e-6, 3e-6], [(0, 1)])
+    >>> graph.cleaned("remove-overhead[each_s=1e-06]").durations_s.round(9).tolist()
+    [4e-06, 2e-06]
     """
 
     name: ClassVar[str] = "remove-overhead"

@@ -31,6 +31,16 @@ class Unroll(Cleanup):
         "barrier": an iteration starts once the one before has finished. "scope": the first tasks of a scope wait for
         the last of the same scope in the iteration before (a layer's weights are used once they are updated).
         "nothing": iterations are independent.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], scopes=["a", "b"])
+    >>> for between in ("barrier", "scope", "nothing"):
+    ...     print(between, graph.cleaned(f"unroll[iterations=2,between={between}]").n_edges)
+    barrier 4
+    scope 2
+    nothing 0
     """
 
     name: ClassVar[str] = "unroll"

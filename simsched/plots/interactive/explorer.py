@@ -39,6 +39,16 @@ class Explorer:
         From the top down.
     color : str
         Rule that colours the tasks at first.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> chart = ss.simulate(ss.TaskGraph.from_edges([1.0, 2.0]), "generic[cores=2]", "fifo").explore()
+    >>> with TemporaryDirectory() as folder:
+    ...     chart.save(f"{folder}/chart.html")
+    >>> chart.html.startswith("<!DOCTYPE html>")
+    True
     """
 
     schedules: Sequence[Schedule]

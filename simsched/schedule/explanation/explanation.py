@@ -30,6 +30,18 @@ class Explanation:
     causes : bool, optional
         Whether to tell the causes of slow-down apart, which walks through the schedule again; when not given, where
         that takes some seconds at most.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> why = ss.explain(ss.simulate(graph, "generic[cores=1]", "fifo"))
+    >>> why.tasks["no_core_s"].tolist(), why.waits.no_core_s.tolist(), why.notes
+    ([0.0, 1.0, 2.0], [0.0, 1.0, 2.0], ())
+    >>> why.critical_path[["task", "part", "seconds_s", "after"]].values.tolist()
+    [[0, 'run', 1.0, 'start'], [1, 'run', 2.0, 'no core'], [2, 'run', 3.0, 'no core']]
+    >>> why.core_time[["cause", "core_s"]].values.tolist()[:1], len(why.slow_downs)
+    ([['work', 6.0]], 3)
     """
 
     def __init__(self, schedule: Schedule, causes: bool | None = None) -> None:
@@ -86,7 +98,28 @@ class Explanation:
         replays: int = 32,
         progress: Callable[[int], object] | None = None,
     ) -> pd.DataFrame:
-        """Replay the graph with tasks, and kinds of tasks, made faster; see `simsched.replay.what_if.what_if`."""
+        """Replay the graph with tasks, and kinds of tasks, made faster; see `simsched.replay.what_if.what_if`.
+
+        Parameters
+        ----------
+        speedup, kind_speedup : float
+            How many times faster a task, and a kind of tasks, becomes.
+        top, replays, progress
+            As in `simsched.replay.what_if.what_if`.
+
+        Returns
+        -------
+        DataFrame
+            One row a task or a kind, that of the largest gain first; gains in seconds (`gain_s`) and over the makespan.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> ideas = ss.simulate(graph, "generic[cores=2]", "fifo").explain().what_if()
+        >>> ideas[["task", "makespan_s"]].values.tolist()[:2]
+        [[2.0, 2.5], [0.0, 3.5]]
+        """
         from simsched.replay.what_if import what_if
 
         return what_if(
@@ -102,10 +135,26 @@ class Explanation:
     def task(self, task: int | str) -> TaskExplanation:
         """Explain why a task, by index or name, started when it did.
 
+        Parameters
+        ----------
+        task : int or str
+
+        Returns
+        -------
+        TaskExplanation
+
         Raises
         ------
         SimschedError
             If there is no such task, or several have that name.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], names=["load", "train", "save"])
+        >>> why = ss.simulate(graph, "generic[cores=1]", "fifo").explain()
+        >>> why.task("save").depends_on_name, why.task(2).no_core_s
+        ('load', 2.0)
         """
         return TaskExplanation.of(self.waits, found(self.schedule.graph, task), self.notes)
 
@@ -121,25 +170,92 @@ class Explanation:
         return ()
 
     def plot_critical_path(self, ax: Axes | None = None) -> Axes:
-        """Draw the critical path through time; see `simsched.plots.critical_path`."""
+        """Draw the critical path through time; see `simsched.plots.critical_path`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 3.0], [(0, 1)], kinds=["Conv2D", "MatMul"])
+        >>> ax = ss.simulate(graph, "generic[cores=2]", "fifo").explain().plot_critical_path()
+        >>> [label.get_text() for label in ax.get_yticklabels()]
+        ['MatMul: 75.0%', 'Conv2D: 25.0%']
+        """
         from simsched.plots import critical_path
 
         return critical_path(self.critical_path, ax=ax)
 
     def plot_core_time(self, ax: Axes | None = None) -> Axes:
-        """Draw the breakdown of core-time; see `simsched.plots.core_time`."""
+        """Draw the breakdown of core-time; see `simsched.plots.core_time`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> ax = ss.simulate(graph, "generic[cores=2]", "fifo").explain().plot_core_time()
+        >>> ax.get_xlabel()
+        'core-time (%)'
+        """
         from simsched.plots import core_time
 
         return core_time({self.schedule.policy or "schedule": self.core_time}, ax=ax)
 
     def plot_what_if(self, ax: Axes | None = None) -> Axes:
-        """Replay what might help, and draw what would help most; see `simsched.plots.what_if`."""
+        """Replay what might help, and draw what would help most; see `simsched.plots.what_if`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> ax = ss.simulate(graph, "generic[cores=2]", "fifo").explain().plot_what_if()
+        >>> [label.get_text() for label in ax.get_yticklabels()]
+        ['task 2, 2x faster', 'task 0, 2x faster']
+        """
         from simsched.plots import what_if
 
         return what_if(self.what_if(), ax=ax)
 
     def summary(self) -> dict[str, str]:
-        """Return the makespan, what its critical path and its cores' time are made of, in words."""
+        """Return the makespan, what its critical path and its cores' time are made of, in words.
+
+        Returns
+        -------
+        dict of str to str
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> summary = ss.simulate(graph, "generic[cores=2]", "critical-path").explain().summary()
+        >>> summary["makespan"], summary["core-time: work"], summary["core-time: idle: tail"]
+        ('4 s', '75.0%', '25.0%')
+        """
         facts = {"makespan": format_time(self.schedule.makespan_s)}
         path = self.critical_path.groupby("part", observed=False)["seconds_s"].sum()
         facts |= {f"critical path: {part}": format_time(seconds) for part, seconds in path.items() if seconds}

@@ -49,6 +49,16 @@ class TaskExplanation:
     holders : DataFrame
         Who held its cores between ready and start: task, name, n_cores (of its cores), seconds_s; the longest first.
     notes : tuple of str
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> why = ss.simulate(graph, "generic[cores=1]", "fifo").explain(2)
+    >>> why.reason, why.depends_on, why.ready_s, why.no_core_s, why.start_s
+    ('no core', 0, 1.0, 2.0, 3.0)
+    >>> why.holders[["task", "seconds_s"]].values.tolist()
+    [[1.0, 2.0]]
     """
 
     task: int

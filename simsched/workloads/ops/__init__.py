@@ -1,5 +1,6 @@
 """Ops of networks: each adds a task to the network of its operands, and knows its gradient."""
 
+from simsched.workloads.ops.activations import gelu, leaky_relu, relu, sigmoid, tanh
 from simsched.workloads.ops.convolution import conv2d, conv2d_transpose
 from simsched.workloads.ops.elementwise import (
     add,
@@ -7,15 +8,10 @@ from simsched.workloads.ops.elementwise import (
     bias_add,
     divide,
     floor_mod,
-    gelu,
-    leaky_relu,
     less,
     multiply,
     negative,
-    relu,
-    sigmoid,
     subtract,
-    tanh,
     where,
 )
 from simsched.workloads.ops.joining import concat

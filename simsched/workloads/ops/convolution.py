@@ -15,10 +15,31 @@ if TYPE_CHECKING:
 def conv2d(x: Tensor, filters: Tensor, stride: int = 1, padding: Padding = "same") -> Tensor:
     """Return the convolution of images with filters of (height, width, channels, outputs).
 
+    Parameters
+    ----------
+    x : Tensor, shape (n, height, width, channels)
+    filters : Tensor, shape (height, width, channels, outputs)
+    stride : int
+        Pixels in both directions.
+    padding : {"same", "valid"}
+
+    Returns
+    -------
+    Tensor, shape (n, pixels down, pixels across, outputs)
+
     Raises
     ------
     GraphError
         If the channels do not match, or the filters do not fit into the images.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import conv2d
+    >>> net = Builder()
+    >>> y = conv2d(net.input(8, 32, 32, 3), net.parameter(3, 3, 3, 16))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((8, 32, 32, 16), ['Conv2D'], [7077888.0])
     """
     net, (n, high, wide, channels) = x.net, x.dims
     rows, columns, inner, made = filters.dims
@@ -42,10 +63,32 @@ def conv2d_transpose(x: Tensor, filters: Tensor, stride: int, high: int, wide: i
     TensorFlow's transposed convolution with padding "same": a `Conv2DBackpropInput`, the gradients of which are a
     `Conv2D` and a `Conv2DBackpropFilter`.
 
+    Parameters
+    ----------
+    x : Tensor, shape (n, height, width, channels)
+    filters : Tensor, shape (height, width, made, channels)
+    stride : int
+        Pixels in both directions.
+    high, wide : int
+        Pixels of the images that are made.
+
+    Returns
+    -------
+    Tensor, shape (n, high, wide, made)
+
     Raises
     ------
     GraphError
         If the channels do not match, or the stride does not lead from the images to that size.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import conv2d_transpose
+    >>> net = Builder()
+    >>> y = conv2d_transpose(net.input(8, 16, 16, 32), net.parameter(5, 5, 3, 32), 2, 32, 32)
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((8, 32, 32, 3), ['Conv2DBackpropInput'], [9830400.0])
     """
     net, (n, rows, columns, channels) = x.net, x.dims
     made, inner = filters.dims[2:]

@@ -12,7 +12,27 @@ if TYPE_CHECKING:
 
 
 def add(a: Tensor, b: Tensor) -> Tensor:
-    """Return a + b."""
+    """Return a + b.
+
+    Parameters
+    ----------
+    a, b : Tensor
+        Of one shape, or of shapes that broadcast as NumPy's do.
+
+    Returns
+    -------
+    Tensor
+        Of the shape that both broadcast to.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import add
+    >>> net = Builder()
+    >>> y = add(net.input(64, 20), net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['AddV2'], [1280.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         yield _as(dy, a)
@@ -24,10 +44,28 @@ def add(a: Tensor, b: Tensor) -> Tensor:
 def add_n(parts: Sequence[Tensor]) -> Tensor:
     """Return the sum of one tensor or more, all of one shape; of one, itself.
 
+    Parameters
+    ----------
+    parts : sequence of Tensor
+
+    Returns
+    -------
+    Tensor
+        Of the same shape.
+
     Raises
     ------
     GraphError
         If there is none, or their shapes differ.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import add_n
+    >>> net = Builder()
+    >>> y = add_n([net.input(64, 20) for _ in range(3)])
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['AddN'], [2560.0])
     """
     if len({x.dims for x in parts}) != 1:
         raise GraphError(f"the sum of {[x.dims for x in parts]}; give tensors of one shape")
@@ -44,7 +82,27 @@ def add_n(parts: Sequence[Tensor]) -> Tensor:
 
 
 def subtract(a: Tensor, b: Tensor) -> Tensor:
-    """Return a - b."""
+    """Return a - b.
+
+    Parameters
+    ----------
+    a, b : Tensor
+        Of one shape, or of shapes that broadcast as NumPy's do.
+
+    Returns
+    -------
+    Tensor
+        Of the shape that both broadcast to.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import subtract
+    >>> net = Builder()
+    >>> y = subtract(net.input(64, 20), net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Sub'], [1280.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         yield _as(dy, a)
@@ -54,7 +112,27 @@ def subtract(a: Tensor, b: Tensor) -> Tensor:
 
 
 def multiply(a: Tensor, b: Tensor) -> Tensor:
-    """Return a b, element by element."""
+    """Return a b, element by element.
+
+    Parameters
+    ----------
+    a, b : Tensor
+        Of one shape, or of shapes that broadcast as NumPy's do.
+
+    Returns
+    -------
+    Tensor
+        Of the shape that both broadcast to.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import multiply
+    >>> net = Builder()
+    >>> y = multiply(net.input(64, 20), net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Mul'], [1280.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         yield _as(multiply(dy, b), a) if a.trained else None
@@ -64,7 +142,27 @@ def multiply(a: Tensor, b: Tensor) -> Tensor:
 
 
 def divide(a: Tensor, b: Tensor) -> Tensor:
-    """Return a / b, element by element."""
+    """Return a / b, element by element.
+
+    Parameters
+    ----------
+    a, b : Tensor
+        Of one shape, or of shapes that broadcast as NumPy's do.
+
+    Returns
+    -------
+    Tensor
+        Of the shape that both broadcast to.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import divide
+    >>> net = Builder()
+    >>> y = divide(net.input(64, 20), net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['RealDiv'], [1280.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         yield _as(divide(dy, b), a) if a.trained else None
@@ -75,7 +173,27 @@ def divide(a: Tensor, b: Tensor) -> Tensor:
 
 
 def floor_mod(a: Tensor, b: Tensor) -> Tensor:
-    """Return what is left of a after as many whole b as it holds."""
+    """Return what is left of a after as many whole b as it holds.
+
+    Parameters
+    ----------
+    a, b : Tensor
+        Of one shape, or of shapes that broadcast as NumPy's do.
+
+    Returns
+    -------
+    Tensor
+        Of the shape that both broadcast to.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import floor_mod
+    >>> net = Builder()
+    >>> y = floor_mod(net.input(64, 20), net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['FloorMod'], [1280.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         yield _as(dy, a)
@@ -85,12 +203,51 @@ def floor_mod(a: Tensor, b: Tensor) -> Tensor:
 
 
 def less(a: Tensor, b: Tensor) -> Tensor:
-    """Return where a is below b; not trained."""
+    """Return where a is below b; not trained.
+
+    Parameters
+    ----------
+    a, b : Tensor
+        Of one shape, or of shapes that broadcast as NumPy's do.
+
+    Returns
+    -------
+    Tensor
+        Of the shape that both broadcast to.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import less
+    >>> net = Builder()
+    >>> y = less(net.input(64, 20), net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Less'], [1280.0])
+    """
     return _binary("Less", a, b)
 
 
 def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    """Return a where the condition holds and b elsewhere, all of one shape."""
+    """Return a where the condition holds and b elsewhere, all of one shape.
+
+    Parameters
+    ----------
+    condition, a, b : Tensor
+
+    Returns
+    -------
+    Tensor
+        Of the same shape.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import where
+    >>> net = Builder()
+    >>> y = where(net.input(64, 20), net.input(64, 20), net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Where'], [0.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         nothing = dy.net.input()
@@ -102,7 +259,27 @@ def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
 
 
 def negative(x: Tensor) -> Tensor:
-    """Return -x."""
+    """Return -x.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape, which is that of the result.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import negative
+    >>> net = Builder()
+    >>> y = negative(net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Neg'], [1280.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor]:
         yield negative(dy)
@@ -111,52 +288,33 @@ def negative(x: Tensor) -> Tensor:
 
 
 def bias_add(x: Tensor, bias: Tensor) -> Tensor:
-    """Return x + bias, the bias along the last axis; its gradient is a `BiasAddGrad`."""
+    """Return x + bias, the bias along the last axis; its gradient is a `BiasAddGrad`.
+
+    Parameters
+    ----------
+    x : Tensor, shape (..., channels)
+    bias : Tensor, shape (channels,)
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import bias_add
+    >>> net = Builder()
+    >>> y = bias_add(net.input(64, 20), net.parameter(20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['BiasAdd'], [1280.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         yield dy if x.trained else None
         yield dy.net.op("BiasAddGrad", [dy], bias.dims, dy.elements) if bias.trained else None
 
     return _binary("BiasAdd", x, bias, gradient)
-
-
-def sigmoid(x: Tensor) -> Tensor:
-    """Return 1 / (1 + exp(-x))."""
-    return _activation(x, "Sigmoid", 3.0)
-
-
-def tanh(x: Tensor) -> Tensor:
-    """Return the hyperbolic tangent."""
-    return _activation(x, "Tanh", 3.0)
-
-
-def gelu(x: Tensor) -> Tensor:
-    """Return x times the share of a normal distribution below it; the gradient is computed from the input."""
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield dy.net.op("GeluGrad", [dy, x], dy.dims, 2.0 * dy.elements)
-
-    return x.net.op("Gelu", [x], x.dims, x.elements, gradient)
-
-
-def relu(x: Tensor) -> Tensor:
-    """Return x where it is above 0, else 0."""
-    return _activation(x, "Relu", 1.0)
-
-
-def leaky_relu(x: Tensor) -> Tensor:
-    """Return x where it is above 0, else a small part of it."""
-    return _activation(x, "LeakyRelu", 1.0)
-
-
-def _activation(x: Tensor, kind: str, gradient_passes: float) -> Tensor:
-    """Add an activation whose gradient (kind and `Grad`) is computed from its output."""
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield dy.net.op(f"{kind}Grad", [dy, y], dy.dims, gradient_passes * dy.elements)
-
-    y = x.net.op(kind, [x], x.dims, x.elements, gradient)
-    return y
 
 
 def _binary(kind: str, a: Tensor, b: Tensor, gradient: Gradient | None = None) -> Tensor:

@@ -16,10 +16,27 @@ if TYPE_CHECKING:
 def concat(parts: Sequence[Tensor]) -> Tensor:
     """Return tensors side by side along their last axis; the gradient of each is a `Slice`.
 
+    Parameters
+    ----------
+    parts : sequence of Tensor
+
+    Returns
+    -------
+    Tensor, shape (..., sum of the last axes)
+
     Raises
     ------
     GraphError
         If other axes differ.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import concat
+    >>> net = Builder()
+    >>> y = concat([net.input(64, 20), net.input(64, 10)])
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 30), ['ConcatV2'], [0.0])
     """
     front = parts[0].dims[:-1]
     if any(part.dims[:-1] != front for part in parts):

@@ -17,6 +17,23 @@ def cross_entropy(logits: Tensor) -> Tensor:
 
     As in TensorFlow, the op also gives the gradient of the logits, which the backward pass multiplies by that of the
     losses.
+
+    Parameters
+    ----------
+    logits : Tensor, shape (n, classes)
+
+    Returns
+    -------
+    Tensor, shape (n,)
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import cross_entropy
+    >>> net = Builder()
+    >>> y = cross_entropy(net.input(64, 10))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64,), ['SparseSoftmaxCrossEntropyWithLogits'], [3840.0])
     """
     net, (n, _) = logits.net, logits.dims
 
@@ -40,6 +57,23 @@ def sigmoid_cross_entropy(logits: Tensor) -> Tensor:
     """Return the mean cross-entropy of sigmoid and given labels: logits of any shape, a loss of ().
 
     As TensorFlow composes it: max(x, 0) - x z + log(1 + exp(-|x|)), in one task with its mean.
+
+    Parameters
+    ----------
+    logits : Tensor
+
+    Returns
+    -------
+    Tensor, shape ()
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import sigmoid_cross_entropy
+    >>> net = Builder()
+    >>> y = sigmoid_cross_entropy(net.input(64, 10))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((), ['SigmoidCrossEntropyWithLogits'], [5760.0])
     """
     net, labels = logits.net, logits.net.input(*logits.dims)
 

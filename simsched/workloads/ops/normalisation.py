@@ -13,6 +13,25 @@ def batch_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
     """Return each channel with a mean and variance of its own: of the batch in training, else ones that were learned.
 
     Moving averages of the batches' means and variances are not part of it.
+
+    Parameters
+    ----------
+    x : Tensor, shape (n, height, width, channels)
+    scale, shift : Tensor, shape (channels,)
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import batch_norm
+    >>> net = Builder()
+    >>> y = batch_norm(net.input(8, 32, 32, 3), net.parameter(3), net.parameter(3))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((8, 32, 32, 3), ['FusedBatchNormV3'], [172032.0])
     """
     net, channels = x.net, x.dims[-1]
     if not net.training:
@@ -37,6 +56,26 @@ def local_response_norm(x: Tensor, channels: int = 5) -> Tensor:
     """Return each value over a power of the sum of squares in the channels around it.
 
     A channel is two operations of each value; the gradient sums once more over as many.
+
+    Parameters
+    ----------
+    x : Tensor, shape (n, height, width, channels)
+    channels : int
+        How many are summed over.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import local_response_norm
+    >>> net = Builder()
+    >>> y = local_response_norm(net.input(8, 32, 32, 3))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((8, 32, 32, 3), ['LRN'], [245760.0])
     """
     flops = 2.0 * channels * x.elements
 

@@ -12,7 +12,28 @@ if TYPE_CHECKING:
 
 
 def max_pool(x: Tensor, window: int, stride: int, padding: Padding = "valid") -> Tensor:
-    """Return the largest of each window; the gradient, `MaxPoolGrad`, reads input and output once more."""
+    """Return the largest of each window; the gradient, `MaxPoolGrad`, reads input and output once more.
+
+    Parameters
+    ----------
+    x : Tensor, shape (n, height, width, channels)
+    window, stride : int
+        Pixels in both directions.
+    padding : {"valid", "same"}
+
+    Returns
+    -------
+    Tensor, shape (n, windows down, windows across, channels)
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import max_pool
+    >>> net = Builder()
+    >>> y = max_pool(net.input(8, 32, 32, 3), window=2, stride=2)
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((8, 16, 16, 3), ['MaxPool'], [24576.0])
+    """
     dims, flops = _pooled(x, window, stride, padding)
 
     def gradient(dy: Tensor) -> Iterator[Tensor]:
@@ -23,7 +44,28 @@ def max_pool(x: Tensor, window: int, stride: int, padding: Padding = "valid") ->
 
 
 def average_pool(x: Tensor, window: int, stride: int, padding: Padding = "valid") -> Tensor:
-    """Return the mean of each window; its gradient is an `AvgPoolGrad`."""
+    """Return the mean of each window; its gradient is an `AvgPoolGrad`.
+
+    Parameters
+    ----------
+    x : Tensor, shape (n, height, width, channels)
+    window, stride : int
+        Pixels in both directions.
+    padding : {"valid", "same"}
+
+    Returns
+    -------
+    Tensor, shape (n, windows down, windows across, channels)
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import average_pool
+    >>> net = Builder()
+    >>> y = average_pool(net.input(8, 32, 32, 3), window=2, stride=2)
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((8, 16, 16, 3), ['AvgPool'], [24576.0])
+    """
     dims, flops = _pooled(x, window, stride, padding)
 
     def gradient(dy: Tensor) -> Iterator[Tensor]:

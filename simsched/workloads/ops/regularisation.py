@@ -12,7 +12,27 @@ if TYPE_CHECKING:
 
 
 def dropout(x: Tensor) -> Tensor:
-    """Return `x` with some values set to zero in training, by a mask that its gradient reads; else `x` itself."""
+    """Return `x` with some values set to zero in training, by a mask that its gradient reads; else `x` itself.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape, which is that of the result.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import dropout
+    >>> net = Builder()
+    >>> y = dropout(net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Dropout'], [3840.0])
+    """
     net = x.net
     if not net.training:
         return x

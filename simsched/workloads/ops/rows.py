@@ -10,7 +10,26 @@ if TYPE_CHECKING:
 
 
 def softmax(x: Tensor) -> Tensor:
-    """Return exp(x) over its sum along a row; the gradient, `SoftmaxGrad`, is computed from the output."""
+    """Return exp(x) over its sum along a row; the gradient, `SoftmaxGrad`, is computed from the output.
+
+    Parameters
+    ----------
+    x : Tensor, shape (..., classes)
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import softmax
+    >>> net = Builder()
+    >>> y = softmax(net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Softmax'], [6400.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor]:
         # dx = y (dy - sum(dy y))
@@ -22,7 +41,27 @@ def softmax(x: Tensor) -> Tensor:
 
 
 def layer_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
-    """Return rows of mean 0 and variance 1, scaled and shifted; one op, `LayerNormalizationGrad`, has all gradients."""
+    """Return rows of mean 0 and variance 1, scaled and shifted; one op, `LayerNormalizationGrad`, has all gradients.
+
+    Parameters
+    ----------
+    x : Tensor, shape (..., features)
+    scale, shift : Tensor, shape (features,)
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import layer_norm
+    >>> net = Builder()
+    >>> y = layer_norm(net.input(64, 20), net.parameter(20), net.parameter(20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['LayerNormalization'], [8960.0])
+    """
 
     def gradient(dy: Tensor) -> Iterator[Tensor]:
         # 11 passes for x: normalise 2, scale, two means 3, and dx 5; scale 2, shift 1.

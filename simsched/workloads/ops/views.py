@@ -13,7 +13,24 @@ if TYPE_CHECKING:
 
 
 def transposed(x: Tensor) -> Tensor:
-    """Return `x` with its last two axes exchanged; products read it so."""
+    """Return `x` with its last two axes exchanged; products read it so.
+
+    Parameters
+    ----------
+    x : Tensor, shape (..., m, n)
+
+    Returns
+    -------
+    Tensor, shape (..., n, m)
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import transposed
+    >>> net = Builder()
+    >>> transposed(net.parameter(20, 10)).dims, net.graph("net").n_tasks
+    ((10, 20), 0)
+    """
     *front, m, n = x.dims
 
     def gradient(dy: Tensor) -> Iterator[Tensor]:
@@ -25,10 +42,27 @@ def transposed(x: Tensor) -> Tensor:
 def reshaped(x: Tensor, *dims: int) -> Tensor:
     """Return `x` in another shape of as many elements.
 
+    Parameters
+    ----------
+    x : Tensor
+    *dims : int
+
+    Returns
+    -------
+    Tensor, shape `dims`
+
     Raises
     ------
     GraphError
         If that shape has more or fewer.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import reshaped
+    >>> net = Builder()
+    >>> reshaped(net.input(8, 4, 4, 16), 8, 256).dims, net.graph("net").n_tasks
+    ((8, 256), 0)
     """
     if math.prod(dims) != x.elements:
         raise GraphError(f"{x.dims} has {x.elements} elements; a shape of {dims} has others")
@@ -42,10 +76,27 @@ def reshaped(x: Tensor, *dims: int) -> Tensor:
 def chunks(x: Tensor, parts: int) -> tuple[Tensor, ...]:
     """Return `parts` equal pieces of the last axis; their gradients are put together by a `ConcatV2`.
 
+    Parameters
+    ----------
+    x : Tensor
+    parts : int
+
+    Returns
+    -------
+    tuple of Tensor, shape (..., last / parts) each
+
     Raises
     ------
     GraphError
         If the axis does not divide, or, when gradients are made, not all pieces were used.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import chunks
+    >>> net = Builder()
+    >>> [part.dims for part in chunks(net.input(64, 20), 4)], net.graph("net").n_tasks
+    ([(64, 5), (64, 5), (64, 5), (64, 5)], 0)
     """
     *front, n = x.dims
     if n % parts:

@@ -1,0 +1,47 @@
+"""What examples in docstrings need: compiled modules, or they are left out; no figures of examples before them."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+# Rooms before their files: pytest, given one file alone, would put a plain module where a callable room belongs.
+import simsched.execute
+import simsched.machine
+import simsched.policy
+import simsched.reproduce  # noqa: F401
+
+#: Calls that need the compiled modules.
+COMPILED = (
+    "ss.execute(",
+    "ss.calibrate(",
+    "ss.crosscheck(",
+    "interleaved(",
+    "thread_costs(",
+    "check_engines(",
+)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip an example that cannot run here."""
+    if isinstance(item, pytest.DoctestItem):
+        shown = "".join(example.source for example in item.dtest.examples)
+        if any(call in shown for call in COMPILED):
+            _need_compiled()
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Close the figures of an example: matplotlib warns when 20 are open."""
+    if isinstance(item, pytest.DoctestItem) and (pyplot := sys.modules.get("matplotlib.pyplot")):
+        pyplot.close("all")
+
+
+def _need_compiled() -> None:
+    from simsched.errors import EngineError
+    from simsched.execute.module import module
+
+    try:
+        module()
+    except EngineError as error:
+        pytest.skip(str(error))

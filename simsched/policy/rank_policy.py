@@ -1,0 +1,202 @@
+"""`RankPolicy`: policies that rank the tasks before the replay; their executors are fixed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy.typing as npt
+
+from simsched.errors import LayoutError, PolicyError, SpecError
+from simsched.policy.layout import Layout
+from simsched.policy.placement import PLACEMENTS, PREFERENCES, executor_cores
+from simsched.policy.policy import Discipline, Policy
+
+if TYPE_CHECKING:
+    from simsched.graph.adjacency import Csr
+    from simsched.machine import Machine
+    from simsched.policy.problem import Problem
+    from simsched.policy.shortcuts import Shortcuts
+
+
+@dataclass(frozen=True)
+class RankPolicy(Policy):
+    """A static policy: subclass it and write `rank`.
+
+    Parameters
+    ----------
+    placement : {"compact", "scatter", "dense"}
+        Which cores the executors get; see `simsched.policy.placement.core_order`.
+    prefer : {"lowest", "producer"}
+        Which of several idle executors takes a task: the lowest-numbered, or the one that ran the last of the task's
+        predecessors to finish where it is idle.
+    pinned : bool
+        Whether threads stay on the cores of their executor; if not, the operating system moves some.
+    oversubscribe : bool
+        Whether a layout may have more threads than the machine.
+
+    Examples
+    --------
+    >>> class ShortestFirst(RankPolicy):
+    ...     name = "shortest-first"
+    ...
+    ...     def rank(self, problem):
+    ...         return problem.seconds
+    """
+
+    takes_layout = True
+
+    placement: str = "compact"
+    prefer: str = "lowest"
+    pinned: bool = True
+    oversubscribe: bool = False
+
+    def __post_init__(self) -> None:
+        for key, known in (("placement", PLACEMENTS), ("prefer", PREFERENCES)):
+            if getattr(self, key) not in known:
+                name = self.name or type(self).__name__
+                raise SpecError(f"{name}[{key}={getattr(self, key)}]: expected one of {', '.join(known)}")
+
+    def rank(self, problem: Problem) -> npt.ArrayLike:
+        """Return one number a task, shape (n,): the lowest ready one starts first, ties go to the lower index.
+
+        Parameters
+        ----------
+        problem : Problem
+            The graph, the machine and the estimates.
+
+        Returns
+        -------
+        array_like, shape (n,)
+
+        Raises
+        ------
+        PolicyError
+            Of a policy that does not write its own.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.policy import Problem
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> machine = ss.machine("generic[cores=2]")
+        >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine), ss.Layout(2, 1))
+        >>> ss.policy("critical-path").rank(problem).tolist()
+        [-4.0, -2.0, -3.0]
+        """
+        raise PolicyError(f"policy {self} has no rank(); write one that returns a number for each task")
+
+    @property
+    def discipline(self) -> Discipline:
+        """How ready tasks are ordered: by `rank`, or first or last come, first served.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.policy("critical-path").discipline, ss.policy("fifo").discipline
+        ('rank', 'fifo')
+        """
+        return "rank"
+
+    def shortcuts(self, problem: Problem) -> Shortcuts | None:
+        """Return what runs past the queue of the executors; None for nothing.
+
+        Parameters
+        ----------
+        problem : Problem
+            The graph, the machine and the estimates.
+
+        Returns
+        -------
+        Shortcuts or None
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.policy import Problem
+        >>> graph, machine = ss.TaskGraph.from_edges([1.0, 1e-7], [(0, 1)]), ss.machine("generic[cores=2]")
+        >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine), ss.Layout(2, 1))
+        >>> ss.policy("wavefront").shortcuts(problem) is None
+        True
+        >>> ss.policy("fifo[small_s=1e-06]").shortcuts(problem).inline.tolist()
+        [False, True]
+        """
+        return None
+
+    def default_layout(self, machine: Machine) -> Layout:
+        """Return the layout used when none is given: one executor per tile.
+
+        Parameters
+        ----------
+        machine : Machine
+
+        Returns
+        -------
+        Layout
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> str(ss.policy("critical-path").default_layout(ss.machine("knl-7250")))
+        '34x2'
+        """
+        return Layout(machine.n_tiles, machine.cores_per_tile)
+
+    def checked_layout(self, machine: Machine, layout: Layout | None) -> Layout:
+        """Return the layout to use.
+
+        Parameters
+        ----------
+        machine : Machine
+        layout : Layout or None
+            What was asked for; the default when None.
+
+        Returns
+        -------
+        Layout
+
+        Raises
+        ------
+        LayoutError
+            If it needs more threads than the machine has in use, and oversubscribing was not asked for.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> machine = ss.machine("generic[cores=4]")
+        >>> str(ss.policy("fifo").checked_layout(machine, None))
+        '4x1'
+        >>> str(ss.policy("fifo[oversubscribe=true]").checked_layout(machine, ss.Layout(8, 1)))
+        '8x1'
+        """
+        if layout is None:
+            return self.default_layout(machine)
+        if layout.cores > machine.n_threads and not self.oversubscribe:
+            more = f", {machine.smt_ways} hardware threads each" if machine.smt < machine.smt_ways else ""
+            raise LayoutError(
+                f"the layout {layout} needs {layout.cores} cores; {machine} has {machine.n_threads}{more} "
+                "(smt=K in the machine's brackets uses more ways, oversubscribe=true in the policy's shares them)"
+            )
+        return layout
+
+    def executors(self, machine: Machine, layout: Layout) -> Csr:
+        """Return the cores of each executor.
+
+        Parameters
+        ----------
+        machine : Machine
+        layout : Layout
+
+        Returns
+        -------
+        Csr
+            Row i holds the hardware threads of executor i, ascending.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> teams = ss.policy("critical-path").executors(ss.machine("knl-7250"), ss.Layout(2, 3))
+        >>> teams.neighbours(0).tolist(), teams.neighbours(1).tolist()
+        ([0, 1, 2], [3, 4, 5])
+        """
+        return executor_cores(machine, layout, self.placement)
