@@ -1,0 +1,61 @@
+"""What names between backticks in docstrings become: links where the reference has them, and else code."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from pydoc import locate
+from typing import Any
+
+from docutils.nodes import Element, TextElement
+from sphinx.application import Sphinx
+from sphinx.domains.python import PyXRefRole
+from sphinx.environment import BuildEnvironment
+from sphinx.util.nodes import make_refnode
+
+import simsched as ss
+
+
+class NameRole(PyXRefRole):
+    """A name as it stands: in Sphinx's own role a dot before it means any of the many objects that end so."""
+
+    def process_link(
+        self, env: BuildEnvironment, refnode: Element, has_explicit_title: bool, title: str, target: str
+    ) -> tuple[str, str]:
+        """Look from the room and the class that the docstring stands in."""
+        refnode["refdomain"], refnode["reftype"] = "py", "obj"
+        refnode["py:module"] = env.ref_context.get("py:module")
+        refnode["py:class"] = env.ref_context.get("py:class")
+        return title, target
+
+
+def resolve(app: Sphinx, env: BuildEnvironment, node: Element, contnode: TextElement) -> Element | None:
+    """Link what is documented under another name; leave what exists and is not public as code; refuse all else."""
+    target = node.get("reftarget", "")
+    if node.get("refdomain") != "py" or not target.startswith("simsched."):
+        return None
+    place = _documented(env, target)
+    if place is not None:
+        documented = env.domains.python_domain.objects[place]
+        return make_refnode(
+            app.builder, node["refdoc"], documented.docname, documented.node_id, contnode, place
+        )
+    return contnode if locate(target) is not None or target in entry_points().groups else None
+
+
+def _documented(env: BuildEnvironment, target: str) -> str | None:
+    """Return the name under which the reference has `target`, which may be `simsched.load` or a file's own name."""
+    name, _, rest = target.removeprefix("simsched.").partition(".")
+    objects = env.domains.python_domain.objects
+    typed = f"{ss._HOMES.get(name, '')}.{name}{rest and '.'}{rest}"
+    if typed in objects:
+        return typed
+    thing: Any = locate(target)
+    same = (place for place in objects if place.endswith(f".{target.rpartition('.')[2]}"))
+    return next((place for place in same if thing is not None and locate(place) is thing), None)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Tell Sphinx the role and the event."""
+    app.add_role("name", NameRole())
+    app.connect("missing-reference", resolve)
+    return {"parallel_read_safe": True}
