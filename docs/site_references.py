@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import entry_points
 from pydoc import locate
 from typing import Any
@@ -13,6 +14,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 
 import simsched as ss
+
+PAGE = re.compile(r"(?<![\w/`])docs/([\w/-]+)\.md\b")
 
 
 class NameRole(PyXRefRole):
@@ -42,6 +45,11 @@ def resolve(app: Sphinx, env: BuildEnvironment, node: Element, contnode: TextEle
     return contnode if locate(target) is not None or target in entry_points().groups else None
 
 
+def link_pages(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Link the pages that docstrings name by their files."""
+    lines[:] = [PAGE.sub(r":doc:`/docs/\1`", line) for line in lines]
+
+
 def _documented(env: BuildEnvironment, target: str) -> str | None:
     """Return the name under which the reference has `target`, which may be `simsched.load` or a file's own name."""
     name, _, rest = target.removeprefix("simsched.").partition(".")
@@ -58,4 +66,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Tell Sphinx the role and the event."""
     app.add_role("name", NameRole())
     app.connect("missing-reference", resolve)
+    app.connect("autodoc-process-docstring", link_pages)
     return {"parallel_read_safe": True}
