@@ -34,6 +34,7 @@ nitpick_ignore_regex = [("py:.*", r"(?!simsched\.).*")]
 default_role = "name"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_type_aliases = {"npt.ArrayLike": "numpy.typing.ArrayLike"}
 maximum_signature_line_length = 90
 napoleon_google_docstring = False
 # Types are said in words: as references, "tasks" would be whatever is called so.

@@ -16,6 +16,7 @@ from sphinx.util.nodes import make_refnode
 import simsched as ss
 
 PAGE = re.compile(r"(?<![\w/`])docs/([\w/-]+)\.md\b")
+ALIAS = re.compile(r"TypeAliasForwardRef\('([\w.]+)'\)")
 
 
 class NameRole(PyXRefRole):
@@ -50,6 +51,13 @@ def link_pages(app: Sphinx, what: str, name: str, thing: Any, options: Any, line
     lines[:] = [PAGE.sub(r":doc:`/docs/\1`", line) for line in lines]
 
 
+def name_aliases(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Show aliases of types in unions by their names: Sphinx shows how it holds them."""
+    return signature and ALIAS.sub(r"\1", signature), returned and ALIAS.sub(r"\1", returned)
+
+
 def _documented(env: BuildEnvironment, target: str) -> str | None:
     """Return the name under which the reference has `target`, which may be `simsched.load` or a file's own name."""
     name, _, rest = target.removeprefix("simsched.").partition(".")
@@ -67,4 +75,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_role("name", NameRole())
     app.connect("missing-reference", resolve)
     app.connect("autodoc-process-docstring", link_pages)
+    app.connect("autodoc-process-signature", name_aliases)
     return {"parallel_read_safe": True}
