@@ -17,9 +17,7 @@ import simsched as ss
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "out" / "docs"
 #: What a browser fetches by itself, from elsewhere.
-FETCHED = re.compile(
-    r"<(?:script|img|iframe|link rel=\"stylesheet\")[^>]* (?:src|href)=\"(?:https?:)?//[^\"]*\""
-)
+FETCHED = re.compile(r"""<(?:script|img|iframe|link)\b[^>]*\s(?:src|href)=["'](?:https?:)?//[^>]*""")
 
 
 def _public() -> Iterator[str]:
