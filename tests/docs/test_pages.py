@@ -61,7 +61,7 @@ def _pages() -> Iterator[str]:
 def _taken_for_granted() -> dict[str, Any]:
     graph = ss.workload("lstm[size=small,steps=4]")
     schedule, other = (ss.simulate(graph, "knl-7250", policy, "8x8") for policy in ("critical-path", "fifo"))
-    return {"ss": ss, "graph": graph, "schedule": schedule, "other": other, "__name__": "page"}
+    return {"ss": ss, "graph": graph, "schedule": schedule, "other": other, "__name__": "__main__"}
 
 
 @pytest.fixture
@@ -81,4 +81,5 @@ def test_the_python_of_a_page_runs(page: str) -> None:
     for found in BLOCK.finditer(text):
         if not found["why"]:
             before = text.count("\n", 0, found.start("code"))
-            exec(compile("\n" * before + found["code"], page, "exec"), names)  # noqa: S102 - our own pages
+            code = compile("\n" * before + found["code"], page, "exec", dont_inherit=True)
+            exec(code, names)  # noqa: S102 - our own pages
