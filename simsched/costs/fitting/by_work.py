@@ -39,7 +39,7 @@ class WorkModel:
     shapes : int
         Shapes it was learned from.
     error : float
-        Mean |predicted - measured| / measured over shapes and widths, each shape predicted from the others; NaN where
+        Mean `|predicted - measured| / measured` over shapes and widths, each shape predicted from the others; NaN where
         there are no others.
     """
 

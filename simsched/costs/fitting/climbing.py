@@ -196,7 +196,7 @@ def untried_errors(
     *,
     within: bool = False,
 ) -> npt.NDArray[np.float64]:
-    """Return |predicted - measured| / measured of every count that was not tried, of all sharings.
+    """Return `|predicted - measured| / measured` of every count that was not tried, of all sharings.
 
     Parameters
     ----------

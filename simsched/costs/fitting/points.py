@@ -168,7 +168,7 @@ class Fit:
     r2_log : float or None
         Share of the variance of the log seconds that the curve explains; None where they have none.
     max_residual : float
-        Largest |predicted - measured| / measured.
+        Largest `|predicted - measured| / measured`.
     points : int
         Points fitted.
 

@@ -56,7 +56,7 @@ def cross_entropy(logits: Tensor) -> Tensor:
 def sigmoid_cross_entropy(logits: Tensor) -> Tensor:
     """Return the mean cross-entropy of sigmoid and given labels: logits of any shape, a loss of ().
 
-    As TensorFlow composes it: max(x, 0) - x z + log(1 + exp(-|x|)), in one task with its mean.
+    As TensorFlow composes it: `max(x, 0) - x z + log(1 + exp(-|x|))`, in one task with its mean.
 
     Parameters
     ----------

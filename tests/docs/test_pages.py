@@ -1,0 +1,85 @@
+"""The Python of the pages runs, a page at a time, beside files of the names that the pages speak of.
+
+A block below a line `<!-- not run: why -->` only illustrates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import copyfile
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pytest
+
+import simsched as ss
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(
+    r"^(?P<why><!-- not run: .+ -->\n)?```python\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+SAMPLES = "traces/samples"
+SEEDS = "tests/traces/seeds"
+#: Files by the names that pages give them.
+FILES = {
+    "step.kineto.json.gz": f"{SAMPLES}/lstm4.kineto.json.gz",
+    "step.et.json.gz": f"{SAMPLES}/lstm4.et.json.gz",
+    "resnet.kineto.json.gz": f"{SAMPLES}/cnn.kineto.json.gz",
+    "resnet.et.json.gz": f"{SAMPLES}/cnn.et.json.gz",
+    "dag.dot": f"{SEEDS}/paje/starpu/dag.dot",
+    "graph.dot": f"{SEEDS}/dot/ours/main.dot",
+    "graph.gv": f"{SEEDS}/dot/any/main.dot",
+    "graph.graphml": f"{SEEDS}/graphml/ours/main.graphml",
+    "knl.xml": "tests/machine/samples/clusters-1.11.xml",
+    "labels.pcf": f"{SEEDS}/paraver/two/pcf.pcf",
+    "model.onnx": f"{SEEDS}/onnx/diamond/main.onnx",
+    "montage-chameleon-2mass-005d-001.json": f"{SEEDS}/wfformat/three/main.json",
+    "names.row": f"{SEEDS}/paraver/two/row.row",
+    "node.xml": "tests/machine/samples/two-sockets-2.0.xml",
+    "others.csv": f"{SEEDS}/csv/three/edges.csv",
+    "paje.trace": f"{SEEDS}/paje/starpu/main.trace",
+    "program_full.dot": f"{SEEDS}/tdg/three/main.dot",
+    "run.json": f"{SEEDS}/chrome/tool/main.json",
+    "run.jsonl": f"{SEEDS}/ompt/cholesky/main.jsonl",
+    "run.pcf": f"{SEEDS}/paraver/two/pcf.pcf",
+    "run.prv": f"{SEEDS}/paraver/two/main.prv",
+    "run.row": f"{SEEDS}/paraver/two/row.row",
+    "run.trace": f"{SEEDS}/paje/any/main.trace",
+    "some.csv": f"{SEEDS}/csv/three/main.csv",
+    "tasks.rec": f"{SEEDS}/starpu/dag/main.rec",
+}
+
+
+def _pages() -> Iterator[str]:
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        if any(not found["why"] for found in BLOCK.finditer(path.read_text("utf-8"))):
+            yield path.relative_to(ROOT).as_posix()
+
+
+def _taken_for_granted() -> dict[str, Any]:
+    graph = ss.workload("lstm[size=small,steps=4]")
+    schedule, other = (ss.simulate(graph, "knl-7250", policy, "8x8") for policy in ("critical-path", "fifo"))
+    return {"ss": ss, "graph": graph, "schedule": schedule, "other": other, "__name__": "__main__"}
+
+
+@pytest.fixture
+def beside_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name, source in FILES.items():
+        copyfile(ROOT / source, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
+
+
+@pytest.mark.usefixtures("beside_files")
+@pytest.mark.parametrize("page", list(_pages()))
+def test_the_python_of_a_page_runs(page: str) -> None:
+    text, names = (ROOT / page).read_text("utf-8"), _taken_for_granted()
+    for found in BLOCK.finditer(text):
+        if not found["why"]:
+            before = text.count("\n", 0, found.start("code"))
+            code = compile("\n" * before + found["code"], page, "exec", dont_inherit=True)
+            exec(code, names)  # noqa: S102 - our own pages
