@@ -121,7 +121,8 @@ def cost_curves(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """
     require_columns(frame, COLUMNS, "cost_curves")
     ax = shown_axes((8.0, 4.2)) if ax is None else ax
-    unit = time_unit(float(frame["measured_s"].max())) if len(frame) else time_unit(0.0)
+    longest_s = frame[["measured_s", "fitted_s"]].max().max() if len(frame) else 0.0
+    unit = time_unit(float(longest_s))
     handles: list[ErrorbarContainer] = []
     labels: list[str] = []
     for place, ((kind, shape), rows) in enumerate(frame.groupby(["kind", "shape"], sort=False)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Callable
 from html import escape
 from io import BytesIO
@@ -46,6 +47,30 @@ def gantt_svg(schedule: Schedule, width: int = 640) -> str:
     return inline_svg(chart, width, height, f"Gantt chart, {gantt_title(schedule)}")
 
 
+def inline_picture(
+    chart: Callable[[Figure], object], width: float, height: float, description: str, most: int = 60_000
+) -> str:
+    """Return what `chart` draws on a figure as one `<svg>` element, or, where that is large, as one `<img>` element.
+
+    Parameters
+    ----------
+    chart, width, height, description
+        As for `inline_svg`.
+    most : int
+        Characters above which an image of two pixels a CSS pixel takes its place.
+    """
+    with quiet_canvas((width / 72, height / 72)) as figure:
+        chart(figure)
+        if len(svg := _svg(figure, width, height, description)) <= most:
+            return svg
+        file = BytesIO()
+        save(figure, file, "png", dpi=144)
+    return (
+        f'<img alt="{_described(description)}" width="{width:g}" height="{height:g}" '
+        f'src="data:image/png;base64,{b64encode(file.getvalue()).decode()}">'
+    )
+
+
 def inline_svg(chart: Callable[[Figure], object], width: float, height: float, description: str) -> str:
     """Return what `chart` draws on a figure as one `<svg>` element that stands inside a page.
 
@@ -58,15 +83,23 @@ def inline_svg(chart: Callable[[Figure], object], width: float, height: float, d
     description : str
         Read out in place of the picture; escaped.
     """
-    file = BytesIO()
-    # The SVG canvas counts 72 dots an inch, so that its view box is in CSS pixels.
     with quiet_canvas((width / 72, height / 72)) as figure:
         chart(figure)
-        for image in (image for ax in figure.axes for image in ax.images):
-            # A few flat colours compress to a third of what smooth transitions do.
-            image.set_interpolation("nearest")
-        save(figure, file, "svg", dpi=144)
+        return _svg(figure, width, height, description)
+
+
+def _svg(figure: Figure, width: float, height: float, description: str) -> str:
+    file = BytesIO()
+    for image in (image for ax in figure.axes for image in ax.images):
+        # A few flat colours compress to a third of what smooth transitions do.
+        image.set_interpolation("nearest")
+    # The SVG canvas counts 72 dots an inch, so that its view box is in CSS pixels.
+    save(figure, file, "svg", dpi=144)
     return _inline(file.getvalue().decode(), width, height, description)
+
+
+def _described(description: str) -> str:
+    return escape(plain(description, 300))
 
 
 def _inline(document: str, width: float, height: float, description: str) -> str:
@@ -81,7 +114,7 @@ def _inline(document: str, width: float, height: float, description: str) -> str
     body = re.sub(r">\n\s*<", "><", body)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
-        f'aria-label="{escape(plain(description, 300))}" '
+        f'aria-label="{_described(description)}" '
         f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
         'style="max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt">'
         f"{body.strip()}"
