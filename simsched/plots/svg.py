@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 # Above this an embedded image is lighter (about 130 kB): a notebook keeps every card it ever showed.
 MAX_CARD_RECTANGLES = 1000
+# About 60 kB, from where on an image is lighter.
+MAX_SHAPES = 300
+HATCHED = 50
 
 
 def gantt_svg(schedule: Schedule, width: int = 640) -> str:
@@ -47,28 +50,35 @@ def gantt_svg(schedule: Schedule, width: int = 640) -> str:
     return inline_svg(chart, width, height, f"Gantt chart, {gantt_title(schedule)}")
 
 
-def inline_picture(
-    chart: Callable[[Figure], object], width: float, height: float, description: str, most: int = 60_000
-) -> str:
+def inline_picture(chart: Callable[[Figure], object], width: float, height: float, description: str) -> str:
     """Return what `chart` draws on a figure as one `<svg>` element, or, where that is large, as one `<img>` element.
+
+    An image has two pixels a CSS pixel.
 
     Parameters
     ----------
     chart, width, height, description
         As for `inline_svg`.
-    most : int
-        Characters above which an image of two pixels a CSS pixel takes its place.
     """
     with quiet_canvas((width / 72, height / 72)) as figure:
         chart(figure)
-        if len(svg := _svg(figure, width, height, description)) <= most:
-            return svg
+        if _shapes(figure) <= MAX_SHAPES:
+            return _svg(figure, width, height, description)
         file = BytesIO()
         save(figure, file, "png", dpi=144)
     return (
         f'<img alt="{_described(description)}" width="{width:g}" height="{height:g}" '
         f'src="data:image/png;base64,{b64encode(file.getvalue()).decode()}">'
     )
+
+
+def _shapes(figure: Figure) -> int:
+    """Return about how many shapes an SVG of a figure would hold; hatching is many of them."""
+    shapes = 0
+    for ax in figure.axes:
+        shapes += sum(max(len(one.get_paths()), len(one.get_offsets())) for one in ax.collections)
+        shapes += sum(HATCHED if one.get_hatch() else 1 for one in ax.patches)
+    return shapes
 
 
 def inline_svg(chart: Callable[[Figure], object], width: float, height: float, description: str) -> str:

@@ -48,8 +48,9 @@ def _over_others(found: Findings) -> str:
     told = f"; {second.name} takes {over:.1%} longer" if over >= SAME else f", level with {second.name}"
     if overlapping(best, second):
         told += ", which the seeds do not tell apart"
-    speedup = found.sequential.makespan_s / best.interval.median
-    return told if best.name == BASELINE else f"{told}, {BASELINE} {speedup:.3g} times as long"
+    if BASELINE in {best.name, second.name}:
+        return told
+    return f"{told}, {BASELINE} {found.sequential.makespan_s / best.interval.median:.3g} times as long"
 
 
 def overlapping(one: Run, other: Run) -> bool:
@@ -140,7 +141,7 @@ def _recorded(found: Findings) -> str:
     faster = run.recorded.makespan_s / found.best.interval.median
     return (
         f"The recorded run took {format_time(run.recorded.makespan_s)}, {faster:.3g} times what the best policy "
-        f"takes here. On its own lanes, with the overheads that its gaps tell, the replay is {run.calibrated_error:+.1%} "
+        f"takes here. On its own lanes, with the overheads that its gaps tell, it is {run.calibrated_error:+.1%} "
         "off."
     )
 
