@@ -162,4 +162,5 @@ def _label(ax: Axes, frame: pd.DataFrame, unit: str) -> None:
         ticks = [*(2**k for k in range(most.bit_length()) if 3 * 2**k <= 2 * most), most]
         ax.set_xticks(ticks, [str(tick) for tick in ticks])
         ax.minorticks_off()
+    if (frame[["measured_s", "fitted_s"]] > 0).any(axis=None):
         log_ticks(ax, "y")

@@ -64,12 +64,20 @@ def inline_picture(chart: Callable[[Figure], object], width: float, height: floa
         chart(figure)
         if _shapes(figure) <= MAX_SHAPES:
             return _svg(figure, width, height, description)
-        file = BytesIO()
-        save(figure, file, "png", dpi=144)
-    return (
-        f'<img alt="{_described(description)}" width="{width:g}" height="{height:g}" '
-        f'src="data:image/png;base64,{b64encode(file.getvalue()).decode()}">'
-    )
+        return (
+            f'<img alt="{_described(description)}" width="{width:g}" height="{height:g}" '
+            f'src="data:image/png;base64,{b64encode(_png(figure)).decode()}">'
+        )
+
+
+def _png(figure: Figure) -> bytes:
+    from PIL import Image
+
+    drawn, file = BytesIO(), BytesIO()
+    save(figure, drawn, "png", dpi=144)
+    # 256 colours are a third of the bytes, and nobody sees it.
+    Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, "png", optimize=True)
+    return file.getvalue()
 
 
 def _shapes(figure: Figure) -> int:

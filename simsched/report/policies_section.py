@@ -20,11 +20,11 @@ COLUMNS = (
     "policy",
     "layout",
     "makespan",
-    "over the best",
-    "above the bound",
+    "over best",
+    "above bound",
     "speed-up",
     "efficiency",
-    "cores in use",
+    "in use",
 )
 LONGEST_ERROR = 200
 
@@ -87,7 +87,7 @@ def longer(seconds: float, than: float) -> str:
 def _meaning(found: Findings) -> str:
     told = (
         "Speed-up is over sequential, one task after another on all cores; efficiency is the speed-up over one core "
-        "that runs every task alone, over all cores; cores in use is the share of their time held by running tasks."
+        "that runs every task alone, over all cores; in use is the share of their time held by running tasks."
     )
     if not found.seeded:
         return f"{told} Seeds make no difference here: nothing is drawn at random."

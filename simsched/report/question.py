@@ -96,6 +96,15 @@ class Question:
         wanted = None if layout is None else Layout.parse(layout)
         return cls(graph, machine_of(machine), tuple(map(policy_of, named)), wanted, **others)  # type: ignore[arg-type] # checked above and by simulate
 
+    @property
+    def call(self) -> str:
+        """What makes the same report in Python, but for graph, costs and runtime, which have no short name."""
+        given = [repr(self.machine.spec), repr([str(policy) for policy in self.policies])]
+        given += [f"layout={str(self.layout)!r}"] if self.layout is not None else []
+        given += [f"{name}={name}" for name in ("costs", "runtime") if getattr(self, name) is not None]
+        numbers = ("engine", "seed", "seeds", "replays")
+        return f"ss.report(graph, {', '.join([*given, *(f'{name}={getattr(self, name)!r}' for name in numbers)])})"
+
     def replay(
         self, policy: Policy, seed: int | None = None, progress: Callable[[int], object] | None = None
     ) -> Schedule:

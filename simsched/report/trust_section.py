@@ -29,7 +29,7 @@ def trust_section(found: Findings) -> Section:
     if found.recorded is not None:
         parts.append(_recorded(found.recorded))
     made = Facts("How this report was made", {
-        "command": question.command,
+        "command": question.command or question.call,
         "simsched": version(),
         "Python": platform.python_version(),
         "engine": found.schedule.engine,
