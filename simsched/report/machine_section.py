@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 #: CSS pixels an inch of the drawings of machines.
 PX = 72.0
+#: Room for the title.
+NARROWEST_PX = 560.0
 
 
 def costs_section(found: Findings) -> Section | None:
@@ -67,7 +69,12 @@ def machine_section(found: Findings) -> Section:
         Paragraph(
             f"{machine.title}. Busy under {found.best.name}: from {use.min():.1%} to {use.max():.1%} of the makespan."
         ),
-        Picture(lambda figure: schedule.core_use(figure.add_subplot()), PX * width, PX * height, told),
+        Picture(
+            lambda figure: schedule.core_use(figure.add_subplot()),
+            max(PX * width, NARROWEST_PX),
+            PX * height,
+            told,
+        ),
         Facts("Machine", machine.summary()),
         Folded("Every number of the machine, with its source", [machine_table(machine)]),
     ]

@@ -27,7 +27,8 @@ def headline(found: Findings) -> str:
     graph = plain(question.graph.name, LONGEST_NAME)
     if not question.graph.n_tasks:
         return f"{graph} has no tasks: there is nothing to schedule."
-    on = f"{question.machine.spec} ({question.machine.n_cores} cores)"
+    cores = question.machine.n_cores
+    on = f"{question.machine.spec} ({cores} {'core' if cores == 1 else 'cores'})"
     takes = f"{graph} takes {format_time(best.interval.median)} on {on} under {run_name(best)}"
     if len(found.done) == 1:
         return f"{takes}."
@@ -103,7 +104,7 @@ def _helps(found: Findings) -> str:
         return "No task or kind that was tried makes it shorter on its own." if len(found.helps) else ""
     first = tasks.iloc[0]
     name, speedup = plain(str(first["name"]), LONGEST_NAME), float(first["speedup"])
-    return f"What would help most is {name} {speedup:g} times as fast: it saves {float(first['gain']):.1%}."
+    return f"What would help most: {name} {speedup:g} times as fast, which saves {float(first['gain']):.1%}."
 
 
 def _scaling(found: Findings) -> str:

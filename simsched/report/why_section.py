@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from simsched.report.findings import Findings
 
 MOST_SEGMENTS = 15
+#: Height of the causes beside the bars.
+LEGEND_PX = 200
 
 
 def why_section(found: Findings) -> Section:
@@ -28,7 +30,7 @@ def why_section(found: Findings) -> Section:
     parts: list[Part] = [
         Paragraph(f"Of the schedule under {found.best.name}, the best one."),
         core_time_table(found),
-        Picture(lambda figure: _draw_core_time(frames, figure), 880, 110 + 40 * max(len(frames), 7),
+        Picture(lambda figure: _draw_core_time(frames, figure), 880, 90 + max(40 * len(frames), LEGEND_PX),
                 f"Where the cores' time went, a bar a policy; under {found.best.name}: {told}"),
         waits_table(found),
         *_path(found),
