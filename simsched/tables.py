@@ -64,6 +64,8 @@ def markdown_text(value: object) -> str:
     '![x\\](http://a) &lt;b&gt; a\\|b'
     """
     escaped = escape(printable(str(value)), quote=False)
-    escaped = re.sub(r"[\\`*~$|]|\](?=[(\[:])|(?<![^\W_])_|_(?![^\W_])|^[#+=-]", r"\\\g<0>", escaped)
+    escaped = re.sub(
+        r"[\\`*~$|]|\](?=[(\[:])|(?<![^\W_])_|_(?![^\W_])|^[#+=-](?=[\s=-]|$)", r"\\\g<0>", escaped
+    )
     # A space of no width: no backslash keeps a forge from calling somebody, or linking an issue.
     return re.sub(r"[@#](?=\w)", r"\g<0>&#8203;", escaped)

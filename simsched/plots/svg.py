@@ -9,6 +9,8 @@ from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from simsched.plots.canvas import plain
 from simsched.plots.gantt import draw, gantt_title, shown_rows
 from simsched.plots.picture import quiet_canvas, save
@@ -82,11 +84,10 @@ def _png(figure: Figure) -> bytes:
 
 def _shapes(figure: Figure) -> int:
     """Return about how many shapes an SVG of a figure would hold; hatching is many of them."""
-    shapes = 0
-    for ax in figure.axes:
-        shapes += sum(max(len(one.get_paths()), len(one.get_offsets())) for one in ax.collections)
-        shapes += sum(HATCHED if one.get_hatch() else 1 for one in ax.patches)
-    return shapes
+    shapes = [HATCHED if one.get_hatch() else 1 for ax in figure.axes for one in ax.patches]
+    for one in (one for ax in figure.axes for one in ax.collections):
+        shapes += [len(one.get_paths()), len(np.atleast_2d(one.get_offsets()))]
+    return sum(shapes)
 
 
 def inline_svg(chart: Callable[[Figure], object], width: float, height: float, description: str) -> str:

@@ -245,12 +245,12 @@ def _scaling(question: Question, best: Run, progress: Progress | None) -> pd.Dat
 
 
 def _layouts(question: Question, runs: list[Run], progress: Progress | None) -> pd.DataFrame | None:
-    """Return the layouts of the best policy that takes some."""
+    """Return the layouts of the best policy that takes several numbers of executors."""
     from simsched.sweep import tune
 
     for run in _by_median(runs):
         layouts = question.layouts_of(run.policy)
-        if len(layouts) >= LEAST_LAYOUTS:
+        if len(layouts) >= LEAST_LAYOUTS and len({layout.executors for layout in layouts}) > 1:
             return tune(
                 question.graph, question.machine, run.policy, layouts, question.costs, question.runtime,
                 question.engine, question.seed, progress=progress,

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule
 
 HERE = Path(__file__).parent
-#: Tasks of all charts: some 25 bytes each on the page.
-MOST_TASKS = 200_000
+#: Tasks of all charts: some 40 bytes each on the page.
+MOST_TASKS = 100_000
 #: Rectangles of the still charts, 0.2 kB each; charts of more hold an image.
 MOST_RECTANGLES = 500
 
@@ -83,13 +83,11 @@ def _part(part: Part) -> str:
 
 def _chart(schedules: Mapping[str, Schedule]) -> str:
     """Return the still charts, and the interactive one that takes their place where scripts run."""
-    still = f'<figure class="still">{stacked_svg(schedules, max_rectangles=MOST_RECTANGLES)}</figure>\n'
-    shown = _few(list(schedules.values()))
-    if not shown:
-        return (
-            f"<p>Too many tasks for a chart that moves; schedule.explore() makes one of its own.</p>\n{still}"
-        )
-    return f"{_moving(explore(*shown))}{still}"
+    names = f"<p>From the top: {text(', then '.join(schedules))}.</p>"
+    still = f'<figure class="still">{stacked_svg(schedules, max_rectangles=MOST_RECTANGLES)}</figure>'
+    if shown := _few(list(schedules.values())):
+        return f"{names}\n{_moving(explore(*shown))}{still}"
+    return f"{names}\n<p>Too many tasks for a chart that moves; schedule.explore() makes one of its own.</p>\n{still}"
 
 
 def _few(schedules: list[Schedule]) -> list[Schedule]:

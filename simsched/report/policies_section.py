@@ -128,5 +128,4 @@ def chart_section(found: Findings) -> Section:
         shown = {"recorded": beside, **shown}
     elif beside is not None:
         shown[beside.policy] = beside
-    names = Paragraph(f"From the top: {', then '.join(shown)}.")
-    return Section("schedules", "What ran where and when", [names, Chart(shown)])
+    return Section("schedules", "What ran where and when", [Chart(shown)])

@@ -77,7 +77,7 @@ def layouts_section(found: Findings) -> Section | None:
     ]
     size = (240 + 62 * frame["width"].nunique(), 110 + 40 * frame["executors"].nunique())
     parts: list[Part] = [
-        Paragraph(f"Executors x cores of each, under {policy}, the best policy that takes layouts."),
+        Paragraph(f"Executors x cores of each, under {policy}, the best policy that takes such layouts."),
         Picture(
             lambda figure: layouts(frame, figure.add_subplot()), *size,
             f"Layouts of {policy} as a heat map; the best is {first['layout']} with {format_time(first['makespan_s'])}",

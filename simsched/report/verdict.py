@@ -45,8 +45,9 @@ def _over_others(found: Findings) -> str:
     best, second = found.done[:2]
     if not best.interval.median:
         return ""
-    over = second.interval.median / best.interval.median - 1
-    told = f"; {second.name} takes {over:.1%} longer" if over >= SAME else f", level with {second.name}"
+    ratio = second.interval.median / best.interval.median
+    longer = f"{ratio - 1:.1%} longer" if ratio < 2 else f"{ratio:.3g} times as long"
+    told = f"; {second.name} takes {longer}" if ratio >= 1 + SAME else f", level with {second.name}"
     if overlapping(best, second):
         told += ", which the seeds do not tell apart"
     if BASELINE in {best.name, second.name}:
@@ -131,6 +132,8 @@ def _layouts(found: Findings) -> str:
     used = next((run for run in found.done if run.name == first["policy"]), None)
     if used is None or used.require_schedule().layout == first["layout"]:
         return f"{told}: the one that was used."
+    if first["makespan_s"] < (1 - SAME) * found.best.interval.median and used is not found.best:
+        return f"{told}: less than the best policy took."
     saved, layout = 1 - first["makespan_s"] / used.interval.median, used.require_schedule().layout
     return f"{told}: {f'{saved:.1%} less than' if saved >= SAME else 'as long as'} with {layout}."
 
@@ -142,8 +145,8 @@ def _recorded(found: Findings) -> str:
     faster = run.recorded.makespan_s / found.best.interval.median
     return (
         f"The recorded run took {format_time(run.recorded.makespan_s)}, {faster:.3g} times what the best policy "
-        f"takes here. On its own lanes, with the overheads that its gaps tell, it is {run.calibrated_error:+.1%} "
-        "off."
+        f"takes here. On its own lanes, with the overheads that its gaps tell, it is off by "
+        f"{abs(run.calibrated_error):.1%}."
     )
 
 
@@ -153,6 +156,6 @@ def _failed(found: Findings) -> list[str]:
 
 
 def interval_text(run: Run) -> str:
-    """Return the interval of a run's median makespan; "-" where seeds make no difference."""
+    """Return the interval of a run's median makespan; "no spread" where seeds make no difference."""
     low, high = run.interval.low, run.interval.high
-    return "-" if np.isnan(low) else f"{format_time(low)} to {format_time(high)}"
+    return "no spread" if np.isnan(low) else f"{format_time(low)} to {format_time(high)}"
