@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from simsched.policy import Start as Start
     from simsched.policy import policy as policy
     from simsched.replay import simulate as simulate
+    from simsched.report import Report as Report
+    from simsched.report import report as report
     from simsched.reproduce import crossed as crossed
     from simsched.reproduce import reproduce as reproduce
     from simsched.schedule import Explanation as Explanation
@@ -59,6 +61,7 @@ _HOMES = {
     "Policy": "simsched.policy",
     "RankPolicy": "simsched.policy",
     "RecordedOn": "simsched.graph",
+    "Report": "simsched.report",
     "RuntimeProfile": "simsched.machine",
     "Schedule": "simsched.schedule",
     "Shortcuts": "simsched.policy",
@@ -77,6 +80,7 @@ _HOMES = {
     "policy": "simsched.policy",
     "predict": "simsched.sweep",
     "replay_recorded": "simsched.execute",
+    "report": "simsched.report",
     "reproduce": "simsched.reproduce",
     "simulate": "simsched.replay",
     "tune": "simsched.sweep",

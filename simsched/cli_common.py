@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
 
 DEFAULT_MACHINE = "knl-7250"
-FLAGS = {"--json", "--help", "--show-completion", "--install-completion"}
+FLAGS = {"--json", "--markdown", "--help", "--show-completion", "--install-completion"}
 OWN_OPTIONS = FLAGS | {
     "--machine",
     "--policy",

@@ -20,6 +20,12 @@ th { font-weight: 400; color: #555 }
 td { font-variant-numeric: tabular-nums }
 figure { margin: 1rem 0; overflow-x: auto }
 figure svg { min-width: 40rem }
+.wide { overflow-x: auto }
+@media print {
+  details::details-content { content-visibility: visible; display: block; block-size: auto }
+  figure, tr { break-inside: avoid }
+  figure svg { min-width: 0 }
+}
 """
 
 
@@ -48,7 +54,7 @@ def card(title: str, facts: Mapping[str, object], notes: Iterable[str] = (), fig
     )
 
 
-def document(title: str, body: str, style: str = "") -> str:
+def document(title: str, body: str, style: str = "", before: str = "") -> str:
     """Return a page as HTML5.
 
     Parameters
@@ -59,12 +65,14 @@ def document(title: str, body: str, style: str = "") -> str:
         Markup made by simsched itself, below the title.
     style : str
         Rules beside those of all pages.
+    before : str
+        Markup made by simsched itself, above the title and outside of the main part, whose id is "main".
     """
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{text(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>{text(title)}</h1>\n{body}</main>\n</body>\n</html>\n"
+        f"<title>{text(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n<body>\n{before}"
+        f'<main id="main">\n<h1>{text(title)}</h1>\n{body}</main>\n</body>\n</html>\n'
     )
 
 
@@ -79,7 +87,9 @@ def columns_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[
     head = "".join(f'<th scope="col">{text(column)}</th>' for column in columns)
     body = "".join(f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in row)}</tr>\n" for row in rows)
     return (
-        f'<div style="overflow-x:auto">\n<table>\n<caption>{text(caption)}</caption>\n<thead>\n<tr>{head}</tr>\n'
+        # A box that scrolls is reached with the tab key, and so needs a name.
+        f'<div class="wide" role="region" tabindex="0" aria-label="{text(caption)}">\n<table>\n'
+        f"<caption>{text(caption)}</caption>\n<thead>\n<tr>{head}</tr>\n"
         f"</thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>\n"
     )
 
@@ -87,6 +97,25 @@ def columns_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[
 def listed(items: Iterable[str]) -> str:
     """Return a list; everything in it is escaped."""
     return "<ul>" + "".join(f"<li>{text(item)}</li>" for item in items) + "</ul>\n"
+
+
+def framed(page: str, title: str, height_px: int) -> str:
+    """Return a page as a frame inside another one, a notebook's: with no right to what is around it.
+
+    Parameters
+    ----------
+    page : str
+        As `document` returns it; what it shows may come from anywhere.
+    title : str
+        What is in it, in words; escaped.
+    height_px : int
+        Height of the frame.
+    """
+    quoted = page.replace("&", "&amp;").replace('"', "&quot;")
+    return (
+        f'<iframe title="{text(title)}" sandbox="allow-scripts allow-downloads" srcdoc="{quoted}" '
+        f'style="width:100%;height:{height_px}px;border:0"></iframe>'
+    )
 
 
 def text(value: object) -> str:

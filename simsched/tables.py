@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from simsched.text import printable
 from simsched.units import format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     import pandas as pd
 
 SHARES = ("utilization", "efficiency", "gap", "plain_error", "calibrated_error")
+
+
+class Table(NamedTuple):
+    """A table as text.
+
+    Parameters
+    ----------
+    caption : str
+    columns : tuple of str
+    rows : sequence of tuple of str
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
 
 
 def table_text(frame: pd.DataFrame) -> str:
@@ -32,10 +49,23 @@ def table_text(frame: pd.DataFrame) -> str:
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table as Markdown, its lines each with a line end; no text in it ends a cell or starts HTML."""
+    """Return a table as Markdown, its lines each with a line end; no text in it ends a cell or starts markup."""
     lines = [columns, ["---"] * len(columns), *rows]
-    return "".join(f"| {' | '.join(_cell(cell) for cell in line)} |\n" for line in lines)
+    shown = (line if i == 1 else map(markdown_text, line) for i, line in enumerate(lines))
+    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in shown)
 
 
-def _cell(value: object) -> str:
-    return escape(printable(str(value)), quote=False).replace("|", "/")
+def markdown_text(value: object) -> str:
+    r"""Return a value as text of a Markdown page: it starts no HTML, link, picture, formula, mention or list.
+
+    Examples
+    --------
+    >>> markdown_text("![x](http://a) <b> a|b")
+    '![x\\](http://a) &lt;b&gt; a\\|b'
+    """
+    escaped = escape(printable(str(value)), quote=False)
+    escaped = re.sub(
+        r"[\\`*~$|]|\](?=[(\[:])|(?<![^\W_])_|_(?![^\W_])|^[#+=-](?=[\s=-]|$)", r"\\\g<0>", escaped
+    )
+    # A space of no width: no backslash keeps a forge from calling somebody, or linking an issue.
+    return re.sub(r"[@#](?=\w)", r"\g<0>&#8203;", escaped)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simsched.execute.check_tables import (
-    Table,
     all_kinds_table,
     calibration_facts,
     cases_table,
@@ -13,7 +12,7 @@ from simsched.execute.check_tables import (
     ratios_table,
 )
 from simsched.execute.verdict import headline, sentences
-from simsched.tables import markdown_table
+from simsched.tables import Table, markdown_table
 
 if TYPE_CHECKING:
     from simsched.execute.checked import CrossCheck

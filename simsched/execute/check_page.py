@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simsched.execute.check_tables import (
-    Table,
     all_kinds_table,
     by_error,
     calibration_facts,
@@ -25,6 +24,7 @@ from simsched.plots.accuracy import accuracy
 from simsched.plots.bars import signed_bars
 from simsched.plots.stacked import stacked_svg
 from simsched.plots.svg import inline_svg
+from simsched.tables import Table
 
 if TYPE_CHECKING:
     from simsched.execute.checked import Checked, CrossCheck
@@ -42,11 +42,6 @@ div > table td, div > table th { white-space: nowrap }
 .bars th, .bars td { padding-right: .6rem }
 .bars svg { display: block; max-width: 22vw }
 .fits svg { min-width: 0 }
-@media print {
-  details::details-content { content-visibility: visible; display: block; block-size: auto }
-  figure, tr { break-inside: avoid }
-  figure svg { min-width: 0 }
-}
 """
 
 

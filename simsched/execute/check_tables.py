@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.execute.task_errors import kinds_frame
 from simsched.execute.verdict import RATIO_BAR, SOURCES, percent
+from simsched.tables import Table
 from simsched.units import format_time
 
 if TYPE_CHECKING:
@@ -19,21 +19,6 @@ if TYPE_CHECKING:
 
 #: Rows of the tables that show the worst only.
 WORST = 10
-
-
-class Table(NamedTuple):
-    """A table as text.
-
-    Parameters
-    ----------
-    caption : str
-    columns : tuple of str
-    rows : sequence of tuple of str
-    """
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
 
 
 def by_error(check: CrossCheck) -> list[Checked]:

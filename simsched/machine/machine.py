@@ -342,8 +342,9 @@ class Machine:
     def __str__(self) -> str:
         return self.spec
 
-    def _repr_html_(self) -> str:
-        facts = {
+    def summary(self) -> dict[str, object]:
+        """Return the machine's numbers, for people."""
+        return {
             "cores": self.n_cores,
             "tiles": self.n_tiles,
             "memory domains": self.n_domains,
@@ -353,4 +354,6 @@ class Machine:
             self.memory.name: f"{self.bandwidth_Bps / 1e9:.1f} GB/s",
             **self.structure.facts(),
         }
-        return card(f"{self.spec}: {self.title}", facts)
+
+    def _repr_html_(self) -> str:
+        return card(f"{self.spec}: {self.title}", self.summary())

@@ -14,6 +14,7 @@ from simsched.plots.gantt import gantt
 from simsched.plots.graph import draw_graph, graph_frame
 from simsched.plots.interactive import Explorer, explore
 from simsched.plots.layouts import layouts, layouts_frame
+from simsched.plots.model_curves import model_curves_frame
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
 from simsched.plots.policies import policies, policies_frame
 from simsched.plots.published import curves, grouped_bars
@@ -47,6 +48,7 @@ __all__ = [
     "grouped_bars",
     "layouts",
     "layouts_frame",
+    "model_curves_frame",
     "policies",
     "policies_frame",
     "relative_times",

@@ -121,7 +121,8 @@ def cost_curves(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """
     require_columns(frame, COLUMNS, "cost_curves")
     ax = shown_axes((8.0, 4.2)) if ax is None else ax
-    unit = time_unit(float(frame["measured_s"].max())) if len(frame) else time_unit(0.0)
+    longest_s = frame[["measured_s", "fitted_s"]].max().max() if len(frame) else 0.0
+    unit = time_unit(float(longest_s))
     handles: list[ErrorbarContainer] = []
     labels: list[str] = []
     for place, ((kind, shape), rows) in enumerate(frame.groupby(["kind", "shape"], sort=False)):
@@ -161,4 +162,5 @@ def _label(ax: Axes, frame: pd.DataFrame, unit: str) -> None:
         ticks = [*(2**k for k in range(most.bit_length()) if 3 * 2**k <= 2 * most), most]
         ax.set_xticks(ticks, [str(tick) for tick in ticks])
         ax.minorticks_off()
+    if (frame[["measured_s", "fitted_s"]] > 0).any(axis=None):
         log_ticks(ax, "y")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Callable
 from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from simsched.plots.canvas import plain
 from simsched.plots.gantt import draw, gantt_title, shown_rows
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
 
 # Above this an embedded image is lighter (about 130 kB): a notebook keeps every card it ever showed.
 MAX_CARD_RECTANGLES = 1000
+# About 60 kB, from where on an image is lighter.
+MAX_SHAPES = 300
+HATCHED = 50
 
 
 def gantt_svg(schedule: Schedule, width: int = 640) -> str:
@@ -46,6 +52,44 @@ def gantt_svg(schedule: Schedule, width: int = 640) -> str:
     return inline_svg(chart, width, height, f"Gantt chart, {gantt_title(schedule)}")
 
 
+def inline_picture(chart: Callable[[Figure], object], width: float, height: float, description: str) -> str:
+    """Return what `chart` draws on a figure as one `<svg>` element, or, where that is large, as one `<img>` element.
+
+    An image has two pixels a CSS pixel.
+
+    Parameters
+    ----------
+    chart, width, height, description
+        As for `inline_svg`.
+    """
+    with quiet_canvas((width / 72, height / 72)) as figure:
+        chart(figure)
+        if _shapes(figure) <= MAX_SHAPES:
+            return _svg(figure, width, height, description)
+        return (
+            f'<img alt="{_described(description)}" width="{width:g}" height="{height:g}" '
+            f'src="data:image/png;base64,{b64encode(_png(figure)).decode()}">'
+        )
+
+
+def _png(figure: Figure) -> bytes:
+    from PIL import Image
+
+    drawn, file = BytesIO(), BytesIO()
+    save(figure, drawn, "png", dpi=144)
+    # 256 colours are a third of the bytes, and nobody sees it.
+    Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, "png", optimize=True)
+    return file.getvalue()
+
+
+def _shapes(figure: Figure) -> int:
+    """Return about how many shapes an SVG of a figure would hold; hatching is many of them."""
+    shapes = [HATCHED if one.get_hatch() else 1 for ax in figure.axes for one in ax.patches]
+    for one in (one for ax in figure.axes for one in ax.collections):
+        shapes += [len(one.get_paths()), len(np.atleast_2d(one.get_offsets()))]
+    return sum(shapes)
+
+
 def inline_svg(chart: Callable[[Figure], object], width: float, height: float, description: str) -> str:
     """Return what `chart` draws on a figure as one `<svg>` element that stands inside a page.
 
@@ -58,15 +102,23 @@ def inline_svg(chart: Callable[[Figure], object], width: float, height: float, d
     description : str
         Read out in place of the picture; escaped.
     """
-    file = BytesIO()
-    # The SVG canvas counts 72 dots an inch, so that its view box is in CSS pixels.
     with quiet_canvas((width / 72, height / 72)) as figure:
         chart(figure)
-        for image in (image for ax in figure.axes for image in ax.images):
-            # A few flat colours compress to a third of what smooth transitions do.
-            image.set_interpolation("nearest")
-        save(figure, file, "svg", dpi=144)
+        return _svg(figure, width, height, description)
+
+
+def _svg(figure: Figure, width: float, height: float, description: str) -> str:
+    file = BytesIO()
+    for image in (image for ax in figure.axes for image in ax.images):
+        # A few flat colours compress to a third of what smooth transitions do.
+        image.set_interpolation("nearest")
+    # The SVG canvas counts 72 dots an inch, so that its view box is in CSS pixels.
+    save(figure, file, "svg", dpi=144)
     return _inline(file.getvalue().decode(), width, height, description)
+
+
+def _described(description: str) -> str:
+    return escape(plain(description, 300))
 
 
 def _inline(document: str, width: float, height: float, description: str) -> str:
@@ -81,7 +133,7 @@ def _inline(document: str, width: float, height: float, description: str) -> str
     body = re.sub(r">\n\s*<", "><", body)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
-        f'aria-label="{escape(plain(description, 300))}" '
+        f'aria-label="{_described(description)}" '
         f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
         'style="max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt">'
         f"{body.strip()}"

@@ -105,7 +105,7 @@ def test_measured_beside_simulated(tmp_path):
     assert numbers["median_error"] <= numbers["p90_error"] <= numbers["largest_error"]
     text = check.to_markdown(tmp_path / "check.md")
     assert (tmp_path / "check.md").read_text() == text
-    assert "| spins / of / mine | sequential | 1x1 |" in text
+    assert r"| spins \| of \| mine | sequential | 1x1 |" in text
 
 
 def test_layouts_that_mean_nothing_to_a_policy_are_left_out():

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+import simsched as ss
 from simsched.costs.fitting import Calibration, MeasuredOp, Op, Overheads, Point
 from simsched.errors import SimschedError
-from simsched.plots import cost_curves, cost_curves_frame
+from simsched.plots import cost_curves, cost_curves_frame, model_curves_frame
 
 
 def calibration():
@@ -66,3 +67,25 @@ def test_an_empty_frame_is_empty_axes_and_a_wrong_one_an_error():
     assert not cost_curves(frame.iloc[:0]).containers
     with pytest.raises(SimschedError, match="this one lacks width"):
         cost_curves(frame.drop(columns="width"))
+
+
+def test_curves_as_replays_take_them():
+    graph = ss.TaskGraph.from_edges(
+        [2.0, 1.0, 5.0, np.nan], kinds=["MatMul", "MatMul", "Add", "Add"], shapes="8x8;8x8", widths=[1, 1, 3, 1],
+        flops=[1e9] * 4, bytes_B=[1e6] * 4,
+    )  # fmt: skip
+    frame = model_curves_frame(graph, "generic[cores=4]")
+    one = frame[frame["kind"] == "Add"]
+    assert one["width"].tolist() == [1, 2, 3, 4], "the recorded width beside powers of two"
+    assert one["measured_s"].dropna().tolist() == [5.0]
+    for width, seconds in zip(one["width"], one["fitted_s"], strict=True):
+        again = ss.simulate(graph, "generic[cores=4]", "fifo", (1, width))
+        assert again.alone_s[2] == seconds
+    assert model_curves_frame(graph, "generic[cores=4]", most=1)["kind"].unique().tolist() == ["Add"]
+    assert len(cost_curves(frame).containers) == 2
+
+
+def test_tasks_of_no_length_have_curves_too():
+    frame = model_curves_frame(ss.TaskGraph.from_edges([0.0]), "generic[cores=2]")
+    assert cost_curves(frame).get_yscale() == "linear"
+    assert model_curves_frame(ss.TaskGraph.from_edges([]), "generic[cores=2]").empty

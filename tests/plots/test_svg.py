@@ -13,7 +13,7 @@ import pytest
 
 from simsched.errors import MissingExtraError
 from simsched.plots import corunning, gantt
-from simsched.plots.svg import gantt_svg
+from simsched.plots.svg import gantt_svg, inline_picture
 from simsched.schedule import Schedule
 from simsched.units import format_time
 
@@ -103,3 +103,19 @@ def test_without_matplotlib_the_line_to_type_is_said(
 )
 def test_times_for_people(seconds: float, text: str) -> None:
     assert format_time(seconds) == text
+
+
+def test_a_picture_of_many_shapes_is_an_image() -> None:
+    def bars(count: int, **look: str) -> str:
+        return inline_picture(
+            lambda figure: figure.add_subplot().bar(range(count), 1, **look), 400, 200, 'a "bar" <b>'
+        )
+
+    few, many = bars(3), bars(400)
+    assert parsed(few).get("aria-label") == 'a "bar" <b>'
+    assert parsed(few).get("viewBox") == "0 0 400 200"
+    assert many.startswith(
+        '<img alt="a &quot;bar&quot; &lt;b&gt;" width="400" height="200" src="data:image/png;base64,'
+    )
+    assert bars(10, hatch="//").startswith("<img "), "hatching is many shapes"
+    assert many == bars(400)

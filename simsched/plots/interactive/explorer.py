@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.files import replacing
-from simsched.html import document, facts_table, listed, text
+from simsched.html import document, facts_table, framed, listed, text
 from simsched.plots.gantt import gantt_title
 
 if TYPE_CHECKING:
@@ -57,19 +57,21 @@ class Explorer:
     @cached_property
     def html(self) -> str:
         """The page as HTML5: everything is in it, and it loads nothing."""
-        from bokeh.embed import json_item
-        from bokeh.resources import Resources
-
-        from simsched.plots.interactive.layout import layout
-
-        item = json.dumps(json_item(layout(self.schedules, COLOURS.index(self.color)), "chart"))
-        library = Resources(mode="inline", components=["bokeh", "bokeh-widgets"]).render_js()
         names = " and ".join(dict.fromkeys(one.graph.name for one in self.schedules))
         body = (
             f'<p>{text(HOW_TO)}</p>\n<div id="chart" role="group" aria-label="{text(self.description)}"></div>\n'
-            f"{self._facts()}{library}\n{_data(item)}\n{SHOW}\n"
+            f"{self._facts()}<script>{library()}</script>\n{_data(self.item)}\n{SHOW}\n"
         )
         return document(f"Schedule of {names}", body, STYLE)
+
+    @property
+    def item(self) -> str:
+        """The charts as JSON, as `Bokeh.embed.embed_item` takes it, for an element whose id is "chart"."""
+        from bokeh.embed import json_item
+
+        from simsched.plots.interactive.layout import layout
+
+        return json.dumps(json_item(layout(self.schedules, COLOURS.index(self.color)), "chart"))
 
     @property
     def description(self) -> str:
@@ -104,23 +106,22 @@ class Explorer:
         return f"<Explorer: {self.description}>"
 
     def _repr_html_(self) -> str:
-        # In a frame of its own, with no right to the notebook around it: a trace may come from anywhere.
         from simsched.plots.interactive.layout import height_px
 
-        return (
-            f'<iframe title="{text(self.description)}" sandbox="allow-scripts allow-downloads" '
-            f'srcdoc="{_quoted(self.html)}" style="width:100%;height:{height_px(self.schedules)}px;border:0"></iframe>'
-        )
+        return framed(self.html, self.description, height_px(self.schedules))
+
+
+def library() -> str:
+    """Return bokeh's scripts, which show an item."""
+    from bokeh.resources import Resources
+
+    return "\n".join(Resources(mode="inline", components=["bokeh", "bokeh-widgets"]).js_raw)
 
 
 def _data(json_text: str) -> str:
     """Return JSON as an element of a page, which nothing in it ends; a browser reads it much faster than a script."""
     escaped = json_text.replace("<", "\\u003c")
     return f'<script type="application/json" id="data">{escaped}</script>'
-
-
-def _quoted(page: str) -> str:
-    return page.replace("&", "&amp;").replace('"', "&quot;")
 
 
 def explore(*schedules: Schedule, color: str = "kind") -> Explorer:

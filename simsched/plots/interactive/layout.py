@@ -36,6 +36,8 @@ MOVES = {
     "later": "s + w / 2, e + w / 2",
     "whole run": "-Infinity, Infinity",
 }
+#: Whoever moves by the keyboard sees where.
+FOCUS = ".bk-btn:focus-visible { outline: 3px solid #0072b2; outline-offset: 1px }"
 MOVE = """
 const [s, e] = [range.start, range.end], w = e - s
 const [low, high] = [range.reset_start, range.reset_end]
@@ -67,6 +69,9 @@ def layout(schedules: Sequence[Schedule], chosen: int) -> Column:
     legend = Div(text=first.legend, disable_math=True, sizing_mode="stretch_width")
     draw = CustomJS(code=script("draw.js"))
     charts: list[dict[str, Any]] = []
+    # Once a graph: the names of many tasks are the largest part of a page.
+    labels = {id(one.graph): texts(one) for one in schedules}
+    place = list(labels).index
     figures: list[Any] = []
     for number, (one, why) in enumerate(zip(schedules, reasons, strict=True)):
         placed = rows(one)
@@ -77,7 +82,7 @@ def layout(schedules: Sequence[Schedule], chosen: int) -> Column:
             **parts,
             "tasks": task_columns(one, why, [rule.codes[number] for rule in coloured], unit),
             "teams": team_columns(one, placed),
-            "texts": texts(one),
+            "texts": place(id(one.graph)),
             "unit": unit.name,
             "parts": list(PARTS.items()),
             "reasons": list(REASONS),
@@ -92,6 +97,7 @@ def layout(schedules: Sequence[Schedule], chosen: int) -> Column:
     told = [{"palette": rule.palette, "legend": rule.legend} for rule in coloured]
     draw.args = {
         "charts": charts,
+        "texts": list(labels.values()),
         "range": x_range,
         "picker": picker,
         "legend": legend,
@@ -118,7 +124,7 @@ def _buttons(x_range: Range1d) -> list[Any]:
 
     buttons = []
     for label, move in MOVES.items():
-        button = Button(label=label, align="end", width_policy="min")
+        button = Button(label=label, align="end", width_policy="min", stylesheets=[FOCUS])
         button.js_on_event("button_click", CustomJS(args={"range": x_range}, code=MOVE.format(move=move)))
         buttons.append(button)
     return buttons

@@ -1,5 +1,6 @@
 // Says one thing of the task under the pointer; bokeh escapes what is returned.
-const { tasks, texts, unit, parts, reasons } = draw.args.charts[chart]
+const { tasks, unit, parts, reasons } = draw.args.charts[chart]
+const texts = draw.args.texts[draw.args.charts[chart].texts]
 const time = (value, digits = 4) => `${+value.toPrecision(digits)} ${unit}`
 const name = (task, kind) => {
   if (!texts.names) return `${kind || "task"} ${task}`

@@ -1,0 +1,110 @@
+"""The command `report`."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simsched.cli_common import (
+    DEFAULT_MACHINE,
+    READER_HELP,
+    READER_OPTIONS,
+    EngineOption,
+    GraphArgument,
+    JsonOption,
+    LayoutOption,
+    MachineOption,
+    NoiseOption,
+    SeedOption,
+    graph_of,
+    progress_bar,
+    say,
+)
+
+if TYPE_CHECKING:
+    from simsched.report import Report
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)(report)
+
+
+def report(
+    context: typer.Context,
+    graph: GraphArgument,
+    machine: MachineOption = DEFAULT_MACHINE,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", "-p", help="A policy; repeat for more. All when not given."),
+    ] = None,
+    layout: LayoutOption = None,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    noise: NoiseOption = 0.0,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, help="Replays of a policy where seeds make a difference.")
+    ] = 10,
+    replays: Annotated[
+        int, typer.Option("--replays", min=0, help="Replays for what would help; 0 for none.")
+    ] = 32,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("--out", "-o", help="Write by suffix: .html, one page, or .md; repeat for both."),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the report as Markdown.")] = False,
+    json_: JsonOption = False,
+) -> None:
+    """Report everything there is to say of GRAPH on a machine under some policies, as one page or as Markdown."""
+    from simsched.costs import CostModel
+    from simsched.files import check_place
+    from simsched.report import Findings, Question, Report
+    from simsched.report.report import written_as
+
+    for path in out or []:
+        written_as(path)
+        check_place(path)
+    tasks = graph_of(graph, context)
+    question = Question.of(
+        tasks, machine, policy or None, layout, costs=CostModel(noise=noise), engine=engine, seed=seed, seeds=seeds,
+        replays=replays, command=shlex.join(["simsched", *sys.argv[1:]]),
+    )  # fmt: skip
+    with progress_bar(question.work, "replaying") as progress:
+        made = Report(Findings.of(question, progress))
+    with progress_bar(len(out or []), "drawing", "files") as progress:
+        for path in out or []:
+            made.save(path)
+            progress(1)
+    if markdown:
+        say(made.markdown)
+    elif json_:
+        say(json.dumps(_facts(made)))
+    else:
+        _print(made, out or [])
+
+
+def _facts(made: Report) -> dict[str, object]:
+    """Return the report as JSON has it: the verdict, and each section's tables by caption, rows as they are shown."""
+    from simsched.report.tables import tables
+
+    return {
+        "title": made.title,
+        "headline": made.headline,
+        "sentences": made.sentences,
+        "makespan_s": made.findings.best.interval.median,
+        "policy": made.findings.best.name,
+        "tables": tables(made),
+    }
+
+
+def _print(made: Report, out: list[Path]) -> None:
+    say(made.headline)
+    for sentence in made.sentences:
+        say(f"- {sentence}")
+    for path in out:
+        say(f"wrote {path}")

@@ -1,0 +1,131 @@
+"""The policies side by side: table, picture, chart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from simsched.plots.canvas import plain
+from simsched.report.parts import Chart, Facts, Paragraph, Part, Picture, Section
+from simsched.report.verdict import interval_text, overlapping
+from simsched.tables import Table
+from simsched.units import format_time
+
+if TYPE_CHECKING:
+    from simsched.report.findings import Findings, Run
+    from simsched.schedule import Schedule
+
+COLUMNS = (
+    "policy",
+    "layout",
+    "makespan",
+    "over best",
+    "above bound",
+    "speed-up",
+    "efficiency",
+    "in use",
+)
+LONGEST_ERROR = 200
+
+
+def policies_section(found: Findings) -> Section:
+    """Return the section of the numbers."""
+    limits = found.limits
+    bounds = {
+        "critical path, each task on its fastest width": format_time(limits.critical_path_s),
+        "work over all cores": format_time(limits.area_s),
+        "lower bound, the larger": format_time(limits.bound_s),
+    }
+    parts: list[Part] = [
+        policies_table(found),
+        Facts("Lower bounds of every policy", bounds),
+        Paragraph(_meaning(found)),
+    ]
+    if len(found.done) > 1:
+        parts.insert(1, _picture(found))
+    return Section("policies", "Policies", parts)
+
+
+def policies_table(found: Findings) -> Table:
+    """Return one row a policy, the shortest makespan first; those that failed last, with the reason."""
+    columns = [*COLUMNS]
+    if found.seeded:
+        columns.insert(3, "95 % interval")
+    failed = [run for run in found.runs if run.schedule is None]
+    rows = [_row(found, run) for run in found.done]
+    rows += [
+        (run.name, "", f"failed: {plain(run.error, LONGEST_ERROR)}", *[""] * (len(columns) - 3))
+        for run in failed
+    ]
+    return Table(f"Policies on {found.question.machine.spec}, the shortest first", tuple(columns), rows)
+
+
+def _row(found: Findings, run: Run) -> tuple[str, ...]:
+    schedule, median_s = run.require_schedule(), run.interval.median
+    best_s, bound_s = found.best.interval.median, found.limits.bound_s
+    cells = [
+        run.name,
+        schedule.layout or "its own widths",
+        format_time(median_s),
+        longer(median_s, best_s) if best_s else "-",
+        longer(median_s, bound_s) if bound_s else "-",
+        f"{found.sequential.makespan_s / median_s:.3g}" if median_s else "-",
+        f"{found.efficiency(median_s):.1%}",
+        f"{schedule.utilization:.1%}",
+    ]
+    if found.seeded:
+        cells.insert(3, interval_text(run))
+    return tuple(cells)
+
+
+def longer(seconds: float, than: float) -> str:
+    """Return by how much one time is longer than another, in percent; as a factor from twice on."""
+    return f"+{seconds / than - 1:.1%}" if seconds < 2 * than else f"{seconds / than:.3g} x"
+
+
+def _meaning(found: Findings) -> str:
+    told = (
+        "Speed-up is over sequential, one task after another on all cores; efficiency is the speed-up over one core "
+        "that runs every task alone, over all cores; in use is the share of their time held by running tasks."
+    )
+    if not found.seeded:
+        return f"{told} Seeds make no difference here: nothing is drawn at random."
+    tied = [run.name for run in found.done[1:] if overlapping(found.best, run)]
+    more = f" Not told apart from the best: {', '.join(tied)}." if tied else ""
+    return (
+        f"{told} Where seeds make a difference, makespans are medians over {found.question.seeds} of them, with the "
+        f"bootstrap interval of the median.{more}"
+    )
+
+
+def _picture(found: Findings) -> Picture:
+    from simsched.plots import comparison
+
+    frame = pd.DataFrame({
+        "policy": [run.name for run in found.done],
+        "layout": [run.require_schedule().layout for run in found.done],
+        "makespan_s": [run.interval.median for run in found.done],
+        "bound_s": found.limits.bound_s,
+        "speedup": [
+            found.sequential.makespan_s / run.interval.median if run.interval.median else 1.0 for run in found.done
+        ],
+    })  # fmt: skip
+    told = "; ".join(f"{run.name} {format_time(run.interval.median)}" for run in found.done)
+    return Picture(
+        lambda figure: comparison(frame, figure.add_subplot()),
+        800,
+        90 + 32 * len(frame),
+        f"Makespan by policy: {told}",
+    )
+
+
+def chart_section(found: Findings) -> Section:
+    """Return the section of the interactive chart: the best policy beside another, or beside the recorded run."""
+    beside = found.other
+    shown: dict[str, Schedule] = {found.best.name: found.schedule}
+    if beside is not None and found.recorded is not None:
+        shown = {"recorded": beside, **shown}
+    elif beside is not None:
+        shown[beside.policy] = beside
+    return Section("schedules", "What ran where and when", [Chart(shown)])

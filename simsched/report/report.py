@@ -1,0 +1,205 @@
+"""`report()`: everything that simsched can say of a graph, a machine and some policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.errors import SimschedError
+from simsched.files import replacing
+from simsched.html import framed
+from simsched.report.findings import Findings
+from simsched.report.graph_section import graph_section
+from simsched.report.machine_section import costs_section, machine_section
+from simsched.report.policies_section import chart_section, policies_section
+from simsched.report.question import Question
+from simsched.report.sizes_section import cores_section, layouts_section
+from simsched.report.trust_section import trust_section
+from simsched.report.verdict import headline, sentences
+from simsched.report.why_section import why_section
+
+if TYPE_CHECKING:
+    from simsched.costs import CostModel
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine, RuntimeProfile
+    from simsched.policy import Layout, Policy
+    from simsched.report.parts import Section
+    from simsched.spec import Engine
+
+#: Height of a notebook's frame, in which the page scrolls.
+FRAME_PX = 900
+#: What a report is written as, by suffix.
+SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown"}
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A report; made by `report`. A notebook shows it.
+
+    Parameters
+    ----------
+    findings : Findings
+        Schedules and tables, for further use.
+    """
+
+    findings: Findings
+
+    @cached_property
+    def title(self) -> str:
+        """What it is of."""
+        question = self.findings.question
+        return f"{question.graph.name} on {question.machine.spec}"
+
+    @cached_property
+    def headline(self) -> str:
+        """Which policy is best, in a sentence."""
+        return headline(self.findings)
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """What else it comes to, in sentences."""
+        return sentences(self.findings)
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        """What follows the verdict; pictures are drawn when they are written."""
+        found = self.findings
+        every = (
+            policies_section(found),
+            chart_section(found),
+            why_section(found),
+            cores_section(found),
+            layouts_section(found),
+            graph_section(found),
+            costs_section(found),
+            machine_section(found),
+            trust_section(found),
+        )
+        return [section for section in every if section is not None]
+
+    @cached_property
+    def html(self) -> str:
+        """The page as HTML5: everything is in it, and it loads nothing.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib or bokeh, which draw, is not installed.
+        """
+        from simsched.report.page import page
+
+        return page(self)
+
+    @cached_property
+    def markdown(self) -> str:
+        """The same as Markdown, without pictures: for a pull request."""
+        from simsched.report.markdown import markdown
+
+        return markdown(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the report by the suffix of `path`: .html, or .md.
+
+        Raises
+        ------
+        SimschedError
+            If the suffix is another, or the file cannot be written.
+        """
+        path = Path(path)
+        text = self.html if written_as(path) == "html" else self.markdown
+        with replacing(path) as file:
+            file.write(text.encode("utf-8", "backslashreplace"))
+
+    def __repr__(self) -> str:
+        return f"<Report: {self.headline}>"
+
+    def _repr_html_(self) -> str:
+        return framed(self.html, f"Report: {self.headline}", FRAME_PX)
+
+
+def written_as(path: Path) -> str:
+    """Return "html" or "markdown", by the suffix of `path`.
+
+    Raises
+    ------
+    SimschedError
+        If the suffix is another.
+    """
+    kind = SUFFIXES.get(path.suffix.lower())
+    if kind is None:
+        raise SimschedError(
+            f"{path}: a report is written as a page or as Markdown, one of {', '.join(SUFFIXES)}"
+        )
+    return kind
+
+
+def report(
+    graph: TaskGraph,
+    machine: str | Path | Machine,
+    policies: Sequence[str | Policy | type[Policy]] | None = None,
+    layout: str | Layout | tuple[int, int] | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    seed: int = 0,
+    *,
+    seeds: int = 10,
+    replays: int = 32,
+    command: str = "",
+    progress: Callable[[int], object] | None = None,
+) -> Report:
+    """Replay a graph on a machine under some policies, and report everything there is to say.
+
+    Which policy is best and how far from the lower bounds; what ran where and when, as an interactive chart; where the
+    time went and what would help; other core counts and layouts; the graph, its costs and the machine; how far to trust
+    all that. A policy that fails is a row with its error.
+
+    Parameters
+    ----------
+    graph, machine, costs, runtime, engine
+        As in `simsched.simulate`.
+    policies : sequence of policies, optional
+        As `simsched.policy` takes them; all that are installed when not given.
+    layout : str, Layout or pair of int, optional
+        For every policy that takes one; each policy's own default when not given.
+    seed : int
+        The first seed, whose schedules are drawn.
+    seeds : int
+        Replays of a policy, each of its own seed, where seeds make a difference: the cost model has noise, or the
+        policy draws at random.
+    replays : int
+        Most replays for what would help; 0 for none.
+    command : str
+        What to type for the same report; written into it.
+    progress : callable, optional
+        Called now and then with the number of tasks replayed since its last call.
+
+    Returns
+    -------
+    Report
+        `.save("report.html")` or `.save("report.md")`; `.html`, `.markdown`, `.headline`; `.findings` holds schedules
+        and tables.
+
+    Raises
+    ------
+    SimschedError
+        If anything asked for is impossible, or no policy can be replayed.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], name="three")
+    >>> found = ss.report(graph, "generic[cores=2]", ["sequential", "fifo"])
+    >>> found.headline.split(",")[0]
+    'three takes 4 s on generic[cores=2] (2 cores) under fifo'
+    >>> found.findings.best.makespans_s.tolist()
+    [4.0]
+    """
+    question = Question.of(
+        graph, machine, policies, layout, costs=costs, runtime=runtime, engine=engine, seed=seed, seeds=seeds,
+        replays=replays, command=command,
+    )  # fmt: skip
+    return Report(Findings.of(question, progress))

@@ -1,0 +1,95 @@
+"""How far to trust a report: what was assumed, left out, and what it was made with."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from simsched.report.parts import Bullets, Facts, Paragraph, Part, Section
+from simsched.tables import Table
+from simsched.units import format_time
+from simsched.version import version
+
+if TYPE_CHECKING:
+    from simsched.execute import RecordedReplay
+    from simsched.report.findings import Findings
+    from simsched.report.question import Question
+
+
+def trust_section(found: Findings) -> Section:
+    """Return the section."""
+    question = found.question
+    notes = dict.fromkeys(note for run in found.done for note in run.require_schedule().notes)
+    parts: list[Part] = [
+        Paragraph("Schedules are exact for what they assume; what they assume is this."),
+        Bullets([*notes, *assumptions(question), *(f"left out: {one}" for one in found.left_out)]),
+    ]
+    if found.recorded is not None:
+        parts.append(_recorded(found.recorded))
+    made = Facts("How this report was made", {
+        "command": question.command or question.call,
+        "simsched": version(),
+        "Python": platform.python_version(),
+        "engine": found.schedule.engine,
+        "seeds": _seeds(found),
+        "replays for what would help": len(found.helps),
+    })  # fmt: skip
+    return Section("trust", "How far to trust it", [*parts, made])
+
+
+def _seeds(found: Findings) -> str:
+    first, count = found.question.seed, max(len(run.makespans_s) for run in found.done)
+    return f"{first} to {first + count - 1}" if count > 1 else f"{first}; no other makes a difference"
+
+
+def assumptions(question: Question) -> list[str]:
+    """Return what a replay takes for granted on this machine, in sentences."""
+    machine = question.machine
+    effects = {field.name: getattr(machine.effects, field.name) for field in fields(machine.effects)}
+    on = [name.replace("_", " ") for name, is_on in effects.items() if is_on]
+    off = [name.replace("_", " ") for name, is_on in effects.items() if not is_on]
+    told = [
+        f"effects of running tasks on each other: {', '.join(on) or 'none'}"
+        + (f"; off: {', '.join(off)}" if off else "")
+    ]
+    runtime = question.runtime or machine.runtime
+    told.append(f"the software's own costs: {_runtime(runtime)}")
+    noise = question.costs.noise if question.costs is not None else 0.0
+    told.append(
+        f"noise of task times: {noise:g} (standard deviation of their logarithm)"
+        if noise
+        else "tasks take exactly what is estimated: no noise"
+    )
+    confidence = Counter(fact.confidence for fact in machine.facts)
+    if confidence:
+        counted = ", ".join(f"{count} {name}" for name, count in confidence.most_common())
+        told.append(f"confidence of the machine's {len(machine.facts)} numbers: {counted}")
+    return told
+
+
+def _runtime(runtime: object) -> str:
+    costs = {name: value for name, value in vars(runtime).items() if name.endswith("_s") and value}
+    return (
+        ", ".join(
+            f"{name.removesuffix('_s').replace('_', ' ')} {format_time(value)}"
+            for name, value in costs.items()
+        )
+        or "none"
+    )
+
+
+def _recorded(run: RecordedReplay) -> Table:
+    row = run.row()
+    start = format_time(float(row["dispatch_s"] or 0.0))
+    rows = [
+        ("recorded", format_time(run.recorded.makespan_s), "-"),
+        ("replayed without overheads", format_time(run.plain.makespan_s), f"{run.plain_error:+.2%}"),
+        (
+            f"replayed with {start} a start",
+            format_time(run.calibrated.makespan_s),
+            f"{run.calibrated_error:+.2%}",
+        ),
+    ]
+    return Table("The recorded run beside its replay on its own lanes", ("run", "makespan", "error"), rows)

@@ -1,0 +1,139 @@
+"""What a report finds out, against numbers by hand and against the functions it is made of."""
+
+import numpy as np
+import pytest
+
+import simsched as ss
+from simsched.report import Question
+from simsched.report.tables import tables
+
+
+def test_the_best_policy_and_how_far_it_is_from_the_bounds(three):
+    found = three.findings
+    assert [run.name for run in found.done] == ["fifo", "critical-path", "sequential"]
+    assert found.best.makespans_s.tolist() == [4.0]
+    assert (found.limits.critical_path_s, found.limits.area_s) == (4.0, 3.0)
+    assert three.headline == (
+        "three takes 4 s on generic[cores=2] (2 cores) under fifo, 2x1, the shortest of 3 policies, level with "
+        "critical-path, sequential 1.5 times as long."
+    )
+    assert (
+        "No policy takes less than 4 s, which the critical path sets; the best one is 0.0% above it"
+        in three.sentences[0]
+    )
+    assert three.sentences[1] == "Of the cores' time 75.0% is work; most of the rest is idle: tail (25.0%)."
+
+
+def test_the_table_of_policies(three):
+    first, *_, last = tables(three)["Policies on generic[cores=2], the shortest first"]
+    assert first == {
+        "policy": "fifo", "layout": "2x1", "makespan": "4 s", "over best": "+0.0%", "above bound": "+0.0%",
+        "speed-up": "1.5", "efficiency": "75.0%", "in use": "75.0%",
+    }  # fmt: skip
+    assert (last["policy"], last["over best"], last["efficiency"]) == ("sequential", "+50.0%", "50.0%")
+
+
+def test_tables_are_those_of_the_functions(three):
+    found, graph = three.findings, three.findings.question.graph
+    again = ss.predict(graph, "generic[cores=2]", "fifo", found.scaling["cores"].tolist())
+    np.testing.assert_array_equal(found.scaling["makespan_s"], again["makespan_s"])
+    assert found.helps.equals(found.schedule.explain().what_if(replays=8))
+    assert sorted(found.layouts["layout"]) == ["1x1", "1x2", "2x1"]
+
+
+def test_seeds_count_where_they_make_a_difference():
+    graph = ss.TaskGraph.from_edges(np.linspace(1, 2, 20))
+    quiet = ss.report(graph, "generic[cores=2]", ["fifo"], seeds=4, replays=0)
+    assert quiet.findings.best.makespans_s.shape == (1,)
+    noisy = ss.report(
+        graph,
+        "generic[cores=2]",
+        ["fifo", "critical-path"],
+        costs=ss.CostModel(noise=0.3),
+        seeds=4,
+        replays=0,
+    )
+    best = noisy.findings.best
+    again = [
+        ss.simulate(
+            graph, "generic[cores=2]", best.policy, costs=ss.CostModel(noise=0.3), seed=seed
+        ).makespan_s
+        for seed in range(4)
+    ]
+    assert best.makespans_s.tolist() == again
+    assert best.interval.low <= best.interval.median == np.median(again) <= best.interval.high
+    assert "95 % interval" in noisy.markdown
+    assert noisy.findings.scaling["seeds"].tolist()[0] == 4
+
+
+def test_a_policy_that_fails_is_a_row_with_its_error():
+    graph = ss.TaskGraph.from_edges([1.0, 2.0])
+    found = ss.report(graph, "generic[cores=2]", ["fifo", "critical-path[reserved=5]"], seeds=1, replays=0)
+    assert [run.schedule is None for run in found.findings.runs] == [False, True]
+    assert any(sentence.startswith("Not replayed: critical-path") for sentence in found.sentences)
+    assert "failed: " in found.markdown
+
+
+def test_the_recorded_run_stands_beside_its_replay(recorded):
+    assert recorded.findings.other.policy == "recorded"
+    rows = tables(recorded)["The recorded run beside its replay on its own lanes"]
+    assert [(row["makespan"], row["error"]) for row in rows] == [
+        ("4 s", "-"),
+        ("3 s", "-25.00%"),
+        ("4 s", "+0.00%"),
+    ]
+    assert any("The recorded run took 4 s" in sentence for sentence in recorded.sentences)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"machine": "nothing"}, "nothing"),
+        ({"policies": ["nothing"]}, "nothing"),
+        ({"policies": "fifo"}, "expected a list"),
+        ({"policies": []}, "policies is empty"),
+        ({"layout": "8y8"}, "8y8"),
+        ({"layout": "9x9", "policies": ["fifo"]}, "needs 81 cores"),
+        ({"seeds": 0}, "seeds is 0"),
+        ({"replays": -1}, "replays is -1"),
+        ({"seed": -1}, "seed is -1"),
+        ({"graph": 3}, "expected a TaskGraph"),
+    ],
+)
+def test_impossible_questions(options, message):
+    asked = {
+        "graph": ss.TaskGraph.from_edges([1.0]),
+        "machine": "generic[cores=2]",
+        "policies": ["fifo"],
+        **options,
+    }
+    with pytest.raises(ss.SimschedError, match=message):
+        ss.report(**asked)
+
+
+def test_a_graph_without_costs_is_refused():
+    with pytest.raises(ss.SimschedError, match="task 0"):
+        ss.report(ss.TaskGraph.from_edges([np.nan]), "generic[cores=2]", ["fifo"])
+
+
+def test_core_counts_are_whole_tiles_and_possible():
+    graph = ss.TaskGraph.from_edges([1.0])
+    assert Question.of(graph, "knl-7250").core_counts == [2, 4, 8, 16, 34, 68, 136, 272]
+    assert Question.of(graph, "generic[cores=1]").core_counts == [1, 2, 4]
+    counts = Question.of(graph, "sw26010").core_counts
+    assert counts == [
+        count for count in counts if ss.machine("sw26010").varied({"cores": count}).n_cores == count
+    ]
+
+
+def test_progress_counts_what_is_replayed(three):
+    seen = []
+    graph = three.findings.question.graph
+    ss.report(graph, "generic[cores=2]", ["fifo"], seeds=1, replays=2, progress=seen.append)
+    assert sum(seen) >= 2 * graph.n_tasks
+
+
+def test_the_call_makes_the_same_report(three):
+    graph = three.findings.question.graph
+    again = eval(three.findings.question.call, {"ss": ss, "graph": graph})  # noqa: S307 - our own text
+    assert again.markdown == three.markdown
