@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simsched.errors import MissingExtraError, SimschedError
+from simsched.errors import SimschedError
 from simsched.files import replacing
 from simsched.html import document, facts_table, listed, text
 from simsched.plots.gantt import gantt_title
+from simsched.plots.interactive.frames import data, frame, library, require_bokeh
 
 if TYPE_CHECKING:
     from simsched.schedule import Schedule
@@ -48,16 +49,14 @@ class Explorer:
     def html(self) -> str:
         """The page as HTML5: everything is in it, and it loads nothing."""
         from bokeh.embed import json_item
-        from bokeh.resources import Resources
 
         from simsched.plots.interactive.layout import layout
 
         item = json.dumps(json_item(layout(self.schedules, COLOURS.index(self.color)), "chart"))
-        library = Resources(mode="inline", components=["bokeh", "bokeh-widgets"]).render_js()
         names = " and ".join(dict.fromkeys(one.graph.name for one in self.schedules))
         body = (
             f'<p>{text(HOW_TO)}</p>\n<div id="chart" role="group" aria-label="{text(self.description)}"></div>\n'
-            f"{self._facts()}{library}\n{_data(item)}\n{SHOW}\n"
+            f"{self._facts()}{library()}\n{data(item)}\n{SHOW}\n"
         )
         return document(f"Schedule of {names}", body, STYLE)
 
@@ -94,23 +93,9 @@ class Explorer:
         return f"<Explorer: {self.description}>"
 
     def _repr_html_(self) -> str:
-        # In a frame of its own, with no right to the notebook around it: a trace may come from anywhere.
         from simsched.plots.interactive.layout import height_px
 
-        return (
-            f'<iframe title="{text(self.description)}" sandbox="allow-scripts allow-downloads" '
-            f'srcdoc="{_quoted(self.html)}" style="width:100%;height:{height_px(self.schedules)}px;border:0"></iframe>'
-        )
-
-
-def _data(json_text: str) -> str:
-    """Return JSON as an element of a page, which nothing in it ends; a browser reads it much faster than a script."""
-    escaped = json_text.replace("<", "\\u003c")
-    return f'<script type="application/json" id="data">{escaped}</script>'
-
-
-def _quoted(page: str) -> str:
-    return page.replace("&", "&amp;").replace('"', "&quot;")
+        return frame(self.html, self.description, f"height:{height_px(self.schedules)}px")
 
 
 def explore(*schedules: Schedule, color: str = "kind") -> Explorer:
@@ -154,8 +139,5 @@ def explore(*schedules: Schedule, color: str = "kind") -> Explorer:
         raise SimschedError("explore() needs a schedule to show; give one or more")
     if color not in COLOURS:
         raise SimschedError(f"color={color!r} is unknown; give one of {', '.join(COLOURS)}")
-    try:
-        import bokeh  # noqa: F401 - only whether it is there
-    except ImportError:
-        raise MissingExtraError("bokeh", "interactive", "an interactive chart") from None
+    require_bokeh("an interactive chart")
     return Explorer(schedules, color)
