@@ -39,8 +39,10 @@ def card(title: str, facts: Mapping[str, object], notes: Iterable[str] = (), fig
         for k, v in facts.items()
     )
     items = "".join(f"<li>{text(note)}</li>" for note in notes)
+    # A notebook takes what stands between dollars for a formula, unless it is told not to.
     return (
-        "<div style='border:1px solid #8886;border-radius:6px;padding:.6em 1em;display:inline-block'>"
+        "<div class='tex2jax_ignore mathjax_ignore' "
+        "style='border:1px solid #8886;border-radius:6px;padding:.6em 1em;display:inline-block'>"
         f"<b>{text(title)}</b><table style='margin:.4em 0'>{rows}</table>"
         + (f"<ul style='margin:.2em 0;padding-left:1.2em'>{items}</ul>" if items else "")
         + figure

@@ -35,9 +35,9 @@ def headline(now: Schedule, base: Schedule, before: Schedule | None) -> str:
     """
     than = []
     if now is not base:
-        than.append(f"{change(now, base)} against the base ({format_time(base.makespan_s)})")
+        than.append(change(now, base, "the base"))
     if before is not None and before is not base:
-        than.append(f"{change(now, before)} against the setting before ({format_time(before.makespan_s)})")
+        than.append(change(now, before, "the setting before"))
     makespan, said = text(format_time(now.makespan_s)), text("; ".join(than) or "this is the base")
     return (
         '<div role="status" style="line-height:1.4"><span style="font-size:1.8em">makespan '
@@ -45,14 +45,11 @@ def headline(now: Schedule, base: Schedule, before: Schedule | None) -> str:
     )
 
 
-def change(now: Schedule, other: Schedule) -> str:
-    """Return by how much the makespan differs, in percent, or how many times it is another that is much shorter."""
-    if not other.makespan_s:
-        return "longer" if now.makespan_s else "+0.0 %"
-    ratio = now.makespan_s / other.makespan_s
-    if ratio >= MANY_TIMES:
-        return f"{ratio:.3g} times"
-    return f"{100 * (ratio - 1):+.1f} %".replace("-", "\u2212")
+def change(now: Schedule, other: Schedule, called: str) -> str:
+    """Return by how much the makespan differs from another's, in percent, or how many times it is that."""
+    ratio = now.makespan_s / other.makespan_s if other.makespan_s else 1.0
+    percent = f"{100 * (ratio - 1):+.1f} % against".replace("-", "\u2212")
+    return f"{f'{ratio:.3g} times' if ratio >= MANY_TIMES else percent} {called} ({format_time(other.makespan_s)})"
 
 
 def details(why: Explanation, limits: Bounds) -> str:

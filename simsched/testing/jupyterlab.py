@@ -22,8 +22,13 @@ from simsched.errors import SimschedError
 PATIENCE_S = 60
 #: The server and its kernels end by themselves when whoever started them was killed.
 IDLE_S = 300
-#: Neither news nor a question whether to fetch them.
-SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
+#: Neither news nor a question whether to fetch them; cells are on the page whether or not they are in sight.
+SETTINGS = {
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
+}
+ERRORS = "[data-mime-type='application/vnd.jupyter.stderr']"
+TRACEBACK = "Traceback (most recent call last)"
 KERNEL = {"name": "python3", "display_name": "Python 3"}
 
 
@@ -47,7 +52,12 @@ class Server:
 
     def write(self, name: str, *cells: str) -> str:
         """Write a notebook of code cells, and return its name."""
-        code = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+        code: dict[str, object] = {
+            "cell_type": "code",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+        }
         notebook = {
             "cells": [{**code, "id": f"cell-{place}", "source": cell} for place, cell in enumerate(cells)],
             "metadata": {"kernelspec": KERNEL}, "nbformat": 4, "nbformat_minor": 5,
@@ -64,14 +74,17 @@ class Server:
         idle.first.wait_for(timeout=1000 * PATIENCE_S)
         for item in ("Run", "Run All Cells"):
             page.get_by_role("menuitem", name=item, exact=True).click()
-        # A cell that has not run has no number between its brackets, one that runs has a star.
+        # A cell that has not run has no number between its brackets, one that runs has a star; an error ends the run.
         page.wait_for_function(
-            """() => {
-              const all = [...document.querySelectorAll(".jp-CodeCell .jp-InputPrompt")]
-              return all.length && all.every((prompt) => /\\d/.test(prompt.textContent))
-            }""",
+            """([errors, traceback]) =>
+              [...document.querySelectorAll(".jp-CodeCell .jp-InputPrompt")].every((of) => /\\d/.test(of.textContent))
+              || [...document.querySelectorAll(errors)].some((each) => each.textContent.includes(traceback))""",
+            arg=[ERRORS, TRACEBACK],
             timeout=1000 * PATIENCE_S,
         )
+        wrong = page.locator(ERRORS).filter(has_text=TRACEBACK)
+        if wrong.count():
+            raise SimschedError(f"a cell of {name} ended in an error:\n{wrong.first.inner_text()}")
 
 
 @contextmanager

@@ -45,7 +45,8 @@ function show(model, news) {
 
 // JSON, in which an array is its type, first byte and number of values among the bytes behind it.
 async function unpacked(packed) {
-  const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0))
+  const text = atob(packed), bytes = new Uint8Array(text.length)
+  for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i)
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))
   const buffer = await new Response(stream).arrayBuffer()
   const [long] = new Uint32Array(buffer, 0, 1)

@@ -16,7 +16,8 @@ from simsched.plots.interactive.columns import Array
 from simsched.plots.interactive.explorer import STYLE
 from simsched.plots.interactive.figures import AROUND_PX, row_labels, rows_px, script
 from simsched.plots.interactive.frames import data, frame, library
-from simsched.plots.interactive.layout import chart_columns, chosen_by, height_px, layout, title
+from simsched.plots.interactive.layout import chart_columns, chosen_by, layout, title
+from simsched.plots.interactive.panels import PANEL_PX
 from simsched.plots.interactive.rows import rows
 from simsched.units import format_time, time_unit
 
@@ -28,6 +29,7 @@ TYPES = {"uint8": "Uint8Array", "uint16": "Uint16Array", "int32": "Int32Array", 
          "float64": "Float64Array"}  # fmt: skip
 #: Bytes at multiples of which arrays begin.
 ALIGNED = 8
+CONTROLS_PX = 190
 NOTHING_ELSE = "main { padding: 0 } h1 { display: none }"
 
 
@@ -77,13 +79,17 @@ class ExchangedChart:
         """
         self._sent += 1
         told = {"key": self._key, "number": self._sent, "packed": packed(news(why, base)).decode("ascii")}
-        body = f'{data(json.dumps(told))}<script type="module">{script("messenger.js")}</script>'
+        body = f"{data(json.dumps(told))}<script>{script('messenger.js')}</script>"
         return frame(body, "", "display:none")
 
 
 def page_px(schedule: Schedule) -> int:
-    """Return the height of the frame."""
-    return height_px([schedule])
+    """Return the height of the frame: controls and legend, the chart, four panels."""
+    return CONTROLS_PX + _chart_px(schedule) + 4 * PANEL_PX
+
+
+def _chart_px(schedule: Schedule) -> int:
+    return rows_px(max(schedule.n_cores, 1)) + AROUND_PX
 
 
 def news(why: Explanation, base: Schedule) -> dict[str, Any]:
@@ -101,7 +107,7 @@ def news(why: Explanation, base: Schedule) -> dict[str, Any]:
         "span": span_s * unit.per_s or 1.0,
         "base": base.makespan_s * unit.per_s,
         "apart": base is not schedule,
-        "height": rows_px(max(schedule.n_cores, 1)) + AROUND_PX,
+        "height": _chart_px(schedule),
         "rows": {"n": max(schedule.n_cores, 1), **row_labels(placed)},
         "chart": chart_columns(schedule, placed, why.tasks, [rule.codes[0] for rule in coloured], unit),
         "rules": chosen_by(coloured),
