@@ -80,7 +80,7 @@ class Panel:
         except Exception as error:  # a policy of the user's own may raise anything
             self._wrong.value = refused(f"{type(error).__name__}: {error}")
         else:
-            self._show(before)
+            self._show(before if before.graph is self.schedule.graph else None)
 
     def _followed(self) -> Schedule:
         """Return the schedule of what the controls say; another machine sets cores and switches to its own."""
@@ -88,11 +88,10 @@ class Panel:
         if said.machine != self._said.machine:
             self._controls.follow(self._known.machine(said.machine))
             said = self._controls.read()
-        changed = said.changed(self._said)
+        if said.cores != self._said.cores:
+            self._controls.offer(self._known.varied(said))
         self._said = said
         schedule = self._replayed(said)
-        if "cores" in changed:
-            self._controls.offer(schedule.require_machine())
         if schedule.graph is not self.base.graph:
             self.base = schedule
         return schedule

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 from simsched.machine import Machine
@@ -38,10 +38,6 @@ class Setting:
     effects: Mapping[str, bool]
     policy: str
     layout: str
-
-    def changed(self, other: Setting) -> list[str]:
-        """Return the fields whose values differ."""
-        return [f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name)]
 
 
 class Known:
