@@ -81,7 +81,11 @@ class Controls:
             )
             for name in NAMES
         }
-        self.base = w.Button(description="compare with this", tooltip="Make this setting the base.")
+        self.base = w.Button(
+            description="compare with this",
+            tooltip="Make this setting the base.",
+            layout={"margin": "8px 2px"},
+        )
         self._changed = changed
         self._following = False
         self.follow(machine)

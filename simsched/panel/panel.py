@@ -166,8 +166,8 @@ def panel(
     except ImportError:
         raise MissingExtraError("ipywidgets", "notebook", "a panel") from None
     require_bokeh("a panel")
-    graphs = [graph] if isinstance(graph, TaskGraph) else list(graph)
-    if not graphs:
-        raise SimschedError("panel() needs a graph to run; give one or more")
+    graphs = [graph] if isinstance(graph, TaskGraph) else graph
+    if not isinstance(graphs, Sequence) or not graphs or not all(isinstance(g, TaskGraph) for g in graphs):
+        raise SimschedError(f"graph is {graph!r}; panel() needs a TaskGraph, or a list of one or more")
     known = Known(machine, policy)
     return Panel(graphs, known, first_setting(known, layout), costs, runtime, seed)

@@ -51,13 +51,14 @@ class Known:
 
     def __init__(self, machine: str | Path | Machine, policy: str | Policy | type[Policy]) -> None:
         self.first_machine, self.first_policy = machine_of(machine), policy_of(policy)
-        self._machines = {self.first_machine.spec: self.first_machine}
+        self._last = self.first_machine.spec, self.first_machine
 
     def machine(self, called: str) -> Machine:
-        """Return a machine as it is called, without what the controls change of it."""
-        if called not in self._machines:
-            self._machines[called] = machine_of(called)
-        return self._machines[called]
+        """Return a machine as it is called, without what the controls change; a file is read when it is chosen."""
+        if called != self._last[0]:
+            first = called == self.first_machine.spec
+            self._last = called, self.first_machine if first else machine_of(called)
+        return self._last[1]
 
     def varied(self, setting: Setting) -> Machine:
         """Return the machine of a setting."""

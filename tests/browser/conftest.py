@@ -99,7 +99,7 @@ def place() -> Callable[..., tuple[float, float]]:
 
     def of(view: Any, time: float, row: float = 0.0) -> tuple[float, float]:
         x, y = view.evaluate(PLACE, [time, row])
-        if view.parent_frame if hasattr(view, "parent_frame") else None:
+        if hasattr(view, "frame_element"):
             box = view.frame_element().bounding_box()
             return x + box["x"], y + box["y"]
         return x, y

@@ -110,6 +110,23 @@ def test_the_panel_simulates_again_and_its_chart_follows(
     assert "2 s no core was free" in said
 
 
+def test_a_second_view_of_the_panel_shows_what_the_first_one_does(lab: Server, ran: Run) -> None:
+    page = ran(lab.write("views.ipynb", BY_HAND))
+    chart(page)
+    page.locator(".noUi-handle").first.press("ArrowLeft")
+    says(page, "4 s")
+    page.locator(".simsched-makespan").click(button="right")
+    page.get_by_text("Create New View for Cell Output").click()
+    page.locator(".simsched-chart").nth(1).wait_for()
+    frames = [each.content_frame() for each in page.locator(".simsched-chart iframe").element_handles()]
+    assert len(frames) == 2
+    frames[1].wait_for_function("performance.getEntriesByName('simsched drawn').length")
+    frames[1].wait_for_function(f"{CHART}('rectangles 0').data.right.at(-1) === 4")
+    page.locator(".noUi-handle").nth(1).press("ArrowRight")
+    for frame in frames:
+        frame.wait_for_function(f"{CHART}('rectangles 0').data.right.at(-1) === 2")
+
+
 def test_the_panel_keeps_colours_and_a_zoom_from_one_schedule_to_the_next(
     lab: Server, ran: Run, place: Place
 ) -> None:

@@ -141,8 +141,9 @@ def test_it_begins_with_objects_and_what_is_passed_on() -> None:
 
 
 def test_an_impossible_beginning_is_an_error() -> None:
-    with pytest.raises(SimschedError, match="needs a graph"):
-        by_hand(graph=[])
+    for wrong in ([], None, "lstm"):
+        with pytest.raises(SimschedError, match="TaskGraph"):
+            by_hand(graph=wrong)
     with pytest.raises(LayoutError, match="9x9"):
         by_hand(layout="9x9")
     with pytest.raises(SpecError, match="fifi"):
