@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING
 
 from simsched.html import listed, text
 from simsched.schedule.explanation.core_time import LEAST_SHARE, labelled
+from simsched.spec import format_scalar
 from simsched.units import format_time
 
 if TYPE_CHECKING:
@@ -62,14 +64,24 @@ def details(why: Explanation, limits: Bounds) -> str:
         "lower bound": f"{format_time(limits.bound_s)} ({longest}); {above:.1%} above it",
         "efficiency": f"{efficiency:.1%}: {efficiency * schedule.n_cores:.3g} times as fast as one core",
         "layout": schedule.layout,
+        "policy's parameters": _parameters(schedule),
         "tasks waited": _waits(why),
     }
     rows = "".join(
         f'<tr><th scope="row" style="{CELL}">{text(key)}</th><td style="text-align:left">{text(value)}</td></tr>'
         for key, value in facts.items()
+        if value
     )
     notes = f"<details><summary>notes</summary>{listed(schedule.notes)}</details>" if schedule.notes else ""
     return f'<div style="line-height:1.5"><table>{rows}</table>{_bars(_causes(why))}{notes}</div>'
+
+
+def _parameters(schedule: Schedule) -> str:
+    """Return the parameters of its policy, as they may be written between its brackets."""
+    policy = schedule.inputs.policy if schedule.inputs else None
+    if not is_dataclass(policy):
+        return ""
+    return ", ".join(f"{f.name}={format_scalar(getattr(policy, f.name))}" for f in fields(policy) if f.init)
 
 
 def _waits(why: Explanation) -> str:

@@ -62,6 +62,12 @@ def test_policy_and_layout_are_those_of_simulate() -> None:
     assert panel.schedule.layout == "2x4"
 
 
+def test_the_policys_parameters_are_said_as_they_are_written() -> None:
+    panel = by_hand(policy="corun[candidates=2]")
+    assert "candidates=2, interval=" in said(panel)
+    assert "smt=false" in said(panel)
+
+
 def test_another_machine_sets_cores_and_switches_to_its_own() -> None:
     panel = by_hand()
     assert not any(control(panel, SWITCHES[name]).value for name in NAMES)

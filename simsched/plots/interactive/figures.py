@@ -26,7 +26,7 @@ LABEL_PX = 12
 BORDER_PX = 76
 TOOLS = "xpan,xwheel_zoom,xbox_zoom,ywheel_zoom,reset,save"
 HOVER = [("task", "name"), ("kind", "kind"), ("shape", "shape"), ("scope", "scope"), ("time", "time"),
-         ("on", "where"), ("why then", "why")]  # fmt: skip
+         ("on", "where"), ("why then", "why"), ("waited", "waited")]  # fmt: skip
 
 
 def script(name: str) -> str:
