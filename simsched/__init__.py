@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from simsched.machine import Machine as Machine
     from simsched.machine import RuntimeProfile as RuntimeProfile
     from simsched.machine import machine as machine
+    from simsched.panel import Panel as Panel
+    from simsched.panel import panel as panel
     from simsched.policy import Layout as Layout
     from simsched.policy import Policy as Policy
     from simsched.policy import RankPolicy as RankPolicy
@@ -58,6 +60,7 @@ _HOMES = {
     "Explanation": "simsched.schedule",
     "Layout": "simsched.policy",
     "Machine": "simsched.machine",
+    "Panel": "simsched.panel",
     "Policy": "simsched.policy",
     "RankPolicy": "simsched.policy",
     "RecordedOn": "simsched.graph",
@@ -77,6 +80,7 @@ _HOMES = {
     "explain": "simsched.schedule",
     "load": "simsched.graph.loading",
     "machine": "simsched.machine",
+    "panel": "simsched.panel",
     "policy": "simsched.policy",
     "predict": "simsched.sweep",
     "replay_recorded": "simsched.execute",
@@ -98,7 +102,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'simsched' has no attribute {name!r}")
     home = import_module(_HOMES[name])
-    # Importing a room of the same name (`execute`, `machine`, `policy`, `reproduce`) puts it here, and it is callable;
+    # Importing a room of the same name (`execute`, `machine`, `panel`, ...) puts it here, and it is callable;
     # all else is put here.
     return globals().setdefault(name, getattr(home, name))
 

@@ -45,8 +45,10 @@ def card(title: str, facts: Mapping[str, object], notes: Iterable[str] = (), fig
         for k, v in facts.items()
     )
     items = "".join(f"<li>{text(note)}</li>" for note in notes)
+    # A notebook takes what stands between dollars for a formula, unless it is told not to.
     return (
-        "<div style='border:1px solid #8886;border-radius:6px;padding:.6em 1em;display:inline-block'>"
+        "<div class='tex2jax_ignore mathjax_ignore' "
+        "style='border:1px solid #8886;border-radius:6px;padding:.6em 1em;display:inline-block'>"
         f"<b>{text(title)}</b><table style='margin:.4em 0'>{rows}</table>"
         + (f"<ul style='margin:.2em 0;padding-left:1.2em'>{items}</ul>" if items else "")
         + figure
@@ -99,22 +101,22 @@ def listed(items: Iterable[str]) -> str:
     return "<ul>" + "".join(f"<li>{text(item)}</li>" for item in items) + "</ul>\n"
 
 
-def framed(page: str, title: str, height_px: int) -> str:
+def framed(page: str, title: str, style: str) -> str:
     """Return a page as a frame inside another one, a notebook's: with no right to what is around it.
 
     Parameters
     ----------
     page : str
-        As `document` returns it; what it shows may come from anywhere.
+        As `document` returns it, or what stands in its body; what it shows may come from anywhere.
     title : str
         What is in it, in words; escaped.
-    height_px : int
-        Height of the frame.
+    style : str
+        Rules for the frame, its height above all.
     """
     quoted = page.replace("&", "&amp;").replace('"', "&quot;")
     return (
         f'<iframe title="{text(title)}" sandbox="allow-scripts allow-downloads" srcdoc="{quoted}" '
-        f'style="width:100%;height:{height_px}px;border:0"></iframe>'
+        f'style="width:100%;border:0;{style}"></iframe>'
     )
 
 

@@ -117,7 +117,7 @@ class Report:
         return f"<Report: {self.headline}>"
 
     def _repr_html_(self) -> str:
-        return framed(self.html, f"Report: {self.headline}", FRAME_PX)
+        return framed(self.html, f"Report: {self.headline}", f"height:{FRAME_PX}px")
 
 
 def written_as(path: Path) -> str:

@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 
+from simsched.testing.jupyterlab import Server, jupyterlab
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PLACE = """([time, row]) => {
+  const root = Object.values(Bokeh.index)[0]
+  const plot = root.child_views.find((child) => child.model.name === "chart 0")
+  const box = plot.el.getBoundingClientRect(), frame = plot.frame
+  return [box.x + frame.x_scale.compute(time), box.y + frame.y_scale.compute(row)]
+}"""
 PICTURES = Path(__file__).parents[2] / "out" / "browser"
 
 collect_ignore_glob = [] if CHROMIUM and find_spec("playwright") else ["test_*.py"]
@@ -30,6 +38,15 @@ def browser() -> Iterator[Any]:
         yield playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
 
 
+def watched(page: Any, wrong: list[str], *origins: str) -> None:
+    """Note each error, dialog and request to elsewhere of a page and its frames."""
+    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("dialog", lambda dialog: (wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    own = ("file:", "blob:", "data:", *origins)
+    page.on("request", lambda r: wrong.append(r.url) if not r.url.startswith(own) else None)
+
+
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Callable[..., Any]]:
     """Open a page once it has drawn; afterwards, nothing it did may have been an error, a dialog or a request."""
@@ -39,13 +56,7 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
     def open_page(path: Path, width: int = 1280) -> Any:
         page = browser.new_page(viewport={"width": width, "height": 900})
         pages.append(page)
-        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("dialog", lambda dialog: (wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on(
-            "request",
-            lambda r: wrong.append(r.url) if not r.url.startswith(("file:", "blob:", "data:")) else None,
-        )
+        watched(page, wrong)
         page.goto(path.as_uri())
         drawn(page)
         return page
@@ -54,6 +65,60 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
     for page in pages:
         page.close()
     assert not wrong
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One JupyterLab for all tests that need it."""
+    with jupyterlab(tmp_path_factory.mktemp("notebooks")) as server:
+        yield server
+
+
+@pytest.fixture
+def ran(browser: Any, lab: Server) -> Iterator[Callable[[str], Any]]:
+    """Run a notebook in JupyterLab; afterwards, no error of its page, no dialog and no request to elsewhere may be."""
+    wrong: list[str] = []
+    pages = []
+
+    def run(name: str) -> Any:
+        page = browser.new_page(viewport={"width": 1400, "height": 1500})
+        pages.append(page)
+        watched(page, wrong, lab.url, lab.url.replace("http", "ws", 1))
+        lab.run(page, name)
+        return page
+
+    yield run
+    for page in pages:
+        page.close()
+    assert not wrong
+
+
+@pytest.fixture
+def place() -> Callable[..., tuple[float, float]]:
+    """Where on the screen a time and a row of the first chart of a page, or of a frame in one, are."""
+
+    def of(view: Any, time: float, row: float = 0.0) -> tuple[float, float]:
+        x, y = view.evaluate(PLACE, [time, row])
+        if hasattr(view, "frame_element"):
+            box = view.frame_element().bounding_box()
+            return x + box["x"], y + box["y"]
+        return x, y
+
+    return of
+
+
+@pytest.fixture
+def tooltip() -> Callable[[Any], str]:
+    """What is said beside the pointer."""
+
+    def of(view: Any) -> str:
+        tip = view.locator(".bk-tooltip-content").first
+        tip.wait_for()
+        view.wait_for_timeout(300)
+        said: str = tip.inner_text()
+        return said
+
+    return of
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ pytestmark = pytest.mark.browser
 
 Open = Callable[..., Any]
 Keep = Callable[[Any, str], None]
+Place = Callable[..., tuple[float, float]]
+Tell = Callable[[Any], str]
 
 HOSTILE = ["<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "'\"`${alert(3)}", "@at{safe} $$x$$",
            "\u202e\U0001f600 \u00e9"]  # fmt: skip
@@ -34,28 +36,8 @@ def schedule(names: list[str] | None = None, n: int = 5, seconds: float = 1.0) -
     return ss.simulate(graph, "generic[cores=1,contention=false]", "fifo")
 
 
-def place(page: Any, x: float, row: float = 0.0) -> tuple[float, float]:
-    """Return where on the screen a time and a row of the first chart are."""
-    x, y = page.evaluate(
-        """([x, row]) => {
-          const root = Object.values(Bokeh.index)[0]
-          const plot = root.child_views.find((child) => child.model.name === "chart 0")
-          const box = plot.el.getBoundingClientRect(), frame = plot.frame
-          return [box.x + frame.x_scale.compute(x), box.y + frame.y_scale.compute(row)]
-        }""",
-        [x, row],
-    )
-    return x, y
-
-
-def tooltip(page: Any) -> str:
-    """Return what is said beside the pointer."""
-    page.wait_for_timeout(300)
-    return page.locator(".bk-tooltip-content").first.inner_text()
-
-
 def test_pointing_at_a_task_says_what_it_is_and_why_it_started_then(
-    opened: Open, tmp_path: Path, picture: Keep
+    opened: Open, tmp_path: Path, picture: Keep, place: Place, tooltip: Tell
 ) -> None:
     schedule(["load", "multiply", "add", "store", "end"]).explore().save(tmp_path / "chart.html")
     page = opened(tmp_path / "chart.html")
@@ -68,7 +50,9 @@ def test_pointing_at_a_task_says_what_it_is_and_why_it_started_then(
     assert "after load" in said
 
 
-def test_names_from_a_file_execute_nothing(opened: Open, tmp_path: Path, picture: Keep) -> None:
+def test_names_from_a_file_execute_nothing(
+    opened: Open, tmp_path: Path, picture: Keep, place: Place, tooltip: Tell
+) -> None:
     schedule(HOSTILE).explore().save(tmp_path / "chart.html")
     page = opened(tmp_path / "chart.html")
     for task, name in enumerate(HOSTILE):
@@ -78,7 +62,7 @@ def test_names_from_a_file_execute_nothing(opened: Open, tmp_path: Path, picture
     assert page.locator("img[src=x]").count() == 0
 
 
-def test_wheel_and_buttons_zoom_along_time_and_back(opened: Open, tmp_path: Path) -> None:
+def test_wheel_and_buttons_zoom_along_time_and_back(opened: Open, tmp_path: Path, place: Place) -> None:
     schedule().explore().save(tmp_path / "chart.html")
     page = opened(tmp_path / "chart.html")
     assert page.evaluate(RANGE) == [0, 5]

@@ -49,10 +49,21 @@ class Rule:
     legend: str
 
 
-def rules(schedules: Sequence[Schedule], waits: Sequence[pd.DataFrame]) -> list[Rule]:
-    """Return the rules by kind, level, critical path, wait reason and executor."""
+def rules(
+    schedules: Sequence[Schedule], waits: Sequence[pd.DataFrame], ranked: Sequence[Schedule] = ()
+) -> list[Rule]:
+    """Return the rules by kind, level, critical path, wait reason and executor.
+
+    Parameters
+    ----------
+    schedules : sequence of Schedule
+    waits : sequence of DataFrame
+        Why the tasks of each started when they did.
+    ranked : sequence of Schedule
+        Those of the same graphs in which kinds that hold most get the colours; the same when not given.
+    """
     return [
-        _by_kind(schedules),
+        _by_kind(schedules, ranked or schedules),
         _by_level(schedules),
         _by_critical_path(schedules),
         _by_reason(waits),
@@ -65,11 +76,11 @@ def css(colour: RGB) -> str:
     return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
 
 
-def _by_kind(schedules: Sequence[Schedule]) -> Rule:
+def _by_kind(schedules: Sequence[Schedule], ranked: Sequence[Schedule]) -> Rule:
     """Colour by kind, a kind of all schedules as if it were one task that holds what all of them hold."""
     place: dict[str, int] = {}
     held: dict[str, float] = {}
-    for one in schedules:
+    for one in ranked:
         kinds = one.graph.kinds
         amounts = np.bincount(
             kinds.codes, (one.finish_s - one.start_s) * one.widths, minlength=len(kinds.labels)

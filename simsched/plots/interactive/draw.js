@@ -7,12 +7,13 @@ const BINS = 1000
 const MOST = 10000 // rectangles that the canvas draws in a frame
 const MOST_OUTLINED = 600, LEAST_OUTLINED = 6 // rectangles, and bins that they last: thinner ones would fade to white
 
-let charts = null
+let given = null, charts = null
 let timer = 0
 
 export default (args, obj) => {
-  charts ??= args.charts.map(prepared)
-  if (obj === args.picker) choose(args)
+  const others = args.charts !== given
+  if (others) [given, charts] = [args.charts, args.charts.map(prepared)]
+  if (others || obj === args.picker) choose(args)
   if (charts.some((chart) => chart.total > MOST)) {
     clearTimeout(timer)
     timer = setTimeout(() => draw(args), charts[0].drawn < 0 ? 0 : 80)
@@ -175,12 +176,13 @@ function fill(image, parts, steps) {
 // The mean of a line over each bin, as steps.
 function means(chart, line, x0, x1) {
   const { start, length, wait, team } = chart.tasks
-  const each = line.column ? chart.tasks[line.column] : null
+  const each = line.column && chart.tasks[line.column]
+  const known = !line.column || each
   const parts = new Float64Array(BINS), steps = new Float64Array(BINS)
   const scale = BINS / (x1 - x0)
   // A task waits before it is in sight of the rectangles: all that begin later count, too.
   const [from, to] = line.waits ? [0, start.length] : between(chart, x0, x1)
-  for (let i = from; i < to; i++) {
+  for (let i = from; known && i < to; i++) {
     const begin = line.waits ? start[i] - wait[i] : start[i]
     const end = line.waits ? start[i] : start[i] + length[i]
     if (end < x0 || begin > x1) continue

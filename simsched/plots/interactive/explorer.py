@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simsched.errors import MissingExtraError, SimschedError
+from simsched.errors import SimschedError
 from simsched.files import replacing
 from simsched.html import document, facts_table, framed, listed, text
 from simsched.plots.gantt import gantt_title
+from simsched.plots.interactive.pages import data, library, require_bokeh
 
 if TYPE_CHECKING:
     from simsched.schedule import Schedule
@@ -60,7 +61,7 @@ class Explorer:
         names = " and ".join(dict.fromkeys(one.graph.name for one in self.schedules))
         body = (
             f'<p>{text(HOW_TO)}</p>\n<div id="chart" role="group" aria-label="{text(self.description)}"></div>\n'
-            f"{self._facts()}<script>{library()}</script>\n{_data(self.item)}\n{SHOW}\n"
+            f"{self._facts()}<script>{library()}</script>\n{data(self.item)}\n{SHOW}\n"
         )
         return document(f"Schedule of {names}", body, STYLE)
 
@@ -108,20 +109,7 @@ class Explorer:
     def _repr_html_(self) -> str:
         from simsched.plots.interactive.layout import height_px
 
-        return framed(self.html, self.description, height_px(self.schedules))
-
-
-def library() -> str:
-    """Return bokeh's scripts, which show an item."""
-    from bokeh.resources import Resources
-
-    return "\n".join(Resources(mode="inline", components=["bokeh", "bokeh-widgets"]).js_raw)
-
-
-def _data(json_text: str) -> str:
-    """Return JSON as an element of a page, which nothing in it ends; a browser reads it much faster than a script."""
-    escaped = json_text.replace("<", "\\u003c")
-    return f'<script type="application/json" id="data">{escaped}</script>'
+        return framed(self.html, self.description, f"height:{height_px(self.schedules)}px")
 
 
 def explore(*schedules: Schedule, color: str = "kind") -> Explorer:
@@ -165,8 +153,5 @@ def explore(*schedules: Schedule, color: str = "kind") -> Explorer:
         raise SimschedError("explore() needs a schedule to show; give one or more")
     if color not in COLOURS:
         raise SimschedError(f"color={color!r} is unknown; give one of {', '.join(COLOURS)}")
-    try:
-        import bokeh  # noqa: F401 - only whether it is there
-    except ImportError:
-        raise MissingExtraError("bokeh", "interactive", "an interactive chart") from None
+    require_bokeh("an interactive chart")
     return Explorer(schedules, color)

@@ -26,7 +26,7 @@ LABEL_PX = 12
 BORDER_PX = 76
 TOOLS = "xpan,xwheel_zoom,xbox_zoom,ywheel_zoom,reset,save"
 HOVER = [("task", "name"), ("kind", "kind"), ("shape", "shape"), ("scope", "scope"), ("time", "time"),
-         ("on", "where"), ("why then", "why")]  # fmt: skip
+         ("on", "where"), ("why then", "why"), ("waited", "waited")]  # fmt: skip
 
 
 def script(name: str) -> str:
@@ -71,7 +71,7 @@ def gantt_figure(
         name=f"chart {number}",
     )  # fmt: skip
     chart.xaxis.axis_label = f"time ({unit.name})"
-    _name_rows(chart, rows, height)
+    _name_rows(chart, row_labels(rows), number)
     boxes = ColumnDataSource(
         {name: [] for name in ("left", "right", "top", "bottom", "colour", "at")}, name=f"rectangles {number}"
     )
@@ -106,16 +106,27 @@ def add_hover(chart: plotting.figure, boxes: Any, draw: CustomJS, number: int) -
     )
 
 
-def _name_rows(chart: plotting.figure, rows: Rows, height: int) -> None:
-    """Write the groups beside the rows, as many as there is room for, and draw lines between them."""
-    from bokeh.models import FixedTicker, PlainText
+def row_labels(rows: Rows) -> dict[str, Any]:
+    """Return the groups that are written beside the rows, as many as there is room for, and the lines between them."""
+    step = max(-(-LABEL_PX * len(rows.names) // rows_px(max(len(rows.row_of), 1))), 1)
+    return {
+        "centres": rows.centres[::step],
+        "names": [plain(name, 14) for name in rows.names[::step]],
+        "borders": rows.borders,
+        "label": rows.label,
+    }
 
-    step = max(-(-LABEL_PX * len(rows.names) // height), 1)
-    shown = list(zip(rows.centres, rows.names, strict=True))[::step]
-    chart.yaxis.ticker = FixedTicker(ticks=[centre for centre, _ in shown])
-    # As plain text: a name from a file starts no formula, as `$$` would.
-    chart.yaxis.major_label_overrides = {centre: PlainText(text=plain(name, 14)) for centre, name in shown}
-    chart.yaxis.axis_label = rows.label
-    chart.ygrid.ticker = FixedTicker(ticks=rows.borders)
+
+def _name_rows(chart: plotting.figure, labels: dict[str, Any], number: int) -> None:
+    from bokeh.models import CustomJSTickFormatter, FixedTicker
+
+    chart.yaxis.ticker = FixedTicker(ticks=labels["centres"], name=f"row centres {number}")
+    # What a formatter returns is drawn as it is: a name from a file starts no formula, as `$$` would.
+    chart.yaxis.formatter = CustomJSTickFormatter(
+        args={"centres": labels["centres"], "names": labels["names"]},
+        code="return names[centres.indexOf(tick)] ?? ''", name=f"row names {number}",
+    )  # fmt: skip
+    chart.yaxis.axis_label = labels["label"]
+    chart.ygrid.ticker = FixedTicker(ticks=labels["borders"], name=f"row borders {number}")
     chart.ygrid.grid_line_color = "#bbbbbb"
     chart.xgrid.grid_line_color = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from simsched.html import text
 from simsched.plots.gantt import gantt_title
 from simsched.plots.interactive.colours import Rule, rules
-from simsched.plots.interactive.columns import PARTS, task_columns, team_columns, texts
+from simsched.plots.interactive.columns import PARTS, Array, task_columns, team_columns, texts
 from simsched.plots.interactive.figures import (
     AROUND_PX,
     add_hover,
@@ -19,14 +19,16 @@ from simsched.plots.interactive.figures import (
     time_range,
 )
 from simsched.plots.interactive.panels import LEGEND_PX, PANEL_PX, panels
-from simsched.plots.interactive.rows import rows
+from simsched.plots.interactive.rows import Rows, rows
 from simsched.schedule.explanation import REASONS
 from simsched.units import time_unit
 
 if TYPE_CHECKING:
+    import pandas as pd
     from bokeh.models import Column, CustomJS, Range1d
 
     from simsched.schedule import Schedule
+    from simsched.units import TimeUnit
 
 # Buttons: what they say, and how they change start and end.
 MOVES = {
@@ -54,8 +56,17 @@ def height_px(schedules: Sequence[Schedule]) -> int:
     return 300 + charts + 4 * (PANEL_PX + LEGEND_PX)
 
 
-def layout(schedules: Sequence[Schedule], chosen: int) -> Column:
-    """Return everything on the page; the script draws as soon as the width is known, and on every change of view."""
+def layout(schedules: Sequence[Schedule], chosen: int, *, exchanged: bool = False) -> Column:
+    """Return everything on the page; the script draws as soon as the width is known, and on every change of view.
+
+    Parameters
+    ----------
+    schedules : sequence of Schedule
+    chosen : int
+        Place of the rule that colours the tasks at first.
+    exchanged : bool
+        Whether other schedules will take the place of these, as `exchange.js` does it.
+    """
     from bokeh.layouts import column
     from bokeh.models import CustomJS, Div, LinearColorMapper, Row, Select
 
@@ -67,7 +78,7 @@ def layout(schedules: Sequence[Schedule], chosen: int) -> Column:
     mapper = LinearColorMapper(palette=first.palette, low=-0.5, high=len(first.palette) - 0.5)
     picker = Select(title="colour by", value=first.name, options=[rule.name for rule in coloured], width=150)
     legend = Div(text=first.legend, disable_math=True, sizing_mode="stretch_width")
-    draw = CustomJS(code=script("draw.js"))
+    draw = CustomJS(code=script("draw.js"), name="draw")
     charts: list[dict[str, Any]] = []
     # Once a graph: the names of many tasks are the largest part of a page.
     labels = {id(one.graph): texts(one) for one in schedules}
@@ -78,23 +89,11 @@ def layout(schedules: Sequence[Schedule], chosen: int) -> Column:
         figure, parts = gantt_figure(one, placed, x_range, mapper, unit, number)
         parts |= add_picture(figure, max(one.n_cores, 1), number)
         add_hover(figure, parts.pop("boxes"), draw, number)
-        charts.append({
-            **parts,
-            "tasks": task_columns(one, why, [rule.codes[number] for rule in coloured], unit),
-            "teams": team_columns(one, placed),
-            "texts": place(id(one.graph)),
-            "unit": unit.name,
-            "parts": list(PARTS.items()),
-            "reasons": list(REASONS),
-            "lines": [],
-        })  # fmt: skip
-        # Text of the page, which wraps on a phone and is read out.
-        figures += [
-            Div(text=f"<b>{text(gantt_title(one))}</b>", disable_math=True, sizing_mode="stretch_width"),
-            figure,
-        ]
-    below = panels(schedules, charts, x_range)
-    told = [{"palette": rule.palette, "legend": rule.legend} for rule in coloured]
+        codes = [rule.codes[number] for rule in coloured]
+        own = {"texts": place(id(one.graph)), "lines": []}
+        charts.append({**parts, **chart_columns(one, placed, why, codes, unit), **own})
+        figures += [_title(one, number), figure]
+    below = panels(schedules, charts, x_range, exchanged)
     draw.args = {
         "charts": charts,
         "texts": list(labels.values()),
@@ -102,13 +101,43 @@ def layout(schedules: Sequence[Schedule], chosen: int) -> Column:
         "picker": picker,
         "legend": legend,
         "mapper": mapper,
-        "rules": told,
+        "rules": chosen_by(coloured),
     }
     _connect(draw, x_range, picker, figures[1])
     controls = Row(
         children=[picker, *_buttons(x_range)], styles={"flex-wrap": "wrap"}, sizing_mode="stretch_width"
     )
     return column(controls, legend, *figures, *below, sizing_mode="stretch_width")
+
+
+def chart_columns(
+    schedule: Schedule, placed: Rows, waits: pd.DataFrame, codes: Sequence[Array], unit: TimeUnit
+) -> dict[str, Any]:
+    """Return all that the scripts draw and tell of a schedule; `codes` are its colours by each rule."""
+    return {
+        "tasks": task_columns(schedule, waits, codes, unit),
+        "teams": team_columns(schedule, placed),
+        "unit": unit.name,
+        "parts": list(PARTS.items()),
+        "reasons": list(REASONS),
+    }
+
+
+def chosen_by(coloured: Sequence[Rule]) -> list[dict[str, Any]]:
+    """Return the palettes and legends that the choice of colours is between."""
+    return [{"palette": rule.palette, "legend": rule.legend} for rule in coloured]
+
+
+def title(schedule: Schedule) -> str:
+    """Return the markup above a chart."""
+    return f"<b>{text(gantt_title(schedule))}</b>"
+
+
+def _title(schedule: Schedule, number: int) -> Any:
+    """Return the title as text of the page, which wraps on a phone and is read out."""
+    from bokeh.models import Div
+
+    return Div(text=title(schedule), disable_math=True, sizing_mode="stretch_width", name=f"title {number}")
 
 
 def _connect(draw: CustomJS, x_range: Range1d, picker: Any, figure: Any) -> None:

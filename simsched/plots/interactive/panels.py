@@ -24,10 +24,18 @@ DASHES = ("solid", "dashed", "dotted", "dotdash")
 Chart = dict[str, Any]
 #: What the script adds up for a line: 1 while a task runs, times a column of tasks, of teams and a factor.
 PLAIN: Chart = {"column": None, "by_team": None, "waits": False, "factor": 1.0}
+DEMAND: Chart = {"column": "demand", "factor": 1e-9}
+TRAFFIC = "memory traffic asked for (GB/s)"
 
 
-def panels(schedules: Sequence[Schedule], charts: Sequence[Chart], x_range: Range1d) -> list[plotting.figure]:
-    """Return the panels, a line a schedule in each; the charts are told of their lines."""
+def panels(
+    schedules: Sequence[Schedule], charts: Sequence[Chart], x_range: Range1d, exchanged: bool
+) -> list[plotting.figure]:
+    """Return the panels, a line a schedule in each; the charts are told of their lines.
+
+    Where schedules are exchanged, the panels are those that any schedule fills: of memory traffic one line, which
+    is out of sight while no bytes are known.
+    """
     names = [one.policy or "schedule" for one in schedules]
     named = list(zip(names, charts, strict=True))
     below = [
@@ -35,7 +43,11 @@ def panels(schedules: Sequence[Schedule], charts: Sequence[Chart], x_range: Rang
         _panel("tasks running", x_range, [(name, c, {}) for name, c in named]),
         _panel("ready tasks that wait", x_range, [(name, c, {"waits": True}) for name, c in named]),
     ]
-    if any("demand" in chart["tasks"] for chart in charts):
+    known = any("demand" in chart["tasks"] for chart in charts)
+    if exchanged:
+        below.insert(2, _panel(TRAFFIC, x_range, [(name, c, DEMAND) for name, c in named]))
+        below[2].update(name="traffic", visible=known)
+    elif known:
         below.insert(2, _traffic(schedules, names, charts, x_range))
     for each in below[:-1]:
         # The lowest one has the numbers for all.
@@ -47,13 +59,12 @@ def _traffic(
     schedules: Sequence[Schedule], names: Sequence[str], charts: Sequence[Chart], x_range: Range1d
 ) -> plotting.figure:
     """Return the panel of memory traffic: a line a schedule, or, of a single schedule, a memory domain."""
-    demand = {"column": "demand", "factor": 1e-9}
     known = [(name, chart, one) for name, chart, one in zip(names, charts, schedules, strict=True)
              if "demand" in chart["tasks"]]  # fmt: skip
-    lines = [(name, chart, demand) for name, chart, _ in known]
+    lines = [(name, chart, DEMAND) for name, chart, _ in known]
     if len(known) == 1 and (shares := domain_shares(known[0][2])):
-        lines = [(domain, known[0][1], {**demand, "by_team": share}) for domain, share in shares.items()]
-    return _panel("memory traffic asked for (GB/s)", x_range, lines)
+        lines = [(domain, known[0][1], {**DEMAND, "by_team": share}) for domain, share in shares.items()]
+    return _panel(TRAFFIC, x_range, lines)
 
 
 def _panel(

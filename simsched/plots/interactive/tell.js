@@ -21,11 +21,14 @@ switch (format) {
     const width = draw.args.charts[chart].teams.width[tasks.team[value]]
     return `${width} ${width === 1 ? "core" : "cores"}, executor ${tasks.executor[value]}`
   }
-  default: {
+  case "why": {
     const before = tasks.depends_on[value], reason = reasons[tasks.reason[value]]
     const ready = before < 0 ? "it waited for no task" : `after ${texts.names ? short(name(before)) : `task ${before}`}`
+    return ready + (tasks.wait[value] > 0 ? `, then mostly: ${reason}` : "; it started at once")
+  }
+  // In a line of its own: a wide tooltip has no room beside the pointer.
+  default: {
     const waited = parts.filter(([part]) => tasks[part] && tasks[part][value] > 0)
-    const told = waited.map(([part, words]) => `${time(tasks[part][value])} ${words}`)
-    return [ready, ...told].join(", ") + (told.length ? ` (mostly: ${reason})` : "; it started at once")
+    return waited.map(([part, words]) => `${time(tasks[part][value], 3)} ${words}`).join(", ") || "not at all"
   }
 }

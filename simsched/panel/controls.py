@@ -1,0 +1,142 @@
+"""The controls of a panel, as widgets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from simsched.machine.effects import NAMES
+from simsched.panel.setting import Setting
+from simsched.plots.canvas import plain
+from simsched.plugins import registered
+from simsched.sweep.tune import worker_layouts
+
+if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine
+
+#: What the switches of `Effects` are called.
+SWITCHES = {
+    "share_bandwidth": "memory bandwidth",
+    "share_tiles": "tiles",
+    "share_cores": "hardware threads",
+    "share_interconnect": "interconnect",
+    "remote_memory": "remote memory",
+}
+#: Most cores that the slider gives, over those of the machine as it is called.
+MOST = 2
+WIDTH = "22em"
+
+
+class Controls:
+    """Widgets, and what they say.
+
+    Parameters
+    ----------
+    graphs : sequence of TaskGraph
+    first : Setting
+    machine : Machine
+        That of the first setting.
+    changed : callable
+        Called without arguments when somebody changed something.
+    """
+
+    def __init__(
+        self, graphs: Sequence[TaskGraph], first: Setting, machine: Machine, changed: Callable[[], object]
+    ) -> None:
+        import ipywidgets as w
+
+        style = {"description_width": "5em"}
+
+        def named(kind: Any, name: str, tip: str, **options: Any) -> Any:
+            return kind(
+                description=name,
+                tooltip=tip,
+                style=style,
+                layout={"width": WIDTH, "margin": "2px"},
+                **options,
+            )
+
+        choices = [(plain(graph.name or f"graph {place}"), place) for place, graph in enumerate(graphs)]
+        self.graph = named(w.Dropdown, "graph", "What runs.", options=choices, value=first.graph)
+        self.machine = named(
+            w.Combobox, "machine", "A name, name[key=value,...], or the path of a machine file; Enter takes it.",
+            options=list(registered("machines")), value=first.machine, continuous_update=False,
+        )  # fmt: skip
+        self.cores = named(w.IntSlider, "cores", "Cores of the machine.", min=1, max=2**20, value=first.cores)
+        self.policy = named(
+            w.Combobox, "policy", "A name, or name[key=value,...]; Enter takes it.",
+            options=list(registered("policies")), value=first.policy, continuous_update=False,
+        )  # fmt: skip
+        self.layout = named(
+            w.Combobox, "layout", "Executors x cores, as in 8x8; empty for the policy's own; Enter takes it.",
+            value=first.layout, placeholder="the policy's own", continuous_update=False,
+        )  # fmt: skip
+        self.effects = {
+            name: w.Checkbox(
+                value=first.effects[name],
+                description=SWITCHES[name],
+                indent=False,
+                layout={"width": "auto", "height": "22px"},
+            )
+            for name in NAMES
+        }
+        self.base = w.Button(
+            description="compare with this",
+            tooltip="Make this setting the base.",
+            layout={"margin": "8px 2px"},
+        )
+        self._changed = changed
+        self._following = False
+        self.follow(machine)
+        for widget in (
+            self.graph,
+            self.machine,
+            self.cores,
+            self.policy,
+            self.layout,
+            *self.effects.values(),
+        ):
+            widget.observe(self._said, "value")
+
+    def read(self) -> Setting:
+        """Return what the widgets say."""
+        return Setting(
+            graph=self.graph.value,
+            machine=self.machine.value.strip(),
+            cores=self.cores.value,
+            effects={name: box.value for name, box in self.effects.items()},
+            policy=self.policy.value.strip(),
+            layout=self.layout.value.strip(),
+        )
+
+    def follow(self, machine: Machine) -> None:
+        """Set cores and switches to those of another machine, and offer its layouts; nobody is told."""
+        self._following = True
+        step = machine.cores_per_tile
+        # At once: a slider that is told of its steps before its value would move the old value to one of them.
+        with self.cores.hold_sync():
+            self.cores.max = 2**20
+            self.cores.min = self.cores.step = step
+            self.cores.value, self.cores.max = machine.n_cores, MOST * machine.n_cores
+        for name, box in self.effects.items():
+            box.value = getattr(machine.effects, name)
+        self.offer(machine)
+        self._following = False
+
+    def offer(self, machine: Machine) -> None:
+        """Offer the layouts that use all cores of a machine."""
+        self.layout.options = [str(layout) for layout in worker_layouts(machine)]
+
+    def box(self) -> Any:
+        """Return all of them, one below the other."""
+        import ipywidgets as w
+
+        said = w.HTML("<b>running tasks share</b>", layout={"margin": "4px 2px 0"})
+        rows = [self.graph] if len(self.graph.options) > 1 else []
+        rows += [self.machine, self.cores, self.policy, self.layout, said, *self.effects.values(), self.base]
+        return w.VBox(rows, layout={"width": "24em", "flex": "0 0 auto"})
+
+    def _said(self, _: object) -> None:
+        if not self._following:
+            self._changed()

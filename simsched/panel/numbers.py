@@ -1,0 +1,119 @@
+"""What a panel tells of a schedule beside its picture, as markup."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING
+
+from simsched.html import listed, text
+from simsched.schedule.explanation.core_time import LEAST_SHARE, labelled
+from simsched.spec import format_scalar
+from simsched.units import format_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from simsched.schedule import Bounds, Explanation, Schedule
+
+#: Causes of core-time that are told, the largest first.
+MOST_CAUSES = 7
+#: From here on a makespan is told as so many times the other.
+MANY_TIMES = 3
+#: Larger schedules' causes of slow-down are not told apart: that walks through them again.
+TOLD_APART = 1000
+CELL = "padding:0 1em 0 0;text-align:left;font-weight:normal"
+
+
+def headline(now: Schedule, base: Schedule, before: Schedule | None) -> str:
+    """Return the makespan, and what changed.
+
+    Parameters
+    ----------
+    now : Schedule
+    base : Schedule
+        What it is compared with.
+    before : Schedule or None
+        That of the setting before.
+    """
+    than = []
+    if now is not base:
+        than.append(change(now, base, "the base"))
+    if before is not None and before is not base:
+        than.append(change(now, before, "the setting before"))
+    makespan, said = text(format_time(now.makespan_s)), text("; ".join(than) or "this is the base")
+    return (
+        '<div role="status" style="line-height:1.4"><span style="font-size:1.8em">makespan '
+        f'<b class="simsched-makespan">{makespan}</b></span><br>{said}</div>'
+    )
+
+
+def change(now: Schedule, other: Schedule, called: str) -> str:
+    """Return by how much the makespan differs from another's, in percent, or how many times it is that."""
+    ratio = now.makespan_s / other.makespan_s if other.makespan_s else 1.0
+    percent = f"{100 * (ratio - 1):+.1f} % against".replace("-", "\u2212")
+    return f"{f'{ratio:.3g} times' if ratio >= MANY_TIMES else percent} {called} ({format_time(other.makespan_s)})"
+
+
+def details(why: Explanation, limits: Bounds) -> str:
+    """Return bounds, efficiency, where the cores' time went and what tasks waited for."""
+    schedule = why.schedule
+    longest = "critical path" if limits.critical_path_s >= limits.area_s else "work over cores"
+    above = schedule.makespan_s / limits.bound_s - 1 if limits.bound_s else 0.0
+    efficiency = limits.area_s / schedule.makespan_s if schedule.makespan_s else 1.0
+    facts = {
+        "lower bound": f"{format_time(limits.bound_s)} ({longest}); {above:.1%} above it",
+        "efficiency": f"{efficiency:.1%}: {efficiency * schedule.n_cores:.3g} times as fast as one core",
+        "layout": schedule.layout,
+        "policy's parameters": _parameters(schedule),
+        "tasks waited": _waits(why),
+    }
+    rows = "".join(
+        f'<tr><th scope="row" style="{CELL}">{text(key)}</th><td style="text-align:left">{text(value)}</td></tr>'
+        for key, value in facts.items()
+        if value
+    )
+    notes = f"<details><summary>notes</summary>{listed(schedule.notes)}</details>" if schedule.notes else ""
+    return f'<div style="line-height:1.5"><table>{rows}</table>{_bars(_causes(why))}{notes}</div>'
+
+
+def _parameters(schedule: Schedule) -> str:
+    """Return the parameters of its policy, as they may be written between its brackets."""
+    policy = schedule.inputs.policy if schedule.inputs else None
+    if not is_dataclass(policy):
+        return ""
+    return ", ".join(f"{f.name}={format_scalar(getattr(policy, f.name))}" for f in fields(policy) if f.init)
+
+
+def _waits(why: Explanation) -> str:
+    """Return how many tasks waited mostly for what."""
+    counts = why.tasks["reason"].value_counts(sort=True)
+    return ", ".join(f"{count} {reason}" for reason, count in counts.items() if count) or "none"
+
+
+def _causes(why: Explanation) -> list[tuple[str, float]]:
+    """Return the causes of core-time that hold most, and their shares."""
+    columns = (why.core_time[name].tolist() for name in ("group", "cause", "share"))
+    shares = [(labelled(group, cause), share) for group, cause, share in zip(*columns, strict=True)]
+    told = [(what, share) for what, share in shares if abs(share) >= LEAST_SHARE]
+    return sorted(told, key=lambda each: -abs(each[1]))[:MOST_CAUSES]
+
+
+def _bars(causes: Iterable[tuple[str, float]]) -> str:
+    rows = "".join(
+        f'<tr><th scope="row" style="{CELL}">{text(what)}</th><td style="text-align:right;padding-right:.6em">'
+        f'{share:.1%}</td><td><div style="width:{12 * min(abs(share), 1):.2f}em;height:.8em;background:#0072b2">'
+        "</div></td></tr>"
+        for what, share in causes
+    )
+    return (
+        f"<table><caption style='text-align:left'><b>where the cores' time went</b></caption>{rows}</table>"
+    )
+
+
+def refused(message: str) -> str:
+    """Return why a setting is impossible, beside what is still shown."""
+    return (
+        f'<div role="alert" style="border:1px solid #d55e00;border-left-width:6px;padding:.3em .6em;'
+        f'line-height:1.4;overflow-wrap:anywhere"><b>not simulated:</b> {text(message)}<br>'
+        "What is shown is the setting before.</div>"
+    )

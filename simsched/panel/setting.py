@@ -1,0 +1,83 @@
+"""`Setting`: what is simulated, as the controls say it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from simsched.machine import Machine
+from simsched.machine import machine as machine_of
+from simsched.machine.effects import NAMES
+from simsched.policy import Layout, Policy
+from simsched.policy import policy as policy_of
+from simsched.spec import Scalar
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Values of the controls.
+
+    Parameters
+    ----------
+    graph : int
+        Place among the graphs of the panel.
+    machine, policy : str
+        Specs, or what an object calls itself.
+    cores : int
+        Cores of the machine.
+    effects : mapping of str to bool
+        Switches of `Effects`.
+    layout : str
+        Executors x cores; empty for the policy's own.
+    """
+
+    graph: int
+    machine: str
+    cores: int
+    effects: Mapping[str, bool]
+    policy: str
+    layout: str
+
+
+class Known:
+    """Machines and policies by what they are called: those given as objects, and all that a spec makes.
+
+    Parameters
+    ----------
+    machine, policy
+        As `simsched.simulate` takes them.
+    """
+
+    def __init__(self, machine: str | Path | Machine, policy: str | Policy | type[Policy]) -> None:
+        self.first_machine, self.first_policy = machine_of(machine), policy_of(policy)
+        self._last = self.first_machine.spec, self.first_machine
+
+    def machine(self, called: str) -> Machine:
+        """Return a machine as it is called, without what the controls change; a file is read when it is chosen."""
+        if called != self._last[0]:
+            first = called == self.first_machine.spec
+            self._last = called, self.first_machine if first else machine_of(called)
+        return self._last[1]
+
+    def varied(self, setting: Setting) -> Machine:
+        """Return the machine of a setting."""
+        plain = self.machine(setting.machine)
+        params: dict[str, Scalar] = {
+            name: on for name, on in setting.effects.items() if on != getattr(plain.effects, name)
+        }
+        if setting.cores != plain.n_cores:
+            params["cores"] = setting.cores
+        return plain.varied(params) if params else plain
+
+    def policy(self, called: str) -> Policy:
+        """Return a policy."""
+        return self.first_policy if called == str(self.first_policy) else policy_of(called)
+
+
+def first_setting(known: Known, layout: str | Layout | tuple[int, int] | None) -> Setting:
+    """Return the setting that a panel begins with."""
+    machine = known.first_machine
+    effects = {name: getattr(machine.effects, name) for name in NAMES}
+    written = "" if layout is None else str(Layout.parse(layout))
+    return Setting(0, machine.spec, machine.n_cores, effects, str(known.first_policy), written)

@@ -1,0 +1,183 @@
+"""Notebooks in a real JupyterLab: a bundled one, the panel as a person uses it, and names that try to do harm."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simsched.testing.jupyterlab import Server
+
+pytestmark = pytest.mark.browser
+
+Run = Callable[[str], Any]
+Keep = Callable[[Any, str], None]
+Place = Callable[..., tuple[float, float]]
+Tell = Callable[[Any], str]
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+
+# Four tasks of 1 s on four cores: 2, 1 and 4 cores take 2, 4 and 1 s.
+BY_HAND = """import simsched as ss
+graph = ss.TaskGraph.from_edges([1.0] * 4, names=["load", "multiply", "add", "store"], kinds=["a", "b"] * 2)
+by_hand = ss.panel(graph, "generic[cores=2]", "fifo")
+by_hand"""
+
+HOSTILE = r"""import simsched as ss
+from simsched import plots
+names = ["<img src=x onerror=\"top.hit=1;alert(1)\">", "</script><script>top.hit=1;alert(2)</script>",
+         "'\"`${alert(3)}", "@at{safe} $$x$$", r"$\href{javascript:alert(4)}{formula}$", "[link](javascript:alert(5))",
+         "</textarea></iframe><svg onload=\"top.hit=1\">"]
+edges = [(i, i + 1) for i in range(len(names) - 1)]
+graph = ss.TaskGraph.from_edges([1.0] * len(names), edges, names=names, kinds=names, scopes=names, name="".join(names))
+schedule = ss.simulate(graph, "generic[cores=2]", "fifo")
+panel = ss.panel([graph, graph], "generic[cores=2]", "fifo")"""
+SHOWN = ("graph", "schedule", "schedule.explain()", "print(schedule.explain(2))", "schedule.gantt();", "graph.draw();",
+         "schedule.explain().plot_critical_path();", "schedule.explore()", "panel")  # fmt: skip
+
+RANGE = """() => {
+  const range = Object.values(Bokeh.index)[0].model.document.get_model_by_name("time")
+  return [range.start, range.end]
+}"""
+# A task in sight that is wide enough to be pointed at.
+BOX = """([from, to]) => {
+  const { left, right, top } = Object.values(Bokeh.index)[0].model.document.get_model_by_name("rectangles 0").data
+  const k = left.findIndex((x, i) => x > from && right[i] < to && right[i] - x > (to - from) / 100)
+  return [left[k], right[k], top[k] + 0.45]
+}"""
+CHART = "Object.values(Bokeh.index)[0].model.document.get_model_by_name"
+
+
+def chart(page: Any, output: str = ".jp-OutputArea") -> Any:
+    """Return the frame of an interactive chart, once it has drawn."""
+    element = page.locator(f"{output} iframe[title^='Gantt']").first
+    element.evaluate("(frame) => frame.scrollIntoView()")
+    frame = element.element_handle().content_frame()
+    frame.wait_for_function("performance.getEntriesByName('simsched drawn').length")
+    return frame
+
+
+def typed(page: Any, label: str, value: str) -> None:
+    """Write into a field, as Enter takes it."""
+    field = page.get_by_label(label, exact=True)
+    field.fill(value)
+    field.press("Enter")
+
+
+def says(page: Any, makespan: str) -> None:
+    """Wait until the panel says so."""
+    page.locator(".simsched-makespan").get_by_text(makespan, exact=True).wait_for()
+
+
+def test_a_bundled_notebook_runs_and_its_chart_is_pointed_at_and_zoomed(
+    lab: Server, ran: Run, picture: Keep, place: Place, tooltip: Tell
+) -> None:
+    shutil.copy(NOTEBOOKS / "01_first_replay.ipynb", lab.folder)
+    page = ran("01_first_replay.ipynb")
+    frame = chart(page)
+    start, end = frame.evaluate(RANGE)
+    page.mouse.move(*place(frame, (start + end) / 2))
+    page.mouse.wheel(0, -600)
+    frame.wait_for_timeout(300)
+    nearer = frame.evaluate(RANGE)
+    assert start < nearer[0] < nearer[1] < end
+    begin, finish, row = frame.evaluate(BOX, nearer)
+    page.mouse.move(*place(frame, (begin + finish) / 2, row))
+    assert "why then" in tooltip(frame)
+    picture(page, "jupyterlab-first-replay")
+
+
+def test_the_panel_simulates_again_and_its_chart_follows(
+    lab: Server, ran: Run, picture: Keep, place: Place, tooltip: Tell
+) -> None:
+    page = ran(lab.write("panel.ipynb", BY_HAND))
+    says(page, "2 s")
+    frame = chart(page)
+    slider = page.locator(".noUi-handle").first
+    slider.press("ArrowLeft")
+    says(page, "4 s")
+    assert page.get_by_text("+100.0 % against the base (2 s)").count() == 1
+    frame.wait_for_function(f"{CHART}('rectangles 0').data.right.at(-1) === 4")
+    assert frame.evaluate(RANGE) == [0, 4]
+    assert set(frame.evaluate(f"Array.from({CHART}('rectangles 0').data.top)")) == {-0.45}, "one row is left"
+    page.mouse.move(*place(frame, 2.5))
+    said = tooltip(frame)
+    picture(page, "jupyterlab-panel")
+    assert "add" in said
+    assert "2 s no core was free" in said
+
+
+def test_a_second_view_of_the_panel_shows_what_the_first_one_does(lab: Server, ran: Run) -> None:
+    page = ran(lab.write("views.ipynb", BY_HAND))
+    chart(page)
+    page.locator(".noUi-handle").first.press("ArrowLeft")
+    says(page, "4 s")
+    page.locator(".simsched-makespan").click(button="right")
+    page.get_by_text("Create New View for Cell Output").click()
+    page.locator(".simsched-chart").nth(1).wait_for()
+    frames = [each.content_frame() for each in page.locator(".simsched-chart iframe").element_handles()]
+    assert len(frames) == 2
+    frames[1].wait_for_function("performance.getEntriesByName('simsched drawn').length")
+    frames[1].wait_for_function(f"{CHART}('rectangles 0').data.right.at(-1) === 4")
+    page.locator(".noUi-handle").nth(1).press("ArrowRight")
+    for frame in frames:
+        frame.wait_for_function(f"{CHART}('rectangles 0').data.right.at(-1) === 2")
+
+
+def test_the_panel_keeps_colours_and_a_zoom_from_one_schedule_to_the_next(
+    lab: Server, ran: Run, place: Place
+) -> None:
+    page = ran(lab.write("zoom.ipynb", BY_HAND))
+    frame = chart(page)
+    frame.get_by_label("colour by").select_option("wait reason")
+    page.mouse.move(*place(frame, 1.0))
+    page.mouse.wheel(0, -300)
+    frame.wait_for_timeout(300)
+    seen = frame.evaluate(RANGE)
+    assert 0 < seen[0] < seen[1] < 2
+    typed(page, "machine", "generic[cores=1]")
+    says(page, "4 s")
+    frame.wait_for_function(f"{CHART}('time').reset_end === 4")
+    assert frame.evaluate(RANGE) == pytest.approx(seen)
+    assert frame.get_by_text("no core", exact=True).count() == 1, "the legend is that of wait reasons"
+
+
+def test_the_panel_says_what_is_impossible_and_keeps_what_was_good(
+    lab: Server, ran: Run, picture: Keep
+) -> None:
+    page = ran(lab.write("wrong.ipynb", BY_HAND))
+    frame = chart(page)
+    for label, wrong, said in [
+        ("layout", "9x9", "the layout 9x9 needs 81 cores"),
+        ("layout", "<img src=x>", "'<img src=x>' is not a layout"),
+        ("policy", "fifi", "did you mean fifo?"),
+        ("machine", "generic[cores=0]", "cores"),
+    ]:
+        good = page.get_by_label(label, exact=True).input_value()
+        typed(page, label, wrong)
+        page.get_by_role("alert").get_by_text(said).wait_for()
+        says(page, "2 s")
+        assert frame.evaluate(f"{CHART}('rectangles 0').data.right.at(-1)") == 2
+        picture(page, "jupyterlab-panel-wrong")
+        typed(page, label, good)
+        page.get_by_role("alert").wait_for(state="detached")
+
+
+def test_hostile_names_execute_nothing_in_any_output(
+    lab: Server, ran: Run, picture: Keep, tooltip: Tell, place: Place
+) -> None:
+    page = ran(lab.write("hostile.ipynb", HOSTILE, *SHOWN))
+    frame = chart(page, ".simsched-chart")
+    page.get_by_label("tiles", exact=True).click()
+    page.wait_for_timeout(1000)
+    for task in range(7):
+        page.mouse.move(*place(frame, task + 0.5))
+        tooltip(frame)
+    picture(page, "jupyterlab-hostile")
+    assert page.evaluate("window.hit") is None
+    for view in page.frames:
+        assert view.locator("img[src=x], svg[onload], a[href^=javascript]").count() == 0
+    assert page.locator(".jp-OutputArea mjx-container").count() == 0, "no name becomes a formula"

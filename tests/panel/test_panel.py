@@ -1,0 +1,168 @@
+"""The panel, apart from the browser: what its widgets do to the schedule, and what it says."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+import simsched as ss
+from simsched.errors import LayoutError, MissingExtraError, SimschedError, SpecError
+from simsched.machine.effects import NAMES
+from simsched.panel.controls import SWITCHES
+
+
+def graph(name: str = "four") -> ss.TaskGraph:
+    """Return four tasks of 1 s that nothing holds back."""
+    return ss.TaskGraph.from_edges([1.0] * 4, kinds=["a", "b"] * 2, name=name)
+
+
+def by_hand(**options: Any) -> ss.Panel:
+    return ss.panel(**{"graph": graph(), "machine": "generic[cores=2]", "policy": "fifo", **options})
+
+
+def control(panel: ss.Panel, called: str) -> Any:
+    """Return a widget by what stands beside it."""
+    return next(each for each in _widgets(panel.widget) if getattr(each, "description", None) == called)
+
+
+def _widgets(widget: Any) -> list[Any]:
+    return [widget, *(found for child in getattr(widget, "children", ()) for found in _widgets(child))]
+
+
+def said(panel: ss.Panel) -> str:
+    """Return all markup that stands beside the chart."""
+    import ipywidgets
+
+    texts = [each.value for each in _widgets(panel.widget) if type(each) is ipywidgets.HTML]
+    return "\n".join(text for text in texts if "<iframe" not in text)
+
+
+def test_another_number_of_cores_is_simulated_and_compared_with_the_base() -> None:
+    panel = by_hand()
+    control(panel, "cores").value = 4
+    assert (panel.schedule.makespan_s, panel.base.makespan_s) == (1.0, 2.0)
+    assert "\u221250.0 % against the base (2 s)" in said(panel)
+    control(panel, "cores").value = 1
+    assert "+100.0 % against the base (2 s); 4 times the setting before (1 s)" in said(panel)
+    control(panel, "compare with this").click()
+    assert panel.base is panel.schedule
+    assert "this is the base" in said(panel)
+
+
+def test_policy_and_layout_are_those_of_simulate() -> None:
+    panel = by_hand(machine="knl-7250")
+    control(panel, "policy").value = "critical-path[seed_ranks=1]"
+    assert "has no parameter" in said(panel)
+    control(panel, "policy").value = "critical-path"
+    control(panel, "layout").value = " 2x4 "
+    own = ss.simulate(graph(), "knl-7250", "critical-path", "2x4")
+    assert panel.schedule.start_s.tolist() == own.start_s.tolist()
+    assert panel.schedule.layout == "2x4"
+
+
+def test_the_policys_parameters_are_said_as_they_are_written() -> None:
+    panel = by_hand(policy="corun[candidates=2]")
+    assert "candidates=2, interval=" in said(panel)
+    assert "smt=false" in said(panel)
+
+
+def test_another_machine_sets_cores_and_switches_to_its_own() -> None:
+    panel = by_hand()
+    assert not any(control(panel, SWITCHES[name]).value for name in NAMES)
+    control(panel, "cores").value = 3
+    control(panel, "machine").value = "sw26010"
+    assert control(panel, "cores").value == 256
+    assert (control(panel, "cores").min, control(panel, "cores").step) == (64, 64)
+    machine = panel.schedule.require_machine()
+    assert machine == ss.machine("sw26010")
+    assert {name: control(panel, SWITCHES[name]).value for name in NAMES} == vars(machine.effects)
+    assert "4x64" in control(panel, "layout").options
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_effect_has_its_switch(name: str) -> None:
+    panel = by_hand(machine="knl-7250")
+    control(panel, SWITCHES[name]).value = False
+    assert panel.schedule.require_machine() == ss.machine(f"knl-7250[{name}=false]")
+    control(panel, SWITCHES[name]).value = True
+    assert panel.schedule.require_machine() == ss.machine("knl-7250")
+
+
+@pytest.mark.parametrize(
+    ("called", "value", "told"),
+    [
+        ("layout", "3x1", "the layout 3x1 needs 3 cores"),
+        ("layout", "wide", "is not a layout"),
+        ("policy", "fifi", "did you mean fifo?"),
+        ("policy", "", "is not a spec"),
+        ("machine", "nowhere.toml", "No such file"),
+        ("machine", "generic[cores=0]", "expected a whole number"),
+    ],
+)
+def test_what_is_impossible_is_said_and_the_last_schedule_stays(called: str, value: str, told: str) -> None:
+    panel = by_hand()
+    before, good = panel.schedule, control(panel, called).value
+    control(panel, called).value = value
+    assert told in said(panel)
+    assert panel.schedule is before
+    control(panel, called).value = good
+    assert told not in said(panel)
+    assert panel.schedule.makespan_s == 2.0
+
+
+def test_a_policy_of_ones_own_that_fails_is_said() -> None:
+    class Moody(ss.Policy):
+        name = "moody"
+
+        def decide(self, view: Any) -> Any:
+            if len(view.idle_cores) > 2:
+                raise ZeroDivisionError("<b>no mood</b>")
+            yield from (ss.Start(task) for task in view.ready[: len(view.idle_cores)])
+
+    panel = by_hand(policy=Moody)
+    assert control(panel, "policy").value == "moody"
+    control(panel, "cores").value = 3
+    assert "&lt;b&gt;no mood&lt;/b&gt;" in said(panel)
+    assert panel.schedule.makespan_s == 2.0
+
+
+def test_of_several_graphs_one_is_chosen_and_is_the_new_base() -> None:
+    two = ss.TaskGraph.from_edges([3.0], name="<i>one</i>")
+    panel = by_hand(graph=[graph(), two])
+    control(panel, "graph").value = 1
+    assert panel.schedule.graph is two
+    assert panel.base is panel.schedule
+    assert "this is the base" in said(panel)
+
+
+def test_it_begins_with_objects_and_what_is_passed_on() -> None:
+    machine = ss.machine("generic[cores=2]")
+    runtime = ss.RuntimeProfile(dispatch_s=0.5)
+    panel = by_hand(machine=machine, layout=(1, 2), runtime=runtime, seed=3)
+    assert panel.schedule.machine is machine
+    own = ss.simulate(graph(), machine, "fifo", "1x2", runtime=runtime, seed=3)
+    assert (panel.schedule.makespan_s, panel.schedule.seed) == (own.makespan_s, 3)
+
+
+def test_an_impossible_beginning_is_an_error() -> None:
+    for wrong in ([], None, "lstm"):
+        with pytest.raises(SimschedError, match="TaskGraph"):
+            by_hand(graph=wrong)
+    with pytest.raises(LayoutError, match="9x9"):
+        by_hand(layout="9x9")
+    with pytest.raises(SpecError, match="fifi"):
+        by_hand(policy="fifi")
+
+
+def test_without_ipywidgets_the_line_to_type_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'simsched\[notebook\]'"):
+        by_hand()
+
+
+def test_an_empty_graph_takes_no_time() -> None:
+    panel = by_hand(graph=ss.TaskGraph.from_edges([]))
+    control(panel, "cores").value = 1
+    assert "+0.0 % against the base (0 s)" in said(panel)
