@@ -9,7 +9,7 @@ from html import unescape
 from itertools import groupby
 
 from simsched.table_layout import Column, laid_out
-from simsched.text import folded
+from simsched.text import cells_of, folded
 
 #: Narrower than this nothing is laid out for.
 LEAST_WIDTH = 40
@@ -34,7 +34,7 @@ def fitted(line: str, cells: int | None) -> str:
       layout        one team of all
                     cores, or many
     """
-    if cells is None or len(line) <= cells:
+    if cells is None or cells_of(line) <= cells:
         return line
     head = _HEAD.match(line)
     end = min(head.end() if head else 0, cells // 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 import unicodedata
 
 
@@ -64,15 +63,8 @@ def shortened(word: str, cells: int) -> str:
     return f"{start}…{end}"
 
 
-class _Wrapper(textwrap.TextWrapper):
-    """Breaks lines at spaces and behind commas, never within words."""
-
-    def _split(self, text: str) -> list[str]:
-        return re.findall(r"\s+|[^\s,]*,+|[^\s,]+", text)
-
-
 def folded(text: str, cells: int, start: str = "", later: str = "") -> list[str]:
-    """Return text on lines of at most so many characters, the first behind `start`, the others behind `later`.
+    """Return text on lines of at most so many cells of a terminal, the first behind `start`, the others behind `later`.
 
     Lines end at spaces or behind commas; a longer word, as a path, stays whole.
 
@@ -81,7 +73,11 @@ def folded(text: str, cells: int, start: str = "", later: str = "") -> list[str]
     >>> folded("two words,three", 12, "- ", "  ")
     ['- two words,', '  three']
     """
-    lines = _Wrapper(
-        cells, initial_indent=start, subsequent_indent=later, break_long_words=False, break_on_hyphens=False
-    ).wrap(text)
-    return lines or [start.rstrip()]
+    lines, line, is_new = [], start, True
+    for chunk in re.findall(r"\s+|[^\s,]*,+|[^\s,]+", text):
+        if not is_new and cells_of(line + chunk.rstrip()) > cells:
+            lines.append(line.rstrip())
+            line, is_new = later, True
+        if not (is_new and chunk.isspace()):
+            line, is_new = line + chunk, False
+    return [*lines, line.rstrip()]
