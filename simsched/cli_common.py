@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -12,42 +13,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from tqdm.auto import tqdm
 
+from simsched.cli_arguments import no_graph, no_reader
 from simsched.errors import FormatError
+from simsched.plugins import Group, registered
 from simsched.spec import Engine
+from simsched.terminal import fitted, width
 from simsched.text import printable
 
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
 
 DEFAULT_MACHINE = "knl-7250"
-FLAGS = {"--json", "--markdown", "--help", "--show-completion", "--install-completion"}
-OWN_OPTIONS = FLAGS | {
-    "--machine",
-    "--policy",
-    "--layout",
-    "--engine",
-    "--seed",
-    "--out",
-    "--cores",
-    "--width",
-    "--repeats",
-    "--html",
-    "--md",
-    "--widths",
-    "--climb-step",
-    "--tolerance",
-    "--pairs",
-    "--reserved",
-    "--tables",
-    "--system",
-    "--roofline",
-    "--core-use",
-    "--noise",
-    "--seeds",
-    "--task",
-    "--replays",
-    "--speedup",
-}
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """
 
@@ -55,40 +31,89 @@ READER_HELP = """
 shows all steps. Further options go to the reader of GRAPH's format, as in --execution-trace FILE, --model FILE or
 --step 3; `simsched list formats` shows them all."""
 
+
+def epilog(*examples: str, reader: bool = False) -> str:
+    """Return the end of a command's help: examples, which are tests, and what is said of options for readers."""
+    lines = "\n".join(f"  simsched {example}" for example in examples)
+    # This mark keeps the lines of a paragraph as they are.
+    return f"Examples:\n\n\b\n{lines}" + (f"\n{READER_HELP}" if reader else "")
+
+
+def names_of(*groups: Group, more: Sequence[str] = ()) -> Callable[[str], list[str]]:
+    """Return what completes the names of things that are registered; where none fits, shells look for files."""
+
+    def complete(incomplete: str) -> list[str]:
+        names = {*more, *(name for group in groups for name in registered(group))}
+        return sorted(name for name in names if name.startswith(incomplete))
+
+    return complete
+
+
+MACHINES, POLICIES = names_of("machines"), names_of("policies")
 GraphArgument = Annotated[
-    str, typer.Argument(metavar="GRAPH", help="A trace, model or graph file, or a workload: lstm[layers=2].")
+    str,
+    typer.Argument(
+        metavar="GRAPH",
+        help="A trace, model or graph file, or a workload: lstm[layers=2].",
+        autocompletion=names_of("workloads"),
+    ),
 ]
 MachineOption = Annotated[
-    str, typer.Option("--machine", "-m", help="A machine: name, name[cores=N] or TOML file.")
+    str,
+    typer.Option(
+        "--machine", "-m", metavar="NAME", autocompletion=MACHINES,
+        help="A machine: name, name[cores=N] or TOML file.",
+    ),
+]  # fmt: skip
+PolicyOption = Annotated[
+    str,
+    typer.Option(
+        "--policy", "-p", metavar="NAME", autocompletion=POLICIES, help="A policy, as in corun[candidates=3]."
+    ),
 ]
-LayoutOption = Annotated[str | None, typer.Option("--layout", "-l", help="Executors x cores, as in 8x8.")]
+LayoutOption = Annotated[
+    str | None, typer.Option("--layout", "-l", metavar="ExC", help="Executors x cores, as in 8x8.")
+]
 EngineOption = Annotated[Engine, typer.Option("--engine", help="auto, simpy or native.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of every random draw.")]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random draw.")]
 NoiseOption = Annotated[
-    float, typer.Option("--noise", min=0.0, help="Standard deviation of the log of what tasks really take.")
+    float,
+    typer.Option(
+        "--noise", min=0.0, metavar="SIGMA", help="Standard deviation of the log of what tasks really take."
+    ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print lines; what a terminal would take for a command, from a name in a file, is printed as its escape."""
-    typer.echo("\n".join(printable(line) for line in text.split("\n")), err=err)
+    """Print lines, folded at words on a terminal.
+
+    What a terminal would take for a command, from a name in a file, is printed as its escape.
+    """
+    cells = None if err else width()
+    typer.echo("\n".join(fitted(printable(line), cells) for line in text.split("\n")), err=err)
 
 
 def graph_of(graph: str, context: typer.Context) -> TaskGraph:
     """Return the graph of a command's argument: a workload, or a file read with the options that are not the command's.
 
-    A file that is called like a workload is read; any other option makes it a file, too.
+    A file that is called like a workload is read.
     """
-    return _read(graph, reader_options(context.args))
+    own = [option for param in context.command.params for option in param.opts]
+    with waiting(f"reading {Path(graph).name}"):
+        return _read(graph, reader_options(context.args), own)
 
 
-def _read(graph: str, options: dict[str, str]) -> TaskGraph:
+def _read(graph: str, options: dict[str, str], own: Sequence[str] = ()) -> TaskGraph:
     from simsched.graph.loading import load
     from simsched.workloads import workload
 
     steps = options.pop("clean", "").split()
-    tasks = workload(graph) if makes_workload(graph) and not options else load(graph, **options)
+    if makes_workload(graph) and options:
+        raise no_reader(graph, list(options), own)
+    if not makes_workload(graph) and not Path(graph).suffix and not Path(graph).exists():
+        raise no_graph(graph)
+    tasks = workload(graph) if makes_workload(graph) else load(graph, **options)
     return tasks.cleaned(*steps)
 
 
@@ -102,7 +127,7 @@ def makes_workload(graph: str) -> bool:
 def graphs_of(arguments: list[str]) -> dict[str, TaskGraph]:
     """Return the graphs among arguments by file name or workload, or by path where two files have one name.
 
-    The options among them go to the reader of every graph; with any, there are only files.
+    The options among them go to the reader of every graph.
     """
     paths, options = [], []
     rest = iter(arguments)
@@ -138,7 +163,38 @@ def reader_options(arguments: list[str]) -> dict[str, str]:
 
 @contextmanager
 def progress_bar(total: int | None, what: str, unit: str = "tasks") -> Iterator[Callable[[int], object]]:
-    """Show a bar on standard error once the work has taken a second."""
-    shown = sys.stderr is not None and sys.stderr.isatty()
-    with tqdm(total=total, desc=what, unit=f" {unit}", delay=1.0, leave=False, disable=not shown) as bar:
+    """Show a bar on standard error, where that is a terminal, once the work has taken a second."""
+    with tqdm(
+        total=total, desc=printable(what), unit=f" {unit}", delay=1.0, leave=False, disable=not _on_terminal(),
+        dynamic_ncols=True,
+    ) as bar:  # fmt: skip
         yield bar.update
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Show on standard error, where that is a terminal, how long work takes, once it has taken a second."""
+    done = threading.Event()
+
+    def show() -> None:
+        if done.wait(1.0):
+            return
+        with tqdm(
+            desc=printable(what), bar_format="{desc}: {elapsed}", leave=False, dynamic_ncols=True
+        ) as bar:
+            while not done.wait(1.0):
+                bar.refresh()
+
+    thread = threading.Thread(target=show, daemon=True)
+    if _on_terminal():
+        thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        if thread.ident is not None:
+            thread.join()
+
+
+def _on_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()

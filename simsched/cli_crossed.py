@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from simsched.cli_common import JsonOption, progress_bar, say
+from simsched.cli_common import JsonOption, epilog, names_of, progress_bar, say
+from simsched.cli_output import say_json, say_markdown
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(crossed)
+    app.command(epilog=epilog("crossed --system swtvm --machine own"))(crossed)
 
 
 def crossed(
@@ -22,19 +22,31 @@ def crossed(
         typer.Option(
             "--machine",
             "-m",
+            metavar="NAME",
+            autocompletion=names_of("machines", more=["own"]),
             help="own, or a machine for all; repeat for more. Own and a current one when not given.",
         ),
     ] = None,
     system: Annotated[
         list[str] | None,
-        typer.Option("--system", "-s", help="Only the workloads of this system; repeat for more."),
+        typer.Option(
+            "--system",
+            "-s",
+            metavar="NAME",
+            autocompletion=names_of("reproductions"),
+            help="Only the workloads of this system; repeat for more.",
+        ),
     ] = None,
     json_: JsonOption = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A folder for Markdown, CSV and heat maps.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="A folder for Markdown, CSV and heat maps."),
     ] = None,
 ) -> None:
-    """Run the policy of every published system on the workloads of every other; with --json the runs alone."""
+    """Run every system's policy on all workloads.
+
+    The policy of every published system runs what every other system ran; with --json the runs alone.
+    """
     from simsched.reproduce.crossed import CURRENT
     from simsched.reproduce.crossed import crossed as crossed_
     from simsched.reproduce.crossed_jobs import jobs_of
@@ -48,7 +60,10 @@ def crossed(
     machines, jobs = machine or [OWN, CURRENT], jobs_of(system)
     with progress_bar(len(machines) * len(jobs) * len(RULES), "crossed", "runs") as progress:
         found = crossed_(machines, jobs, progress=progress)
-    say(json.dumps(found.records()) if json_ else found.to_markdown())
+    if json_:
+        say_json(found.records())
+    else:
+        say_markdown(found.to_markdown())
     if out is not None:
         written = list(write_crossed(out, found))
         say(f"wrote {len(written)} files to {out}", err=json_)

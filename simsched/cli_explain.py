@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simsched.cli_common import (
     DEFAULT_MACHINE,
-    READER_HELP,
     READER_OPTIONS,
     EngineOption,
     GraphArgument,
     JsonOption,
     LayoutOption,
     MachineOption,
+    PolicyOption,
     SeedOption,
+    epilog,
     graph_of,
     progress_bar,
     say,
 )
+from simsched.cli_output import records, say_json, say_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,28 +34,38 @@ MOST_SEGMENTS = 15
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)(explain)
+    app.command(
+        context_settings=READER_OPTIONS,
+        epilog=epilog("explain rnn --layout 8x8", "explain rnn --task 100", reader=True),
+    )(explain)
 
 
 def explain(
     context: typer.Context,
     graph: GraphArgument,
     machine: MachineOption = DEFAULT_MACHINE,
-    policy: Annotated[str, typer.Option("--policy", "-p", help="A policy.")] = "critical-path",
+    policy: PolicyOption = "critical-path",
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
     task: Annotated[
         str | None,
-        typer.Option("--task", "-t", help="Why this task, by number or name, started when it did."),
+        typer.Option(
+            "--task", "-t", metavar="TASK", help="Why this task, by number or name, started when it did."
+        ),
     ] = None,
     speedup: Annotated[
-        float, typer.Option("--speedup", help="How much faster tasks become in what-if.")
+        float, typer.Option("--speedup", metavar="TIMES", help="How much faster tasks become in what-if.")
     ] = 2.0,
-    replays: Annotated[int, typer.Option("--replays", min=0, help="Replays for what-if; 0 for none.")] = 32,
+    replays: Annotated[
+        int, typer.Option("--replays", metavar="N", min=0, help="Replays for what-if; 0 for none.")
+    ] = 32,
     json_: JsonOption = False,
 ) -> None:
-    """Replay GRAPH and explain where the time went, and what would help most; or why one task started when it did."""
+    """Replay GRAPH and say where the time went.
+
+    And what would help most; or why one task started when it did.
+    """
     from simsched.replay import simulate
 
     tasks = graph_of(graph, context)
@@ -63,12 +74,15 @@ def explain(
     why = schedule.explain()
     if task is not None:
         one = why.task(int(task) if task.isdecimal() else task)
-        say(json.dumps(one.to_dict()) if json_ else str(one))
+        if json_:
+            say_json(one.to_dict())
+        else:
+            say(str(one))
         return
     with progress_bar(None, "replaying", "replays") as progress:
         helps = why.what_if(speedup, replays=replays, progress=progress)
     if json_:
-        say(json.dumps(_facts(schedule, why, helps)))
+        say_json(_facts(schedule, why, helps))
     else:
         _print(why, helps)
 
@@ -77,10 +91,7 @@ def _facts(schedule: Schedule, why: Explanation, helps: pd.DataFrame) -> dict[st
     from simsched.listing import run_facts
 
     tables = {"critical_path": why.critical_path, "core_time": why.core_time, "what_if": helps}
-    rows = {
-        name: json.loads(frame.to_json(orient="records", double_precision=15))
-        for name, frame in tables.items()
-    }
+    rows = {name: records(frame) for name, frame in tables.items()}
     reasons = {
         str(reason): int(count) for reason, count in why.tasks["reason"].value_counts(sort=False).items()
     }
@@ -88,14 +99,12 @@ def _facts(schedule: Schedule, why: Explanation, helps: pd.DataFrame) -> dict[st
 
 
 def _print(why: Explanation, helps: pd.DataFrame) -> None:
-    from simsched.tables import table_text
-
     say(str(why))
     path = why.critical_path
     longest = path.nlargest(MOST_SEGMENTS, "seconds_s").sort_index()
     say(f"\ncritical path through time, {len(longest)} of {len(path)} segments, the longest:\n")
-    say(table_text(longest[["begin_s", "seconds_s", "part", "task", "name", "after", "other"]]))
+    say_table(longest[["begin_s", "seconds_s", "part", "task", "name", "after", "other"]])
     if len(helps):
         say("\nwhat would help most:\n")
-        say(table_text(helps[["rank", "name", "n_tasks", "speedup", "makespan_s", "gain"]].assign(
-            gain=[f"{gain:.2%}" for gain in helps["gain"]])))  # fmt: skip
+        shown = helps[["rank", "name", "n_tasks", "speedup", "makespan_s"]]
+        say_table(shown.assign(gain_percent=100 * helps["gain"]))

@@ -2,51 +2,60 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from simsched.cli_common import (
-    READER_HELP,
+    POLICIES,
     READER_OPTIONS,
     GraphArgument,
     JsonOption,
     LayoutOption,
+    PolicyOption,
+    epilog,
     graph_of,
     graphs_of,
+    names_of,
     progress_bar,
     say,
 )
+from simsched.cli_output import records, say_facts, say_json, say_markdown
 from simsched.files import check_place
 from simsched.plots.canvas import require_matplotlib
+from simsched.terminal import width
 
 if TYPE_CHECKING:
-    from simsched.execute import CrossCheck
     from simsched.execute.climbing import Widths
 
-RepeatsOption = Annotated[int, typer.Option("--repeats", "-n", help="Runs that count.")]
+RepeatsOption = Annotated[int, typer.Option("--repeats", "-n", metavar="N", help="Runs that count.")]
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (execute, calibrate, crosscheck):
-        app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)(command)
+    small = '"rnn[layers=1,steps=4]"'
+    for command, line in (
+        (execute, f"execute {small} --repeats 5"),
+        (calibrate, f"calibrate {small} --repeats 5 --out host.json"),
+        (crosscheck, f"crosscheck {small} -n 5 --html check.html"),
+    ):
+        app.command(context_settings=READER_OPTIONS, epilog=epilog(line, reader=True))(command)
 
 
 def execute(
     context: typer.Context,
     graph: GraphArgument,
-    policy: Annotated[str, typer.Option("--policy", "-p", help="A policy.")] = "critical-path",
+    policy: PolicyOption = "critical-path",
     layout: LayoutOption = None,
     repeats: RepeatsOption = 20,
     json_: JsonOption = False,
     out: Annotated[
-        list[Path] | None, typer.Option("--out", "-o", help="Write the median run, by suffix as in `run`.")
+        list[Path] | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write the median run, by suffix as in `run`."),
     ] = None,
 ) -> None:
-    """Run GRAPH for real on this machine under a policy."""
+    """Run GRAPH for real on this machine."""
     from simsched.execute import execute as really
     from simsched.schedule.export import check_suffix
 
@@ -63,37 +72,48 @@ def execute(
         "tasks": tasks.n_tasks, "edges": tasks.n_edges,
     }  # fmt: skip
     if json_:
-        say(json.dumps(facts))
-        return
-    for key, value in facts.items():
-        say(f"{key:<12} {value if not isinstance(value, float) else format(value, '.6g')}")
-    for note in measured.notes:
-        say(f"note: {note}")
+        say_json(facts)
+    else:
+        say_facts(facts, measured.notes)
 
 
 def calibrate(
     graphs: Annotated[
         list[str],
-        typer.Argument(metavar="GRAPH...", help="Trace, model or graph files of one format, or workloads."),
+        typer.Argument(
+            metavar="GRAPH...",
+            help="Trace, model or graph files of one format, or workloads.",
+            autocompletion=names_of("workloads"),
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File to write.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")],
     repeats: RepeatsOption = 10,
     widths: Annotated[
         str | None,
         typer.Option(
-            "--widths", "-w", help="sweep, climb, or widths as 1,2,4; by the size of the host when not given."
+            "--widths",
+            "-w",
+            metavar="WIDTHS",
+            help="sweep, climb, or widths as 1,2,4; by the size of the host when not given.",
         ),
     ] = None,
     climb_step: Annotated[
-        int | None, typer.Option(help="Threads that climbing adds at a time; 4 when not given.")
+        int | None, typer.Option(metavar="N", help="Threads that climbing adds at a time; 4 when not given.")
     ] = None,
-    tolerance: Annotated[float, typer.Option(help="Relative rise that does not end a climb.")] = 0.0,
+    tolerance: Annotated[
+        float, typer.Option(metavar="SHARE", help="Relative rise that does not end a climb.")
+    ] = 0.0,
     pairs: Annotated[
-        int | None, typer.Option(help="Ops that run beside each other and themselves; 3 when not given.")
+        int | None,
+        typer.Option(metavar="N", help="Ops that run beside each other and themselves; 3 when not given."),
     ] = None,
+    json_: JsonOption = False,
 ) -> None:
-    """Measure the ops of GRAPH... on this machine, and write a calibration file."""
-    from simsched.costs.fitting.report import report
+    """Measure ops on this machine.
+
+    What the ops of each GRAPH take on teams of several widths goes to a calibration file.
+    """
+    from simsched.costs.fitting.report import report, report_facts
     from simsched.execute import calibrate as measure
 
     tasks = list(graphs_of(graphs).values())
@@ -103,9 +123,11 @@ def calibrate(
             progress=progress,
         )  # fmt: skip
     model.save(out)
-    if model.calibration is not None:
-        say(report(model.calibration))
-    say(f"wrote {out}")
+    if model.calibration is not None and json_:
+        say_json({"wrote": str(out), **report_facts(model.calibration)})
+    elif model.calibration is not None:
+        say(report(model.calibration, width()))
+        say(f"wrote {out}")
 
 
 def _widths(text: str | None) -> Widths | None:
@@ -122,20 +144,27 @@ def crosscheck(
         typer.Argument(
             metavar="GRAPH...",
             help="Trace, model or graph files, or workloads; options of readers go to all.",
+            autocompletion=names_of("workloads"),
         ),
     ],
     policy: Annotated[
-        list[str] | None, typer.Option("--policy", "-p", help="A policy; repeat for more.")
+        list[str] | None,
+        typer.Option(
+            "--policy", "-p", metavar="NAME", autocompletion=POLICIES, help="A policy; repeat for more."
+        ),
     ] = None,
     layout: Annotated[
-        list[str] | None, typer.Option("--layout", "-l", help="Executors x cores; repeat for more.")
+        list[str] | None,
+        typer.Option("--layout", "-l", metavar="ExC", help="Executors x cores; repeat for more."),
     ] = None,
     repeats: RepeatsOption = 20,
     json_: JsonOption = False,
-    html: Annotated[Path | None, typer.Option("--html", help="Page to write, with pictures.")] = None,
-    md: Annotated[Path | None, typer.Option("--md", help="Markdown file to write.")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Page to write, with pictures.")
+    ] = None,
+    md: Annotated[Path | None, typer.Option("--md", metavar="FILE", help="Markdown file to write.")] = None,
 ) -> None:
-    """Run each GRAPH for real under policies, and lay beside it what the simulator says."""
+    """Run each GRAPH for real, beside what is simulated."""
     from simsched.execute import crosscheck as check
 
     for path in (html, md):
@@ -150,13 +179,7 @@ def crosscheck(
     if html is not None:
         checked.to_html(html)
     text = checked.to_markdown(md)
-    say(_json(checked) if json_ else text)
-
-
-def _json(check: CrossCheck) -> str:
-    """Return the cases and the summary; what is unknown is null."""
-    import pandas as pd
-
-    cases = check.table.to_json(orient="records", double_precision=15)
-    numbers = pd.Series(check.summary()).to_json(double_precision=15)
-    return f'{{"cases": {cases}, "summary": {numbers}}}'
+    if json_:
+        say_json({"cases": records(checked.table), "summary": checked.summary()})
+    else:
+        say_markdown(text)

@@ -14,11 +14,17 @@ if TYPE_CHECKING:
 
 RooflineOption = Annotated[
     Path | None,
-    typer.Option("--roofline", help="Write what the ops attain and could: .png .svg .csv .parquet."),
+    typer.Option(
+        "--roofline", metavar="FILE", help="Write what the ops attain and could: .png .svg .csv .parquet."
+    ),
 ]
 CoreUseOption = Annotated[
     Path | None,
-    typer.Option("--core-use", help="Write how busy each core is, on the machine: .png .svg .csv .parquet."),
+    typer.Option(
+        "--core-use",
+        metavar="FILE",
+        help="Write how busy each core is, on the machine: .png .svg .csv .parquet.",
+    ),
 ]
 
 

@@ -8,19 +8,25 @@ from typing import Annotated
 import typer
 
 from simsched.cli_common import (
-    READER_HELP,
+    POLICIES,
     READER_OPTIONS,
     GraphArgument,
     JsonOption,
     LayoutOption,
+    epilog,
     graph_of,
     say,
+    waiting,
 )
+from simsched.cli_output import records, say_json, say_table
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)(replay_recorded)
+    app.command(
+        context_settings=READER_OPTIONS,
+        epilog=epilog("replay-recorded step.json --execution-trace step.et.json", reader=True),
+    )(replay_recorded)
 
 
 def replay_recorded(
@@ -28,7 +34,13 @@ def replay_recorded(
     graph: GraphArgument,
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", "-p", help="The policy that was recorded; else lanes keep their order."),
+        typer.Option(
+            "--policy",
+            "-p",
+            metavar="NAME",
+            autocompletion=POLICIES,
+            help="The policy that was recorded; else lanes keep their order.",
+        ),
     ] = None,
     layout: LayoutOption = None,
     interruptions: Annotated[
@@ -37,24 +49,32 @@ def replay_recorded(
     json_: JsonOption = False,
     out: Annotated[
         list[Path] | None,
-        typer.Option("--out", "-o", help="Recorded above replayed: .png .svg .pdf; of the first policy."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Recorded above replayed: .png .svg .pdf; of the first policy.",
+        ),
     ] = None,
 ) -> None:
-    """Lay the recorded run of GRAPH beside replays without overheads, and with those its gaps tell."""
+    """Lay the recorded run of GRAPH beside replays.
+
+    One replay has no overheads, the other those that the gaps of the recording tell.
+    """
     import pandas as pd
 
     from simsched.execute import replay_recorded as replay
-    from simsched.tables import table_text
 
     tasks = graph_of(graph, context)
     policies: list[str | None] = list(policy) if policy else [None]
-    replayed = [replay(tasks, name, layout, interruptions=interruptions) for name in policies]
+    with waiting("replaying"):
+        replayed = [replay(tasks, name, layout, interruptions=interruptions) for name in policies]
     for path in out or []:
         replayed[0].save(path)
     frame = pd.DataFrame([one.row() for one in replayed])
     if json_:
-        say(frame.to_json(orient="records", double_precision=15))
+        say_json(records(frame))
         return
-    say(table_text(frame))
+    say_table(frame)
     say("\nidle before the tasks of a lane:\n")
-    say(table_text(replayed[0].gaps.table))
+    say_table(replayed[0].gaps.table)

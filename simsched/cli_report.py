@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 
 from simsched.cli_common import (
     DEFAULT_MACHINE,
-    READER_HELP,
+    POLICIES,
     READER_OPTIONS,
     EngineOption,
     GraphArgument,
@@ -21,10 +20,12 @@ from simsched.cli_common import (
     MachineOption,
     NoiseOption,
     SeedOption,
+    epilog,
     graph_of,
     progress_bar,
     say,
 )
+from simsched.cli_output import say_json, say_markdown
 
 if TYPE_CHECKING:
     from simsched.report import Report
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)(report)
+    app.command(
+        context_settings=READER_OPTIONS,
+        epilog=epilog("report rnn --policy fifo --policy critical-path --out r.html", reader=True),
+    )(report)
 
 
 def report(
@@ -41,7 +45,13 @@ def report(
     machine: MachineOption = DEFAULT_MACHINE,
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", "-p", help="A policy; repeat for more. All when not given."),
+        typer.Option(
+            "--policy",
+            "-p",
+            metavar="NAME",
+            autocompletion=POLICIES,
+            help="A policy; repeat for more. All when not given.",
+        ),
     ] = None,
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
@@ -60,7 +70,10 @@ def report(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the report as Markdown.")] = False,
     json_: JsonOption = False,
 ) -> None:
-    """Report everything there is to say of GRAPH on a machine under some policies, as one page or as Markdown."""
+    """Write all there is to say of GRAPH as one page.
+
+    A machine, some policies: verdict, charts, why, cores, layouts, costs; or as Markdown for a pull request.
+    """
     from simsched.costs import CostModel
     from simsched.files import check_place
     from simsched.report import Findings, Question, Report
@@ -81,9 +94,9 @@ def report(
             made.save(path)
             progress(1)
     if markdown:
-        say(made.markdown)
+        say_markdown(made.markdown)
     elif json_:
-        say(json.dumps(_facts(made)))
+        say_json(_facts(made))
     else:
         _print(made, out or [])
 

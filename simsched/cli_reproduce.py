@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from simsched.cli_common import JsonOption, progress_bar, say
+from simsched.cli_common import JsonOption, epilog, names_of, progress_bar, say
+from simsched.cli_output import say_json, say_markdown
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(reproduce)
+    app.command(epilog=epilog("reproduce swtvm --tables 'Fig. 5'"))(reproduce)
 
 
 def reproduce(
     paper: Annotated[
-        str, typer.Argument(metavar="NAME", help="A paper, as in chaos[variant=hogwild], or all.")
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A paper, as in chaos[variant=hogwild], or all.",
+            autocompletion=names_of("reproductions", more=["all"]),
+        ),
     ],
     tables: Annotated[
         list[str] | None,
-        typer.Option("--tables", "-t", help="A table or figure, as in 'Table 8'; repeat for more."),
+        typer.Option(
+            "--tables", "-t", metavar="TABLE", help="A table or figure, as in 'Table 8'; repeat for more."
+        ),
     ] = None,
     json_: JsonOption = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A folder for a Markdown file and pictures.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="A folder for a Markdown file and pictures."),
     ] = None,
 ) -> None:
-    """Simulate what a paper published, and print both side by side; with --json the rows alone."""
+    """Simulate what a paper published, beside it.
+
+    With --json the rows alone.
+    """
     from simsched.plugins import registered
     from simsched.reproduce.export import write_reproduction
     from simsched.reproduce.summary import summary_text
@@ -42,16 +53,16 @@ def reproduce(
     total = sum(count_rows(system, tables) for system in systems)
     if out is not None:
         make_folder(out)
-    records = []
+    rows: list[dict[str, Any]] = []
     with progress_bar(total, "reproduce", "rows") as progress:
         for system in systems:
             made = reproduce(system, tables, progress=progress)
-            records += made.records()
+            rows += made.records()
             if not json_:
-                say(made.to_markdown())
+                say_markdown(made.to_markdown())
             say(f"{system}: {summary_text(made.summary())}", err=json_)
             if out is not None:
                 written = list(write_reproduction(out, made))
                 say(f"wrote {len(written)} files to {out}", err=json_)
     if json_:
-        say(json.dumps(records))
+        say_json(rows)

@@ -9,48 +9,60 @@ import typer
 
 from simsched.cli_common import (
     DEFAULT_MACHINE,
-    READER_HELP,
     READER_OPTIONS,
     EngineOption,
     GraphArgument,
     JsonOption,
     MachineOption,
+    PolicyOption,
     SeedOption,
+    epilog,
     graph_of,
     progress_bar,
-    say,
 )
+from simsched.cli_output import records, say_json, say_table
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)(tune)
+    app.command(
+        context_settings=READER_OPTIONS,
+        epilog=epilog("tune rnn --policy fifo", "tune rnn -l 4x17 -l 8x8 --out layouts.png", reader=True),
+    )(tune)
 
 
 def tune(
     context: typer.Context,
     graph: GraphArgument,
     machine: MachineOption = DEFAULT_MACHINE,
-    policy: Annotated[str, typer.Option("--policy", "-p", help="A policy.")] = "critical-path",
+    policy: PolicyOption = "critical-path",
     layout: Annotated[
         list[str] | None,
-        typer.Option("--layout", "-l", help="Executors x cores; repeat for more. All when not given."),
+        typer.Option(
+            "--layout", "-l", metavar="ExC", help="Executors x cores; repeat for more. All when not given."
+        ),
     ] = None,
-    reserved: Annotated[int, typer.Option("--reserved", min=0, help="Cores that are no workers.")] = 0,
+    reserved: Annotated[
+        int, typer.Option("--reserved", metavar="N", min=0, help="Cores that are no workers.")
+    ] = 0,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
     json_: JsonOption = False,
     out: Annotated[
         list[Path] | None,
-        typer.Option("--out", "-o", help="Write by suffix: .png .svg .csv .parquet; repeat for more."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write by suffix: .png .svg .csv .parquet; repeat for more."
+        ),
     ] = None,
 ) -> None:
-    """Replay GRAPH under a policy with every layout, best first; the picture is a heat map where layouts are a grid."""
+    """Replay GRAPH with every layout, best first.
+
+    The picture is a heat map where layouts are a grid.
+    """
     from simsched.machine import machine as machine_of
     from simsched.plots import comparison, layouts, layouts_frame
     from simsched.sweep import tune as tune_
     from simsched.sweep.export import check_table_suffix, export_table
-    from simsched.tables import table_text
 
     for path in out or []:
         check_table_suffix(path)
@@ -60,7 +72,10 @@ def tune(
         frame = tune_(
             tasks, machine, policy, layout, engine=engine, seed=seed, reserved=reserved, progress=progress
         )
-    say(frame.to_json(orient="records", double_precision=15) if json_ else table_text(frame))
+    if json_:
+        say_json(records(frame))
+    else:
+        say_table(frame)
     for path in out or []:
         # Layouts of all cores are a list; more for one number of executors are a grid.
         if frame["executors"].duplicated().any():

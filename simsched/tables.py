@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from simsched.table_layout import Column, laid_out
 from simsched.text import printable
 from simsched.units import format_time
 
@@ -33,19 +34,35 @@ class Table(NamedTuple):
     rows: Sequence[tuple[str, ...]]
 
 
-def table_text(frame: pd.DataFrame) -> str:
-    """Return a table of results as text; columns called `*_s` are seconds, `SHARES` are shares."""
-    formatters: dict[str, Callable[[float], str]] = {}
-    for column in frame.columns:
-        if column.endswith("_s"):
-            formatters[column] = format_time
-        elif column in SHARES:
-            formatters[column] = "{:.1%}".format
-        elif frame[column].dtype.kind == "f":
-            formatters[column] = "{:.3g}".format
-    titles = {c: c.removesuffix("_s").replace("_", " ") for c in frame.columns}
-    shown = frame.rename(columns=titles)
-    return shown.to_string(index=False, formatters={titles[c]: f for c, f in formatters.items()})
+def table_text(frame: pd.DataFrame, width: int | None = None) -> str:
+    """Return a table of results as text; columns called `*_s` are seconds, `SHARES` are shares, `-` is unknown.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The results.
+    width : int or None
+        Cells of a line, as of a terminal; as wide as it gets when None.
+    """
+    return laid_out([_column(frame, name) for name in frame.columns], width)
+
+
+def _column(frame: pd.DataFrame, name: str) -> Column:
+    from pandas.api.types import is_numeric_dtype
+
+    cells, text = frame[name], _format(frame, name)
+    shown = [
+        "-" if missing else printable(text(cell)) for cell, missing in zip(cells, cells.isna(), strict=True)
+    ]
+    return Column(name.removesuffix("_s").replace("_", " "), shown, not is_numeric_dtype(cells))
+
+
+def _format(frame: pd.DataFrame, name: str) -> Callable[[Any], str]:
+    if name.endswith("_s"):
+        return format_time
+    if name in SHARES:
+        return "{:.1%}".format
+    return "{:.3g}".format if frame[name].dtype.kind == "f" else str
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

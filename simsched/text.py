@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+
 
 def printable(text: str) -> str:
     r"""Return `text` with every character that cannot be printed as its escape: controls, line ends, lone surrogates.
@@ -24,3 +27,57 @@ def one_line(text: str, most: int = 200) -> str:
     """
     line = printable(" ".join(text.split()))
     return line if len(line) <= most else f"{line[:most]}..."
+
+
+def cells_of(text: str) -> int:
+    """Return how many cells of a terminal printable text takes: two for wide characters, none for combining ones.
+
+    Examples
+    --------
+    >>> cells_of("task"), cells_of("任务")
+    (4, 4)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )
+
+
+def shortened(word: str, cells: int) -> str:
+    """Return a word on at most so many cells of a terminal, its middle left out where it is longer.
+
+    Examples
+    --------
+    >>> shortened("step0/layer1/cell/MatMul", 15)
+    'step0/l…/MatMul'
+    """
+    start, end = word, ""
+    if cells_of(word) <= cells:
+        return word
+    while cells_of(start) > cells // 2:
+        start = start[:-1]
+    end = word[len(start) :]
+    while cells_of(end) > cells - 1 - cells_of(start):
+        end = end[1:]
+    return f"{start}…{end}"
+
+
+def folded(text: str, cells: int, start: str = "", later: str = "") -> list[str]:
+    """Return text on lines of at most so many cells of a terminal, the first behind `start`, the others behind `later`.
+
+    Lines end at spaces or behind commas; a longer word, as a path, stays whole.
+
+    Examples
+    --------
+    >>> folded("two words,three", 12, "- ", "  ")
+    ['- two words,', '  three']
+    """
+    lines, line, is_new = [], start, True
+    for chunk in re.findall(r"\s+|[^\s,]*,+|[^\s,]+", text):
+        if not is_new and cells_of(line + chunk.rstrip()) > cells:
+            lines.append(line.rstrip())
+            line, is_new = later, True
+        if not (is_new and chunk.isspace()):
+            line, is_new = line + chunk, False
+    return [*lines, line.rstrip()]

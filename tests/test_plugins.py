@@ -6,7 +6,7 @@ import pytest
 
 from simsched import plugins
 from simsched.errors import SpecError
-from simsched.listing import lines
+from simsched.listing_text import lines
 
 
 @pytest.fixture

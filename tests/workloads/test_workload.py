@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import simsched as ss
 from simsched.cli import app
 from simsched.execute.work import Work
-from simsched.listing import lines
+from simsched.listing_text import lines
 from simsched.plugins import registered
 from simsched.workloads import Workload, family, one_of, whole
 from simsched.workloads.recurrent import Recurrent

@@ -1,8 +1,9 @@
-"""A calibration as text: what it is, its points, its curves with their intervals, its pairs."""
+"""A calibration as text and as plain values: what it is, its points, its curves with their intervals, its pairs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from simsched.costs.fitting.points import points_frame
 from simsched.tables import table_text
@@ -17,17 +18,30 @@ if TYPE_CHECKING:
     from simsched.costs.fitting.points import Interval, MeasuredOp
 
 
-def report(calibration: Calibration) -> str:
-    """Return the summary, and tables of points, curves and pairs where there are some."""
+def report(calibration: Calibration, width: int | None = None) -> str:
+    """Return the summary, and tables of points, curves and pairs where there are some, on lines of `width` cells."""
     facts = calibration.summary()
-    width = max(map(len, facts))
-    parts = ["\n".join(f"{name:<{width}}  {value}" for name, value in facts.items())]
-    parts.append(table_text(_points(calibration)))
+    longest = max(map(len, facts))
+    parts = ["\n".join(f"{name:<{longest}}  {value}" for name, value in facts.items())]
+    parts.append(table_text(_points(calibration), width))
     if any(one.fits for one in calibration.ops):
-        parts.append(table_text(_curves(calibration)))
+        parts.append(table_text(_curves(calibration), width))
     if calibration.pairs:
-        parts.append(table_text(calibration.pairs_frame()))
+        parts.append(table_text(calibration.pairs_frame(), width))
     return "\n\n".join(parts)
+
+
+def report_facts(calibration: Calibration) -> dict[str, Any]:
+    """Return the same as plain values: what was measured where, the software's costs, points and pairs."""
+    points, pairs = points_frame(calibration.ops), calibration.pairs_frame()
+    return {
+        "machine": calibration.machine,
+        "date": calibration.date,
+        "method": calibration.method,
+        "overheads": asdict(calibration.overheads),
+        "points": points.rename(columns={"seconds": "seconds_s"}).to_dict("records"),
+        "pairs": pairs.to_dict("records"),
+    }
 
 
 def _points(calibration: Calibration) -> pd.DataFrame:

@@ -1,0 +1,59 @@
+"""Arguments before they are parsed: a reader's options stand anywhere; what is not known is said with what is alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import typer
+
+from simsched.errors import FormatError
+from simsched.plugins import registered
+
+
+def arranged(app: typer.Typer, arguments: Sequence[str]) -> list[str]:
+    """Return the arguments of the command line with the options for readers last, as the parser wants them."""
+    if not arguments or arguments[0].startswith("-"):
+        return list(arguments)
+    own = own_options(app, arguments[0])
+    ours, readers, rest = [], [], iter(arguments)
+    for argument in rest:
+        name, equals, _ = argument.partition("=")
+        if not name.startswith("--") or name == "--" or name in own:
+            ours.append(argument)
+            # The value of an option of ours is not an option, whatever it looks like.
+            if own.get(name, False) and not equals:
+                ours += [value for value in [next(rest, None)] if value is not None]
+        else:
+            readers += [argument] if equals else [argument, *(v for v in [next(rest, None)] if v is not None)]
+    return [*ours, *readers]
+
+
+def own_options(app: typer.Typer, command: str) -> dict[str, bool]:
+    """Return the options of a command, and whether each takes a value; that of help where there is no such command."""
+    group = typer.main.get_command(app)
+    found = getattr(group, "commands", {}).get(command)
+    params = [] if found is None else found.params
+    return {"--help": False} | {
+        option: not getattr(param, "is_flag", False)
+        for param in params
+        if param.param_type_name == "option"
+        for option in param.opts
+    }
+
+
+def no_graph(graph: str) -> FormatError:
+    """Return the error that there is neither such a file nor such a workload, with a workload that is spelled alike."""
+    near = get_close_matches(graph.partition("[")[0], registered("workloads"), 1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    return FormatError(
+        f"{graph}: no such file, and no such workload; {meant}`simsched list workloads` names them"
+    )
+
+
+def no_reader(graph: str, options: Sequence[str], own: Sequence[str]) -> FormatError:
+    """Return the error that a workload has no options of readers, with an option of ours that is spelled alike."""
+    name = f"--{options[0].replace('_', '-')}"
+    near = get_close_matches(name, own, 1)
+    meant = f"; did you mean {near[0]}?" if near else "; its parameters stand in its brackets"
+    return FormatError(f"{graph} is a workload, which has no option {name}{meant}")

@@ -1,0 +1,57 @@
+"""What commands print beyond lines: tables that fit the terminal, Markdown, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from simsched.cli_common import say
+from simsched.tables import table_text
+from simsched.terminal import markdown_text, width
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def say_table(frame: pd.DataFrame) -> None:
+    """Print a table on lines as long as the terminal's."""
+    say(table_text(frame, width()))
+
+
+def say_markdown(text: str) -> None:
+    """Print Markdown, on a terminal with its tables laid out."""
+    say(markdown_text(text, width()))
+
+
+def say_facts(facts: Mapping[str, Any], notes: Iterable[str] = ()) -> None:
+    """Print names and values in two columns, then notes."""
+    longest = max(map(len, facts))
+    for key, value in facts.items():
+        say(f"{key:<{longest}}  {format(value, '.6g') if isinstance(value, float) else value}")
+    for note in notes:
+        say(f"note: {note}")
+
+
+def say_json(value: Any) -> None:
+    """Print JSON, all of it ASCII: what is not a number is null, control characters are escapes."""
+    # The standard library leaves one control character as it is.
+    typer.echo(json.dumps(_plain(value), allow_nan=False).replace("\x7f", "\\u007f"))
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table by column name."""
+    return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,142 @@
+"""The commands that replay a graph: `run` and `compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simsched.cli_common import (
+    DEFAULT_MACHINE,
+    POLICIES,
+    READER_OPTIONS,
+    EngineOption,
+    GraphArgument,
+    JsonOption,
+    LayoutOption,
+    MachineOption,
+    PolicyOption,
+    SeedOption,
+    epilog,
+    graph_of,
+    progress_bar,
+    say,
+)
+from simsched.cli_output import records, say_facts, say_json, say_table
+from simsched.cli_pictures import CoreUseOption, RooflineOption, picture_writers
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(
+        context_settings=READER_OPTIONS,
+        epilog=epilog(
+            "run rnn --layout 8x8 --out run.png --out run.html",
+            "run step.json --execution-trace step.et.json",
+            reader=True,
+        ),
+    )(run)
+    app.command(
+        context_settings=READER_OPTIONS,
+        epilog=epilog("compare rnn -p fifo -p corun", "compare rnn --layout 8x8 --out charts", reader=True),
+    )(compare)
+
+
+def run(
+    context: typer.Context,
+    graph: GraphArgument,
+    machine: MachineOption = DEFAULT_MACHINE,
+    policy: PolicyOption = "critical-path",
+    layout: LayoutOption = None,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    json_: JsonOption = False,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write by suffix: .png .svg .html .json .parquet .csv; repeat for more.",
+        ),
+    ] = None,
+    roofline: RooflineOption = None,
+    core_use: CoreUseOption = None,
+) -> None:
+    """Replay GRAPH on a machine under a policy."""
+    from simsched.listing import run_facts
+    from simsched.replay import simulate
+    from simsched.schedule.export import check_suffix
+
+    for path in out or []:
+        check_suffix(path)
+    writers = picture_writers(roofline, core_use)
+    tasks = graph_of(graph, context)
+    with progress_bar(tasks.n_tasks, policy) as progress:
+        schedule = simulate(tasks, machine, policy, layout, engine=engine, seed=seed, progress=progress)
+    for path in out or []:
+        schedule.save(path)
+    for write in writers:
+        write(schedule)
+    facts = run_facts(schedule)
+    if json_:
+        say_json(facts)
+    else:
+        say_facts(facts, [*tasks.report.notes, *schedule.notes])
+
+
+def compare(
+    context: typer.Context,
+    graph: GraphArgument,
+    machine: MachineOption = DEFAULT_MACHINE,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            metavar="NAME",
+            autocompletion=POLICIES,
+            help="A policy; repeat for more. All when not given.",
+        ),
+    ] = None,
+    layout: LayoutOption = None,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    json_: JsonOption = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="A folder for the table, a Gantt chart and a Chrome trace of each policy.",
+        ),
+    ] = None,
+) -> None:
+    """Replay GRAPH under several policies."""
+    from simsched.plugins import registered
+    from simsched.schedule.gallery import make_folder, write_gallery
+    from simsched.sweep.compare import BASELINE, comparison_frame, replays
+
+    if out is not None:
+        make_folder(out)
+    tasks = graph_of(graph, context)
+    policies = policy or sorted(registered("policies"), key=lambda name: name != BASELINE)
+    with progress_bar(tasks.n_tasks * len(policies), "replaying") as progress:
+        schedules, sequential = replays(
+            tasks, machine, policies, layout, engine=engine, seed=seed, progress=progress
+        )
+    frame = comparison_frame(schedules, sequential)
+    if json_:
+        say_json(records(frame))
+    else:
+        say(
+            f"{tasks.name}: {tasks.n_tasks} tasks, {tasks.n_edges} edges, on {schedules[0].require_machine()}\n"
+        )
+        say_table(frame)
+        for note in [*tasks.report.notes, *schedules[0].notes]:
+            say(f"note: {note}")
+    if out is not None:
+        written = list(write_gallery(out, schedules, frame))
+        say(f"wrote {len(written)} files to {out}", err=json_)

@@ -1,0 +1,35 @@
+"""The examples of each command's help, run as they are typed."""
+
+import re
+import shlex
+from itertools import pairwise
+
+import pytest
+import typer
+
+from simsched.cli import app
+
+GROUP = typer.main.get_command(app)
+EXAMPLES = [
+    line
+    for command in (GROUP, *GROUP.commands.values())
+    for line in re.findall(r"(?m)^ *simsched (.*)$", command.epilog or "")
+]
+WRITES = ("--out", "--html", "--md")
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) > len(GROUP.commands)
+
+
+@pytest.mark.parametrize("line", EXAMPLES)
+def test_example(line, piped, folder, request):
+    words = shlex.split(line)
+    if words[0] in ("execute", "calibrate", "crosscheck"):
+        request.getfixturevalue("real_runs")
+    done = piped(*words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    for option, value in pairwise(words):
+        if option in WRITES:
+            assert (folder / value).exists()

@@ -1,0 +1,142 @@
+"""What is shown on a terminal: widths, bars, interrupts, encodings; completion as shells ask for it."""
+
+import io
+import json
+import math
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simsched import cli
+from simsched.cli_common import progress_bar, waiting
+from simsched.cli_output import records, say_json
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compare", "rnn"), ("tune", "rnn"), ("explain", "rnn", "--replays", "8"), ("run", "rnn"),
+        ("reproduce", "swtvm", "--tables", "Fig. 5"), ("list", "machines"), ("list", "formats"), ("list", "papers"),
+    ],
+)  # fmt: skip
+def test_lines_fit(columns, arguments, on_terminal):
+    done = on_terminal(columns, *arguments)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) > 4
+    assert [line for line in lines if len(line) > columns] == []
+
+
+def test_markdown_is_a_table_on_a_terminal_and_markdown_in_a_pipe(on_terminal, piped):
+    command = ("reproduce", "swtvm", "--tables", "Fig. 5")
+    assert "| layer |" not in on_terminal(80, *command).stdout
+    assert "| layer |" in piped(*command, COLUMNS="40").stdout
+
+
+def test_an_encoding_without_a_character_is_no_error(piped):
+    done = piped("explain", "rnn", "--task", "5", PYTHONIOENCODING="iso8859-5")
+    assert done.returncode == 0, done.stderr
+    assert "\\xb5s" in done.stdout
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, cli.Abort])
+def test_an_interrupt_is_one_line(interrupt, monkeypatch, capsys):
+    def interrupted(*arguments, **options):
+        raise interrupt
+
+    monkeypatch.setattr(cli, "app", interrupted)
+    monkeypatch.setattr(cli, "arranged", lambda app, arguments: ["list"])
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    assert exit_.value.code == 130
+    assert capsys.readouterr().err == "simsched: interrupted\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("stream", "shows"), [(Terminal, True), (io.StringIO, False)])
+def test_long_work_shows_that_it_goes_on_where_a_terminal_is(stream, shows, monkeypatch):
+    bar, wait = stream(), stream()
+    monkeypatch.setattr(sys, "stderr", bar)
+    with progress_bar(2, "\x1bpolicy") as progress:
+        time.sleep(1.1)
+        progress(1)
+    monkeypatch.setattr(sys, "stderr", wait)
+    with waiting("reading \x1bfile"):
+        time.sleep(1.3)
+    assert ("50%" in bar.getvalue()) == ("\\x1bpolicy" in bar.getvalue()) == shows
+    assert ("reading \\x1bfile: 00:00" in wait.getvalue()) == shows
+
+
+def test_short_work_shows_nothing(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with progress_bar(2, "policy") as progress, waiting("reading"):
+        progress(1)
+    assert sys.stderr.getvalue() == ""
+
+
+def test_json_has_null_for_what_is_no_number(capsys):
+    frame = pd.DataFrame(
+        {"a_s": [1.5, np.nan], "n": [1, 2], "flag": [True, False], "name": ["\x7f\x1b\u2028", None]}
+    )
+    say_json({"rows": records(frame), "least_s": -math.inf, "count": np.int64(3)})
+    told = capsys.readouterr().out
+    assert told.isascii()
+    assert "\x7f" not in told
+    assert json.loads(told) == {
+        "rows": [
+            {"a_s": 1.5, "n": 1, "flag": True, "name": "\x7f\x1b\u2028"},
+            {"a_s": None, "n": 2, "flag": False, "name": None},
+        ],
+        "least_s": None,
+        "count": 3,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("run --machine knl", ["knl-7210", "knl-7250"]),
+        ("tune rnn --policy crit", ["critical-path"]),
+        ("run ls", ["lstm"]),
+        ("list form", ["formats"]),
+        ("reproduce al", ["all"]),
+        ("run rnn --core", ["--core-use"]),
+        ("run my_own_fi", []),
+    ],
+)
+def test_bash_completes(words, found, piped):
+    typed = f"simsched {words}"
+    index = str(len(typed.split()) - 1)
+    done = piped(COMP_WORDS=typed, COMP_CWORD=index, _SIMSCHED_COMPLETE="complete_bash")
+    assert done.stdout.split() == found, done.stderr
+
+
+def test_version_and_completion_script(piped):
+    assert piped("--version").stdout.startswith("simsched ")
+    # The shell that asks is the one whose script is shown.
+    command = f"{sys.executable} -m simsched.cli --show-completion; true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert "complete_bash" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("run", "rnn", "--polcy", "fifo"), "has no option --polcy; did you mean --policy?"),
+        (("run", "lstmm"), "no such workload; did you mean lstm?"),
+        (("crosscheck", "rnn", "--step", "3"), "rnn is a workload, which has no option --step"),
+    ],
+)
+def test_slips_are_told_what_was_meant(arguments, says, piped):
+    done = piped(*arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
