@@ -1,4 +1,4 @@
-"""What every notebook keeps; that each runs is the business of `make test` (nbmake)."""
+"""What every notebook keeps; that each runs is the business of the test of the documentation site."""
 
 import json
 import re
