@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, TextIO
 
 from simsched.errors import FormatError, MissingExtraError, SimschedError, SpecError
+from simsched.spec import Bound
 from simsched.text import printable
 
 try:
@@ -19,7 +20,7 @@ except ImportError:
     print(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}", file=sys.stderr)
     sys.exit(2)
 
-from simsched import cli_crossed, cli_explain, cli_host, cli_recorded, cli_reproduce, cli_tune
+from simsched import cli_crossed, cli_explain, cli_host, cli_optimum, cli_recorded, cli_reproduce, cli_tune
 from simsched.cli_common import (
     DEFAULT_MACHINE,
     FLAGS,
@@ -30,6 +31,7 @@ from simsched.cli_common import (
     GraphArgument,
     JsonOption,
     LayoutOption,
+    LimitOption,
     MachineOption,
     NoiseOption,
     SeedOption,
@@ -114,6 +116,15 @@ def compare(
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
+    bound: Annotated[
+        Bound,
+        typer.Option(
+            "--bound",
+            help="What the gap is measured from: quick (critical path, area), thorough (two more bounds) or optimum "
+            "(what CP-SAT proves, for small graphs).",
+        ),
+    ] = "quick",
+    limit: LimitOption = 20.0,
     json_: JsonOption = False,
     out: Annotated[
         Path | None,
@@ -125,7 +136,7 @@ def compare(
     """Replay GRAPH under several policies and compare them."""
     from simsched.plugins import registered
     from simsched.schedule.gallery import make_folder, write_gallery
-    from simsched.sweep.compare import BASELINE, comparison_frame, replays
+    from simsched.sweep.compare import BASELINE, best_bounds, comparison_frame, replays
     from simsched.tables import table_text
 
     if out is not None:
@@ -136,7 +147,8 @@ def compare(
         schedules, sequential = replays(
             tasks, machine, policies, layout, engine=engine, seed=seed, progress=progress
         )
-    frame = comparison_frame(schedules, sequential)
+    limits = best_bounds(tasks, sequential.require_machine(), bound=bound, limit_s=limit)
+    frame = comparison_frame(schedules, sequential, limits)
     if json_:
         say(frame.to_json(orient="records", double_precision=15))
     else:
@@ -230,6 +242,7 @@ def convert(
 
 
 cli_tune.add_to(app)
+cli_optimum.add_to(app)
 cli_explain.add_to(app)
 cli_host.add_to(app)
 cli_recorded.add_to(app)

@@ -47,6 +47,11 @@ OWN_OPTIONS = FLAGS | {
     "--task",
     "--replays",
     "--speedup",
+    "--bound",
+    "--limit",
+    "--method",
+    "--evaluations",
+    "--history",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """
@@ -66,6 +71,9 @@ EngineOption = Annotated[Engine, typer.Option("--engine", help="auto, simpy or n
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of every random draw.")]
 NoiseOption = Annotated[
     float, typer.Option("--noise", min=0.0, help="Standard deviation of the log of what tasks really take.")
+]
+LimitOption = Annotated[
+    float, typer.Option("--limit", help="Seconds that the search for an optimum may take.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 

@@ -28,17 +28,22 @@ class Bounds:
         The area of the widths that a deadline leaves (`simsched.schedule.energy.moldable_area`); 0 where not asked for.
     fernandez_bussell_s : float
         From what must run within an interval (`simsched.schedule.energy.fernandez_bussell`); 0 where not asked for.
+    proven_s : float
+        What `simsched.optimum` proved; 0 where not asked for.
     """
 
     critical_path_s: float
     area_s: float
     moldable_area_s: float = 0.0
     fernandez_bussell_s: float = 0.0
+    proven_s: float = 0.0
 
     @property
     def bound_s(self) -> float:
         """The largest of them."""
-        return max(self.critical_path_s, self.area_s, self.moldable_area_s, self.fernandez_bussell_s)
+        return max(
+            self.critical_path_s, self.area_s, self.moldable_area_s, self.fernandez_bussell_s, self.proven_s
+        )
 
     @property
     def name(self) -> str:
@@ -76,7 +81,7 @@ def bounds(
     --------
     >>> from simsched.graph import TaskGraph
     >>> bounds(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]")
-    Bounds(critical_path_s=4.0, area_s=3.0, moldable_area_s=0.0, fernandez_bussell_s=0.0)
+    Bounds(critical_path_s=4.0, area_s=3.0, moldable_area_s=0.0, fernandez_bussell_s=0.0, proven_s=0.0)
     """
     from simsched.costs import CostModel
     from simsched.machine import machine as machine_of
