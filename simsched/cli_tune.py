@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,22 +20,51 @@ from simsched.cli_common import (
     progress_bar,
     say,
 )
+from simsched.spec import Search
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Policies that a search takes when none is given.
+SUITED = {
+    "enumerate": ["critical-path"],
+    "widths": ["kind-widths"],
+    "optuna": ["critical-path", "fifo", "corun", "kind-widths"],
+}
+EXAMPLE = """
+
+Example: simsched tune "lstm[size=small]" --method optuna --evaluations 60 --out history.png"""
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)(tune)
+    app.command(context_settings=READER_OPTIONS, epilog=EXAMPLE + READER_HELP)(tune)
 
 
 def tune(
     context: typer.Context,
     graph: GraphArgument,
     machine: MachineOption = DEFAULT_MACHINE,
-    policy: Annotated[str, typer.Option("--policy", "-p", help="A policy.")] = "critical-path",
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy", "-p", help="A policy; repeat for more. Those that suit the method when not given."
+        ),
+    ] = None,
     layout: Annotated[
         list[str] | None,
         typer.Option("--layout", "-l", help="Executors x cores; repeat for more. All when not given."),
     ] = None,
+    method: Annotated[
+        Search,
+        typer.Option(
+            "--method",
+            help="enumerate: every layout; widths: one kind's width at a time; optuna: policy, layout and widths.",
+        ),
+    ] = "enumerate",
+    evaluations: Annotated[
+        int, typer.Option("--evaluations", min=1, help="Replays that widths and optuna spend at most.")
+    ] = 100,
     reserved: Annotated[int, typer.Option("--reserved", min=0, help="Cores that are no workers.")] = 0,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
@@ -45,11 +74,13 @@ def tune(
         typer.Option("--out", "-o", help="Write by suffix: .png .svg .csv .parquet; repeat for more."),
     ] = None,
 ) -> None:
-    """Replay GRAPH under a policy with every layout, best first; the picture is a heat map where layouts are a grid."""
+    """Search the best policy, layout and widths for GRAPH; print what was tried, best first.
+
+    The picture is a heat map where layouts are a grid, and the best so far by replays where they were searched.
+    """
     from simsched.machine import machine as machine_of
-    from simsched.plots import comparison, layouts, layouts_frame
     from simsched.sweep import tune as tune_
-    from simsched.sweep.export import check_table_suffix, export_table
+    from simsched.sweep.export import check_table_suffix
     from simsched.tables import table_text
 
     for path in out or []:
@@ -58,12 +89,24 @@ def tune(
     tasks = graph_of(graph, context)
     with progress_bar(None, "replaying") as progress:
         frame = tune_(
-            tasks, machine, policy, layout, engine=engine, seed=seed, reserved=reserved, progress=progress
-        )
+            tasks, machine, policy or SUITED[method], layout, engine=engine, seed=seed, method=method,
+            evaluations=evaluations, reserved=reserved, progress=progress,
+        )  # fmt: skip
     say(frame.to_json(orient="records", double_precision=15) if json_ else table_text(frame))
     for path in out or []:
-        # Layouts of all cores are a list; more for one number of executors are a grid.
-        if frame["executors"].duplicated().any():
-            export_table(frame, path, lambda ax: layouts(layouts_frame(frame, cores), ax=ax), (8.0, 4.4))
-        else:
-            export_table(frame, path, lambda ax: comparison(frame, ax=ax), (7.0, 1.3 + 0.35 * len(frame)))
+        _export(frame, method, cores, path)
+
+
+def _export(frame: pd.DataFrame, method: str, cores: int, path: Path) -> None:
+    """Write the table, or the picture that suits the search."""
+    from simsched.plots import comparison, layouts, layouts_frame, tuning, tuning_frame
+    from simsched.sweep.export import export_table
+
+    if method != "enumerate":
+        history = tuning_frame({method: frame})
+        export_table(history, path, lambda ax: tuning(history, ax=ax))
+    # Layouts of all cores are a list; more for one number of executors are a grid, of one policy.
+    elif frame["executors"].duplicated().any() and frame["policy"].nunique() == 1:
+        export_table(frame, path, lambda ax: layouts(layouts_frame(frame, cores), ax=ax), (8.0, 4.4))
+    else:
+        export_table(frame, path, lambda ax: comparison(frame, ax=ax), (7.0, 1.3 + 0.35 * len(frame)))
