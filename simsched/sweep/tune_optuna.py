@@ -79,8 +79,11 @@ def _point(
         return policy, None
     if layouts is not None:
         texts = [str(layout) for layout in layouts]
-        return policy, policy.suited(layouts[texts.index(trial.suggest_categorical("layout", texts))])
-    executors = trial.suggest_int("executors", 1, workers, log=True)
-    width = trial.suggest_int("width", 1, workers, log=True)
-    # All cores are worth having: what does not fit becomes the widest that does.
-    return policy, policy.suited(Layout(executors, min(width, workers // executors)))
+        suggested = layouts[texts.index(trial.suggest_categorical("layout", texts))]
+    else:
+        executors = trial.suggest_int("executors", 1, workers, log=True)
+        width = trial.suggest_int("width", 1, workers, log=True)
+        # What does not fit becomes the widest that does.
+        suggested = Layout(executors, min(width, workers // executors))
+    # A policy that cannot have several executors has one.
+    return policy, policy.suited(suggested) or policy.suited(Layout(1, workers))
