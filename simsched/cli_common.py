@@ -51,7 +51,6 @@ OWN_OPTIONS = FLAGS | {
     "--limit",
     "--method",
     "--evaluations",
-    "--history",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """
