@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from simsched.costs import Curve as Curve
     from simsched.costs.fitting import Calibration as Calibration
     from simsched.errors import SimschedError as SimschedError
+    from simsched.exact import Optimum as Optimum
+    from simsched.exact import optimum as optimum
     from simsched.execute import Execution as Execution
     from simsched.execute import calibrate as calibrate
     from simsched.execute import crosscheck as crosscheck
@@ -61,6 +63,7 @@ _HOMES = {
     "Layout": "simsched.policy",
     "Machine": "simsched.machine",
     "Panel": "simsched.panel",
+    "Optimum": "simsched.exact",
     "Policy": "simsched.policy",
     "RankPolicy": "simsched.policy",
     "RecordedOn": "simsched.graph",
@@ -81,6 +84,7 @@ _HOMES = {
     "load": "simsched.graph.loading",
     "machine": "simsched.machine",
     "panel": "simsched.panel",
+    "optimum": "simsched.exact",
     "policy": "simsched.policy",
     "predict": "simsched.sweep",
     "replay_recorded": "simsched.execute",

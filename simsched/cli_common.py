@@ -82,6 +82,10 @@ NoiseOption = Annotated[
         "--noise", min=0.0, metavar="SIGMA", help="Standard deviation of the log of what tasks really take."
     ),
 ]
+LimitOption = Annotated[
+    float,
+    typer.Option("--limit", metavar="SECONDS", help="Seconds that the search for an optimum may take."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 

@@ -15,6 +15,7 @@ from simsched.cli_common import (
     GraphArgument,
     JsonOption,
     LayoutOption,
+    LimitOption,
     MachineOption,
     PolicyOption,
     SeedOption,
@@ -25,6 +26,7 @@ from simsched.cli_common import (
 )
 from simsched.cli_output import records, say_facts, say_json, say_table
 from simsched.cli_pictures import CoreUseOption, RooflineOption, picture_writers
+from simsched.spec import Bound
 
 
 def add_to(app: typer.Typer) -> None:
@@ -103,6 +105,15 @@ def compare(
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
+    bound: Annotated[
+        Bound,
+        typer.Option(
+            "--bound",
+            help="What the gap is measured from: quick (critical path, area), thorough (two more bounds) or optimum "
+            "(what CP-SAT proves, for small graphs).",
+        ),
+    ] = "quick",
+    limit: LimitOption = 20.0,
     json_: JsonOption = False,
     out: Annotated[
         Path | None,
@@ -117,7 +128,7 @@ def compare(
     """Replay GRAPH under several policies."""
     from simsched.plugins import registered
     from simsched.schedule.gallery import make_folder, write_gallery
-    from simsched.sweep.compare import BASELINE, comparison_frame, replays
+    from simsched.sweep.compare import BASELINE, best_bounds, comparison_frame, replays
 
     if out is not None:
         make_folder(out)
@@ -127,7 +138,8 @@ def compare(
         schedules, sequential = replays(
             tasks, machine, policies, layout, engine=engine, seed=seed, progress=progress
         )
-    frame = comparison_frame(schedules, sequential)
+    limits = best_bounds(tasks, sequential.require_machine(), bound=bound, limit_s=limit)
+    frame = comparison_frame(schedules, sequential, limits)
     if json_:
         say_json(records(frame))
     else:

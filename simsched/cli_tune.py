@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simsched.cli_common import (
     DEFAULT_MACHINE,
+    POLICIES,
     READER_OPTIONS,
     EngineOption,
     GraphArgument,
     JsonOption,
     MachineOption,
-    PolicyOption,
     SeedOption,
     epilog,
     graph_of,
     progress_bar,
 )
 from simsched.cli_output import records, say_json, say_table
+from simsched.spec import Search
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Policies that a search takes when none is given.
+SUITED = {
+    "enumerate": ["critical-path"],
+    "widths": ["kind-widths"],
+    "optuna": ["critical-path", "fifo", "corun", "kind-widths"],
+}
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         context_settings=READER_OPTIONS,
-        epilog=epilog("tune rnn --policy fifo", "tune rnn -l 4x17 -l 8x8 --out layouts.png", reader=True),
+        epilog=epilog(
+            "tune rnn --policy fifo",
+            "tune rnn --method optuna --evaluations 20 --out history.png",
+            reader=True,
+        ),
     )(tune)
 
 
@@ -35,7 +50,16 @@ def tune(
     context: typer.Context,
     graph: GraphArgument,
     machine: MachineOption = DEFAULT_MACHINE,
-    policy: PolicyOption = "critical-path",
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            metavar="NAME",
+            autocompletion=POLICIES,
+            help="A policy; repeat for more. Those that suit the method when not given.",
+        ),
+    ] = None,
     layout: Annotated[
         list[str] | None,
         typer.Option(
@@ -45,6 +69,19 @@ def tune(
     reserved: Annotated[
         int, typer.Option("--reserved", metavar="N", min=0, help="Cores that are no workers.")
     ] = 0,
+    method: Annotated[
+        Search,
+        typer.Option(
+            "--method",
+            help="enumerate: every layout; widths: one kind's width at a time; optuna: policy, layout and widths.",
+        ),
+    ] = "enumerate",
+    evaluations: Annotated[
+        int,
+        typer.Option(
+            "--evaluations", min=1, metavar="N", help="Replays that widths and optuna spend at most."
+        ),
+    ] = 100,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
     json_: JsonOption = False,
@@ -55,14 +92,15 @@ def tune(
         ),
     ] = None,
 ) -> None:
-    """Replay GRAPH with every layout, best first.
+    """Search GRAPH's best layout, policy and widths.
 
-    The picture is a heat map where layouts are a grid.
+    What was tried is printed, best first.
+
+    The picture is a heat map where layouts are a grid, and the best so far by replays where they were searched.
     """
     from simsched.machine import machine as machine_of
-    from simsched.plots import comparison, layouts, layouts_frame
     from simsched.sweep import tune as tune_
-    from simsched.sweep.export import check_table_suffix, export_table
+    from simsched.sweep.export import check_table_suffix
 
     for path in out or []:
         check_table_suffix(path)
@@ -70,15 +108,27 @@ def tune(
     tasks = graph_of(graph, context)
     with progress_bar(None, "replaying") as progress:
         frame = tune_(
-            tasks, machine, policy, layout, engine=engine, seed=seed, reserved=reserved, progress=progress
-        )
+            tasks, machine, policy or SUITED[method], layout, engine=engine, seed=seed, method=method,
+            evaluations=evaluations, reserved=reserved, progress=progress,
+        )  # fmt: skip
     if json_:
         say_json(records(frame))
     else:
         say_table(frame)
     for path in out or []:
-        # Layouts of all cores are a list; more for one number of executors are a grid.
-        if frame["executors"].duplicated().any():
-            export_table(frame, path, lambda ax: layouts(layouts_frame(frame, cores), ax=ax), (8.0, 4.4))
-        else:
-            export_table(frame, path, lambda ax: comparison(frame, ax=ax), (7.0, 1.3 + 0.35 * len(frame)))
+        _export(frame, method, cores, path)
+
+
+def _export(frame: pd.DataFrame, method: str, cores: int, path: Path) -> None:
+    """Write the table, or the picture that suits the search."""
+    from simsched.plots import comparison, layouts, layouts_frame, tuning, tuning_frame
+    from simsched.sweep.export import export_table
+
+    if method != "enumerate":
+        history = tuning_frame({method: frame})
+        export_table(history, path, lambda ax: tuning(history, ax=ax))
+    # Layouts of all cores are a list; more for one number of executors are a grid, of one policy.
+    elif frame["executors"].duplicated().any() and frame["policy"].nunique() == 1:
+        export_table(frame, path, lambda ax: layouts(layouts_frame(frame, cores), ax=ax), (8.0, 4.4))
+    else:
+        export_table(frame, path, lambda ax: comparison(frame, ax=ax), (7.0, 1.3 + 0.35 * len(frame)))

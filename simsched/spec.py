@@ -23,6 +23,12 @@ Scalar = bool | int | float | str
 #: Replay engines; "auto" takes the fastest that is installed and can do what is asked.
 Engine = Literal["auto", "simpy", "native"]
 
+#: Lower bounds to work out: critical path and area; two stronger ones, too; and what a solver proves in its time.
+Bound = Literal["quick", "thorough", "optimum"]
+
+#: Ways to search for the best policy, layout and widths.
+Search = Literal["enumerate", "widths", "optuna"]
+
 _SPEC = re.compile(
     r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)\s*(?:\[(?P<body>(?:[^\[\]]|\[[^\[\]]*\])*)\])?\s*"
 )

@@ -23,6 +23,7 @@ from simsched.plots.roofline import draw_roofline, roofline, roofline_frame
 from simsched.plots.roofs import roofs_frame
 from simsched.plots.scaling import scaling, scaling_frame
 from simsched.plots.stacked import stacked
+from simsched.plots.tuning import tuning, tuning_frame
 
 __all__ = [
     "Explorer",
@@ -60,5 +61,7 @@ __all__ = [
     "stacked",
     "start_order",
     "start_order_frame",
+    "tuning",
+    "tuning_frame",
     "what_if",
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from simsched.schedule.energy import Windows, fernandez_bussell, moldable_area
 
 if TYPE_CHECKING:
     from simsched.costs import CostModel
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bounds:
-    """No schedule of the graph on the machine is shorter than either number.
+    """No schedule of the graph on the machine is shorter than any of these numbers.
 
     Parameters
     ----------
@@ -22,6 +24,12 @@ class Bounds:
         Seconds of the longest path, each task on its fastest width.
     area_s : float
         Least core-seconds of all tasks (by the formula: on one core each) over the hardware threads in use.
+    moldable_area_s : float
+        The area of the widths that a deadline leaves (`simsched.schedule.energy.moldable_area`); 0 where not asked for.
+    fernandez_bussell_s : float
+        From what must run within an interval (`simsched.schedule.energy.fernandez_bussell`); 0 where not asked for.
+    proven_s : float
+        What `simsched.optimum` proved; 0 where not asked for.
 
     Examples
     --------
@@ -33,11 +41,21 @@ class Bounds:
 
     critical_path_s: float
     area_s: float
+    moldable_area_s: float = 0.0
+    fernandez_bussell_s: float = 0.0
+    proven_s: float = 0.0
 
     @property
     def bound_s(self) -> float:
-        """The larger of the two."""
-        return max(self.critical_path_s, self.area_s)
+        """The largest of them."""
+        return max(
+            self.critical_path_s, self.area_s, self.moldable_area_s, self.fernandez_bussell_s, self.proven_s
+        )
+
+    @property
+    def name(self) -> str:
+        """Name of the largest; of equal ones the first."""
+        return max(vars(self), key=lambda name: float(vars(self)[name])).removesuffix("_s").replace("_", " ")
 
 
 def bounds(
@@ -45,8 +63,14 @@ def bounds(
     machine: str | Path | Machine,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
+    *,
+    thorough: bool = False,
 ) -> Bounds:
     """Return lower bounds on the makespan of a graph on a machine, for every policy and layout.
+
+    They hold for all layouts within the machine's hardware threads: what running tasks share and what decisions cost
+    only makes them slower or later. Threads beyond those (`oversubscribe=true`) share a core for nothing where the
+    effect `share_cores` is off, and may beat all bounds but the critical path.
 
     Parameters
     ----------
@@ -57,6 +81,8 @@ def bounds(
         As in `simsched.simulate`; its noise is left out, and a noisy replay can be shorter than the bounds.
     runtime : RuntimeProfile, optional
         As in `simsched.simulate`: forking and joining a team is part of a task's seconds.
+    thorough : bool
+        Whether to work out the two stronger bounds, too, which takes up to some seconds for large graphs.
 
     Returns
     -------
@@ -67,7 +93,7 @@ def bounds(
     --------
     >>> from simsched.graph import TaskGraph
     >>> bounds(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]")
-    Bounds(critical_path_s=4.0, area_s=3.0)
+    Bounds(critical_path_s=4.0, area_s=3.0, moldable_area_s=0.0, fernandez_bussell_s=0.0, proven_s=0.0)
     """
     from simsched.costs import CostModel
     from simsched.machine import machine as machine_of
@@ -75,7 +101,15 @@ def bounds(
     target = machine_of(machine)
     task_costs = (costs or CostModel()).on(graph, target, runtime)
     fastest = task_costs.seconds(task_costs.fastest_widths())
-    return Bounds(
+    quick = Bounds(
         critical_path_s=float(graph.levels(fastest).max(initial=0.0)),
         area_s=float(task_costs.least_core_seconds().sum()) / target.n_threads,
+    )
+    if not thorough:
+        return quick
+    windows = Windows.of(graph, task_costs)
+    return replace(
+        quick,
+        moldable_area_s=moldable_area(windows, target.n_threads, quick.bound_s),
+        fernandez_bussell_s=fernandez_bussell(windows, target.n_threads),
     )

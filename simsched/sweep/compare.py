@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from simsched.errors import SpecError
 from simsched.machine import machine as machine_of
@@ -12,6 +13,7 @@ from simsched.policy import Layout
 from simsched.policy import policy as policy_of
 from simsched.replay.simulate import simulate
 from simsched.schedule import Bounds, Schedule, bounds
+from simsched.spec import Bound
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +38,8 @@ def compare(
     engine: Engine = "auto",
     seed: int = 0,
     *,
+    bound: Bound = "quick",
+    limit_s: float = 20.0,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
     """Replay a graph under several policies.
@@ -49,6 +53,8 @@ def compare(
     layout : str, Layout or pair of int, optional
         For every policy that takes one, but `sequential`, which always has one executor; each policy's own default
         when not given.
+    bound, limit_s
+        As in `best_bounds`: what the policies' distance is measured from.
 
     Returns
     -------
@@ -66,7 +72,8 @@ def compare(
     schedules, sequential = replays(
         graph, machine, policies, layout, costs, runtime, engine, seed, progress=progress
     )
-    return comparison_frame(schedules, sequential, costs, runtime)
+    limits = best_bounds(graph, sequential.require_machine(), costs, runtime, bound, limit_s)
+    return comparison_frame(schedules, sequential, limits)
 
 
 def replays(
@@ -100,8 +107,7 @@ def replays(
 def comparison_frame(
     schedules: Sequence[Schedule],
     sequential: Schedule,
-    costs: CostModel | None = None,
-    runtime: RuntimeProfile | None = None,
+    limits: Bounds,
 ) -> pd.DataFrame:
     """Return the table of some schedules of one graph on one machine.
 
@@ -110,19 +116,54 @@ def comparison_frame(
     schedules : sequence of Schedule
     sequential : Schedule
         What `speedup` is measured against.
-    costs, runtime
-        What they were replayed with, for the bounds.
+    limits : Bounds
+        Their lower bounds, as `best_bounds` returns them.
 
     Returns
     -------
     DataFrame
         policy, layout; makespan_s; speedup (over sequential); utilization; critical_path_s, area_s (lower bounds
-        for every policy); bound_s (the larger); gap (makespan over bound_s, minus 1); mean_corunning (tasks).
+        for every policy); bound_s, the best bound known; bound_from, its name; gap, the distance from it (makespan over
+        bound_s, minus 1); mean_corunning (tasks).
     """
     import pandas as pd
 
-    limits = bounds(sequential.graph, sequential.require_machine(), costs, runtime)
     return pd.DataFrame([comparison_row(schedule, sequential, limits) for schedule in schedules])
+
+
+def best_bounds(
+    graph: TaskGraph,
+    machine: Machine,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    bound: Bound = "quick",
+    limit_s: float = 20.0,
+) -> Bounds:
+    """Return the lower bounds that makespans of every policy and layout are measured from.
+
+    Parameters
+    ----------
+    graph, machine, costs, runtime
+        As in `simsched.simulate`; noise is left out of all bounds.
+    bound : {"quick", "thorough", "optimum"}
+        Critical path and area; with the two stronger bounds of `simsched.bounds(thorough=True)`; with what
+        `simsched.optimum` proves of moldable tasks, which is for small graphs.
+    limit_s : float
+        Seconds to search for an optimum.
+
+    Raises
+    ------
+    SpecError
+        If there is no such bound.
+    """
+    if bound not in get_args(Bound):
+        raise SpecError(f"bound is {bound!r}; expected one of {', '.join(get_args(Bound))}")
+    limits = bounds(graph, machine, costs, runtime, thorough=bound == "thorough")
+    if bound != "optimum":
+        return limits
+    from simsched.exact import optimum
+
+    return replace(limits, proven_s=optimum(graph, machine, None, costs, runtime, limit_s=limit_s).bound_s)
 
 
 def comparison_row(schedule: Schedule, sequential: Schedule, limits: Bounds) -> dict[str, Any]:
@@ -137,6 +178,7 @@ def comparison_row(schedule: Schedule, sequential: Schedule, limits: Bounds) -> 
         "critical_path_s": limits.critical_path_s,
         "area_s": limits.area_s,
         "bound_s": limits.bound_s,
+        "bound_from": limits.name,
         "gap": makespan / limits.bound_s - 1 if limits.bound_s else 0.0,
         "mean_corunning": schedule.metrics()["mean_corunning"],
     }

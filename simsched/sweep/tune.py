@@ -1,68 +1,86 @@
-"""`tune`: every layout of a policy, best first."""
+"""`tune`: the best policy, layout and widths of a graph on a machine, by one of three searches."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, get_args
 
-from simsched.errors import LayoutError
+from simsched.costs import CostModel
+from simsched.errors import LayoutError, SpecError
 from simsched.machine import machine as machine_of
-from simsched.policy import Layout
+from simsched.policy import Layout, Policy
 from simsched.policy import policy as policy_of
 from simsched.replay.simulate import simulate
-from simsched.schedule import Bounds, Schedule, bounds
-from simsched.sweep.compare import BASELINE, comparison_row
+from simsched.schedule import Schedule, bounds
+from simsched.spec import Search
+from simsched.sweep.compare import BASELINE
+from simsched.sweep.trials import Point, Trials
+from simsched.sweep.tune_optuna import search
+from simsched.sweep.tune_widths import TUNED, Widths, descend
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simsched.costs import CostModel
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy import Policy
     from simsched.spec import Engine
 
 
 def tune(
     graph: TaskGraph,
     machine: str | Path | Machine,
-    policy: str | Policy | type[Policy],
+    policy: str | Policy | type[Policy] | Sequence[str | Policy | type[Policy]],
     layouts: Iterable[str | Layout | tuple[int, int]] | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
     engine: Engine = "auto",
     seed: int = 0,
     *,
+    method: Search = "enumerate",
+    evaluations: int = 100,
     reserved: int = 0,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
-    """Replay a graph under a policy with every layout: exhaustive search, as Graphi's profiler does.
+    """Search the policy, the layout and the widths of a graph on a machine.
 
-    The compiled engine replays as many layouts at a time as there are CPUs.
+    - `enumerate`: every layout of every policy, as Graphi's profiler does;
+    - `widths`: the policy `kind-widths`, one kind's width at a time (`simsched.sweep.tune_widths.descend`);
+    - `optuna`: policies, layouts and widths by kind at once (`simsched.sweep.tune_optuna.search`).
+
+    The first two replay as many points at a time as there are CPUs.
 
     Parameters
     ----------
-    graph, machine, policy, costs, runtime, engine, seed, progress
-        As in `simsched.simulate`.
+    graph, machine, costs, runtime, engine, seed, progress
+        As in `simsched.simulate`. The seed is that of Optuna's sampler, too: same inputs, same rows.
+    policy : policy or sequence of policies
+        As `simsched.policy` takes them. `kind-widths` stands for all its widths.
     layouts : iterable of str, Layout or pair of int, optional
-        Layouts to try, as in ["2x32", (4, 16)]; `worker_layouts` when not given. A uniform (inter-op, intra-op) of
-        frameworks is a layout inter x intra of `fifo[pinned=false,oversubscribe=true]`.
+        Layouts to try, as in ["2x32", (4, 16)]; when not given, `worker_layouts`, and for `optuna` any layout of the
+        worker cores. A uniform (inter-op, intra-op) of frameworks is a layout inter x intra of
+        `fifo[pinned=false,oversubscribe=true]`.
+    method : {"enumerate", "widths", "optuna"}
+    evaluations : int
+        Replays that `widths` and `optuna` spend at most.
     reserved : int
         Cores that are no workers, as those of a scheduler, where no layouts are given.
 
     Returns
     -------
     DataFrame
-        One row a layout, the shortest makespan first, of equal ones that given first: the columns of
-        `comparison_frame`, after `layout` also `executors` and `width`.
+        One row a replay, the shortest makespan first, of equal ones that tried first: the columns of
+        `comparison_frame`, after `layout` also `executors` and `width`, and at last `evaluation`, its place in the
+        order of trying, from 1. `policy` and `layout` of a row give that very replay again.
 
     Raises
     ------
     LayoutError
         If there is no layout to try, or one of them is impossible.
+    SpecError
+        If there is no such method, or it does not search this policy.
+    MissingExtraError
+        If Optuna is asked for and not installed.
 
     References
     ----------
@@ -74,33 +92,40 @@ def tune(
     >>> tune(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo")["layout"].tolist()
     ['2x1', '1x2']
     """
-    target, chosen = machine_of(machine), policy_of(policy)
-    tried = _tried(target, chosen, layouts, reserved)
+    target, policies = machine_of(machine), _policies(policy, method)
+    if evaluations < 1:
+        raise SpecError(f"evaluations is {evaluations}; the least is 1")
 
     def replay(under: str | Policy, layout: Layout | None) -> Schedule:
         return simulate(graph, target, under, layout, costs, runtime, engine, seed, progress=progress)
 
-    return _frame(chosen, tried, replay, bounds(graph, target, costs, runtime))
+    points = _enumerated(target, policies, layouts, reserved) if method == "enumerate" else []
+    most = len(points) or evaluations
+    trials = Trials(replay, replay(BASELINE, None), bounds(graph, target, costs, runtime), most)
+    trials.all_seconds(points)
+    if method != "enumerate":
+        widths = Widths.of(graph, (costs or CostModel()).on(graph, target, runtime))
+        if method == "widths":
+            descend(trials, widths)
+        else:
+            given = None if layouts is None else _given(layouts, reserved)
+            search(trials, policies, given, widths, _workers(target, reserved), seed)
+    return trials.frame()
 
 
-def _frame(
-    policy: Policy,
-    layouts: list[Layout],
-    replay: Callable[[str | Policy, Layout | None], Schedule],
-    limits: Bounds,
-) -> pd.DataFrame:
-    import pandas as pd
-
-    sequential = replay(BASELINE, None)
-
-    def row(layout: Layout) -> dict[str, Any]:
-        # Only the row is kept: schedules of a million tasks would fill the memory.
-        numbers = comparison_row(replay(policy, layout), sequential, limits)
-        sizes = {"executors": layout.executors, "width": layout.width}
-        return {"policy": numbers.pop("policy"), "layout": numbers.pop("layout"), **sizes, **numbers}
-
-    frame = pd.DataFrame(_at_once(row, layouts))
-    return frame.sort_values("makespan_s", kind="stable", ignore_index=True)
+def _policies(
+    policy: str | Policy | type[Policy] | Sequence[str | Policy | type[Policy]], method: str
+) -> list[Policy]:
+    """Return the policies to search, which must suit the method."""
+    if method not in get_args(Search):
+        raise SpecError(f"method is {method!r}; expected one of {', '.join(get_args(Search))}")
+    given = [policy] if isinstance(policy, (str, Policy, type)) else policy
+    found = [policy_of(one) for one in given]
+    if not found:
+        raise SpecError("there is no policy to tune; give at least one")
+    if method == "widths" and [one.name for one in found] != [TUNED]:
+        raise SpecError(f"method widths searches the widths of {TUNED}, not of {', '.join(map(str, found))}")
+    return found
 
 
 def worker_layouts(machine: Machine, reserved: int = 0) -> list[Layout]:
@@ -122,38 +147,38 @@ def worker_layouts(machine: Machine, reserved: int = 0) -> list[Layout]:
     >>> [str(layout) for layout in worker_layouts(machine_of("knl-7250"), reserved=4)]
     ['1x64', '2x32', '4x16', '8x8', '16x4', '32x2', '64x1']
     """
+    workers = _workers(machine, reserved)
+    return [Layout(k, workers // k) for k in range(1, workers + 1) if workers % k == 0]
+
+
+def _workers(machine: Machine, reserved: int) -> int:
     if not 0 <= reserved < machine.n_cores:
         raise LayoutError(
             f"reserved is {reserved}; of the {machine.n_cores} cores of {machine} at least one must be left"
         )
-    workers = machine.n_cores - reserved
-    return [Layout(k, workers // k) for k in range(1, workers + 1) if workers % k == 0]
+    return machine.n_cores - reserved
 
 
-def _tried(
+def _enumerated(
     machine: Machine,
-    policy: Policy,
+    policies: Sequence[Policy],
     layouts: Iterable[str | Layout | tuple[int, int]] | None,
     reserved: int,
-) -> list[Layout]:
-    if not policy.takes_layout:
+) -> list[Point]:
+    """Return every policy with every layout that suits it."""
+    if without := [policy for policy in policies if not policy.takes_layout]:
         raise LayoutError(
-            f"policy {policy} chooses its own widths and cores; there is no layout of it to tune"
+            f"policy {without[0]} chooses its own widths and cores; there is no layout of it to tune"
         )
-    if layouts is None:
-        every = worker_layouts(machine, reserved)
-        return [layout for layout in every if policy.suited(layout) is not None]
+    if layouts is not None:
+        return [(policy, layout) for policy in policies for layout in _given(layouts, reserved)]
+    every = worker_layouts(machine, reserved)
+    return [(policy, layout) for policy in policies for layout in every if policy.suited(layout) is not None]
+
+
+def _given(layouts: Iterable[str | Layout | tuple[int, int]], reserved: int) -> list[Layout]:
     if reserved:
         raise LayoutError(f"reserved is {reserved}, and layouts are given: give one of the two")
     if isinstance(layouts, str) or not (found := [Layout.parse(layout) for layout in layouts]):
         raise LayoutError(f"layouts is {layouts!r}; expected at least one, as in ['2x32', '4x16']")
     return found
-
-
-def _at_once(row: Callable[[Layout], dict[str, Any]], layouts: list[Layout]) -> list[dict[str, Any]]:
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        try:
-            return list(pool.map(row, layouts))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise

@@ -43,6 +43,7 @@ def test_policies_with_shortcuts(policy, engine):
         "corun[per_kind=true,smt=true]",
         "corun[beside=false,smt=true]",
         "corun[fastest=false,beside=false]",
+        "kind-widths",
     ],
 )
 def test_dynamic_policies(policy, engine):

@@ -3,7 +3,7 @@
 import pytest
 
 import simsched as ss
-from simsched.errors import LayoutError, MachineError
+from simsched.errors import LayoutError, MachineError, SpecError
 
 GRAPH = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
 
@@ -67,3 +67,24 @@ def test_lists_are_lists():
         ss.compare(GRAPH, "generic", "fifo")
     with pytest.raises(MachineError, match="cores is 4"):
         ss.predict(GRAPH, "generic", "fifo", cores=4)
+
+
+def test_the_distance_from_the_best_known_bound():
+    """On 2 cores four of 1 s between two of 1 s: path 3, but 4 s at least; three of 2 s: area 3, optimum 4."""
+    fork = ss.TaskGraph.from_edges([1.0] * 6, [(0, i) for i in range(1, 5)] + [(i, 5) for i in range(1, 5)])
+    alone = ss.CostModel(default=ss.Curve(1.0))
+    for graph, bound, seconds, name in (
+        (fork, "quick", 3, "critical path"),
+        (fork, "thorough", 4, "fernandez bussell"),
+        (ss.TaskGraph.from_edges([2.0, 2.0, 2.0]), "thorough", 3, "area"),
+        (ss.TaskGraph.from_edges([2.0, 2.0, 2.0]), "optimum", 4, "proven"),
+    ):
+        frame = ss.compare(graph, "generic[cores=2]", ["fifo", "sequential"], costs=alone, bound=bound)
+        assert frame["bound_s"].tolist() == [seconds] * 2
+        assert frame["bound_from"].tolist() == [name] * 2
+        assert frame["gap"].tolist() == pytest.approx((frame["makespan_s"] / seconds - 1).tolist())
+
+
+def test_a_bound_that_is_not():
+    with pytest.raises(SpecError, match="bound is 'best'; expected one of quick, thorough, optimum"):
+        ss.compare(GRAPH, "generic[cores=2]", ["fifo"], bound="best")

@@ -25,7 +25,7 @@ def test_by_hand(engine):
 
 def test_its_rows_are_those_of_compare():
     frame = ss.tune(GRAPH, "generic[cores=4]", "fifo", ["2x2"], costs=COSTS).drop(
-        columns=["executors", "width"]
+        columns=["executors", "width", "evaluation"]
     )
     beside = ss.compare(GRAPH, "generic[cores=4]", ["fifo"], "2x2", costs=COSTS)
     assert frame.to_dict("records") == beside.to_dict("records")
@@ -80,6 +80,8 @@ class Widths(ss.Policy):
         ("fifo", {"reserved": 4}, "reserved is 4; of the 4 cores"),
         ("fifo", {"reserved": -1}, "reserved is -1"),
         ("fifo", {"layouts": ["2x1"], "reserved": 1}, "give one of the two"),
+        ("fifo", {"layouts": ["2x1"], "reserved": 1, "method": "optuna"}, "give one of the two"),
+        (["fifo", "kind-widths"], {}, "no layout of it to tune"),
     ],
 )
 def test_what_cannot_be_tuned(policy, options, message):

@@ -76,7 +76,7 @@ class Waits:
     @property
     def costs_known(self) -> bool:
         """Whether what decisions cost is known; in a real run it is not, and counted as queue."""
-        return self.schedule.inputs is not None
+        return self.schedule.engine != "measured"
 
     @cached_property
     def dispatch_s(self) -> Seconds:

@@ -1,0 +1,107 @@
+"""Every kind of task at a width of its own: what `tune` searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import LayoutError, PolicyError, SpecError
+from simsched.policy import Policy, Start
+
+if TYPE_CHECKING:
+    from simsched.policy import Problem
+    from simsched.policy.view import View
+
+
+@dataclass(frozen=True)
+class KindWidths(Policy):
+    """The ready task of the highest level first, each on the width of its kind; one that does not fit lets others pass.
+
+    The level is the longest accumulated estimate from the task to a sink, all tasks on their kind's width.
+    Cost: one dispatch a task; O(ready tasks) a decision.
+
+    Parameters
+    ----------
+    widths : str
+        Cores by kind, as in `MatMul:8;Conv2D:4`; what separates is written in percent code in a kind's name, as in
+        URLs.
+    other : int
+        Cores of every kind not named.
+    """
+
+    name = "kind-widths"
+
+    widths: str = ""
+    other: int = 1
+
+    def __post_init__(self) -> None:
+        if min([self.other, *self.by_kind().values()]) < 1:
+            raise SpecError(f"{self}: the least width is 1")
+
+    @classmethod
+    def of(cls, widths: Mapping[str, int], other: int = 1) -> KindWidths:
+        """Return the policy of some widths by kind."""
+        return cls(";".join(f"{quote(kind, safe=':/ ')}:{width}" for kind, width in widths.items()), other)
+
+    def by_kind(self) -> dict[str, int]:
+        """Return the widths by kind.
+
+        Raises
+        ------
+        SpecError
+            If `widths` is malformed.
+        """
+        found = {}
+        for item in filter(None, self.widths.split(";")):
+            kind, _, width = item.rpartition(":")
+            if not kind or not width.isdecimal():
+                raise SpecError(
+                    f"kind-widths[widths={self.widths}]: {item!r} is not kind:cores, as in MatMul:8"
+                )
+            found[unquote(kind)] = int(width)
+        return found
+
+    def prepared(self, problem: Problem) -> Policy:
+        """Return the policy with every task's width and level.
+
+        Raises
+        ------
+        PolicyError
+            If the graph has no task of a kind.
+        LayoutError
+            If a width is beyond the machine.
+        """
+        labels, widths = problem.graph.kinds.labels, self.by_kind()
+        if unknown := [kind for kind in widths if kind not in labels]:
+            raise PolicyError(
+                f"{self}: the graph has no tasks of kind {unknown[0]!r}; it has {', '.join(labels)}"
+            )
+        if (most := max([self.other, *widths.values()])) > problem.machine.n_threads:
+            raise LayoutError(f"{self}: a width of {most} is beyond the {problem.machine.n_threads} cores")
+        each = np.array([widths.get(kind, self.other) for kind in labels], np.int64)[
+            problem.graph.kinds.codes
+        ]
+        return _Widths(each, problem.graph.levels(problem.costs.seconds(each)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Widths(Policy):
+    name = KindWidths.name
+
+    each: npt.NDArray[np.int64]
+    levels: npt.NDArray[np.float64]
+
+    def decide(self, view: View) -> Iterable[Start]:
+        """Return what fits, the highest level first."""
+        idle = len(view.idle_cores)
+        for task in sorted(view.ready, key=lambda task: (-self.levels[task], task)):
+            if not idle:
+                return
+            if (width := int(self.each[task])) <= idle:
+                idle -= width
+                yield Start(task, width)

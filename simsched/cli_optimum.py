@@ -1,0 +1,74 @@
+"""The command `optimum`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simsched.cli_common import (
+    DEFAULT_MACHINE,
+    READER_OPTIONS,
+    GraphArgument,
+    JsonOption,
+    LayoutOption,
+    LimitOption,
+    MachineOption,
+    SeedOption,
+    epilog,
+    graph_of,
+    waiting,
+)
+from simsched.cli_output import say_facts, say_json
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        context_settings=READER_OPTIONS,
+        epilog=epilog(
+            "optimum small.csv --machine generic[cores=4] --layout 4x1 --limit 20 --out best.png", reader=True
+        ),
+    )(optimum)
+
+
+def optimum(
+    context: typer.Context,
+    graph: GraphArgument,
+    machine: MachineOption = DEFAULT_MACHINE,
+    layout: LayoutOption = None,
+    limit: LimitOption = 20.0,
+    seed: SeedOption = 0,
+    json_: JsonOption = False,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write the schedule by suffix: .png .svg .html .json .parquet .csv; repeat for more.",
+        ),
+    ] = None,
+) -> None:
+    """Find GRAPH's shortest schedule, and prove it.
+
+    For small graphs, by CP-SAT.
+
+    With --layout tasks are rigid, without one each gets the width that is best for all. What running tasks share and
+    what decisions cost is left out, so that no replay is below the bound.
+    """
+    from simsched.exact import optimum as optimum_
+    from simsched.schedule.export import check_suffix
+
+    for path in out or []:
+        check_suffix(path)
+    tasks = graph_of(graph, context)
+    with waiting("searching"):
+        found = optimum_(tasks, machine, layout, seed=seed, limit_s=limit)
+    for path in out or []:
+        found.schedule.save(path)
+    if json_:
+        say_json({**found.facts(), "notes": list(found.notes)})
+    else:
+        say_facts(found.facts(), [*tasks.report.notes, *found.notes])

@@ -1,0 +1,238 @@
+"""`optimum`: the shortest schedule that there is, or how far from it the best known one can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from simsched.costs import CostModel, TaskCosts
+from simsched.errors import LayoutError, SimschedError
+from simsched.exact.choices import Choices, Units, Whole
+from simsched.exact.model import Found, solve
+from simsched.exact.placing import Order, Placed, Times, placed, start_order
+from simsched.exact.told import left_out, schedule_of
+from simsched.html import card
+from simsched.machine import machine as machine_of
+from simsched.policy import Layout
+from simsched.schedule import bounds
+from simsched.units import format_time
+
+if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine, RuntimeProfile
+    from simsched.schedule import Schedule
+
+#: Share of the bound by which a makespan may be longer and count as proven: sums of floats, and units cut off.
+CLOSED = 1e-6
+#: Choices of widths, over all tasks: more take minutes to write down, and are never closed.
+MOST_CHOICES = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The best schedule found, and what is proven of all.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The best found: its policy is "optimum", its engine "cp-sat".
+    bound_s : float
+        No schedule is shorter: what the solver proved, or `simsched.bounds` where that is more.
+    exact : bool
+        Whether the solver had the very seconds, as whole units; if not, seconds rounded down, by less than 1e-10 of the
+        makespan a task.
+    solver_s : float
+        How long it searched.
+    notes : tuple of str
+        What the optimum leaves out of what a replay here does.
+    """
+
+    schedule: Schedule
+    bound_s: float
+    exact: bool
+    solver_s: float
+    notes: tuple[str, ...]
+
+    @property
+    def makespan_s(self) -> float:
+        """Makespan of the best schedule found."""
+        return self.schedule.makespan_s
+
+    @property
+    def gap(self) -> float:
+        """Makespan over the bound, minus 1."""
+        return self.makespan_s / self.bound_s - 1 if self.bound_s else 0.0
+
+    @property
+    def status(self) -> Literal["optimal", "feasible"]:
+        """Whether the makespan is proven to be the shortest, within 1e-6 of it."""
+        return "optimal" if self.gap <= CLOSED else "feasible"
+
+    def facts(self) -> dict[str, object]:
+        """Return what came out as one row: of what, and the numbers."""
+        schedule = self.schedule
+        return {
+            "machine": schedule.require_machine().spec,
+            "layout": schedule.layout,
+            "tasks": schedule.graph.n_tasks,
+            "edges": schedule.graph.n_edges,
+            "makespan_s": self.makespan_s,
+            "bound_s": self.bound_s,
+            "gap": self.gap,
+            "status": self.status,
+            "exact": self.exact,
+            "solver_s": self.solver_s,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<Optimum {self.status}: {format_time(self.makespan_s)}, at least {format_time(self.bound_s)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return card(f"Optimum of {self.schedule.graph.name}", self.facts(), self.notes)
+
+
+def optimum(
+    graph: TaskGraph,
+    machine: str | Path | Machine,
+    layout: str | Layout | tuple[int, int] | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    seed: int = 0,
+    *,
+    limit_s: float = 20.0,
+) -> Optimum:
+    """Search for the shortest schedule of a small graph, and prove how short any can be.
+
+    It is the optimum of tasks that run alone: each takes the seconds of its cost curve on its width, forking and
+    joining included, from whenever its predecessors have finished and cores are free; nothing that running tasks share,
+    no decision and no resizing costs anything, and there is no noise. As these only make tasks slower or later, no
+    replay within the machine's hardware threads is shorter than `bound_s`; the notes say what this machine has of them.
+
+    Parameters
+    ----------
+    graph, machine, costs, runtime
+        As in `simsched.simulate`; noise is left out.
+    layout : str, Layout or pair of int, optional
+        Rigid tasks: each runs on one of k executors of w cores, and the optimum is that of policies with these
+        executors. Without one, tasks are moldable: each gets a width of its own when it starts, and keeps it.
+    seed : int
+        Seed of the search. With it the result is the same to the bit, unless the limit ends the search.
+    limit_s : float
+        Seconds to search.
+
+    Raises
+    ------
+    LayoutError
+        If the layout has more threads than the machine has in use.
+    SimschedError
+        If the graph is too large, or the limit is not above 0.
+    MissingExtraError
+        If OR-Tools is not installed.
+
+    References
+    ----------
+    CP-SAT of OR-Tools, which learns clauses from what propagators explain: Explaining the Cumulative Propagator,
+    Constraints 16(3), 2011.
+
+    Examples
+    --------
+    >>> from simsched.graph import TaskGraph
+    >>> optimum(TaskGraph.from_edges([3.0, 3.0, 2.0, 2.0, 2.0]), "generic[cores=2]", "2x1")
+    <Optimum optimal: 6 s, at least 6 s>
+    """
+    target = machine_of(machine)
+    wanted = None if layout is None else _checked(Layout.parse(layout), target)
+    if not 0 < limit_s < float("inf"):
+        raise SimschedError(f"limit_s is {limit_s}; expected seconds to search, more than 0")
+    model = costs or CostModel()
+    task_costs = model.on(graph, target, runtime)
+    choices = _choices(graph, task_costs, wanted)
+    limits = bounds(graph, target, costs, runtime, thorough=True).bound_s
+    best, chosen, units, found = _Search.of(graph, choices).found(limits, seed, limit_s)
+    notes = left_out(target, model, target.runtime if runtime is None else runtime)
+    schedule = schedule_of(
+        graph, target, wanted, best, choices.seconds[chosen], (*task_costs.notes, *notes), seed
+    )
+    # Sums of floats in another order may differ in their last digits.
+    bound_s = min(max(units.seconds(found.bound), limits), schedule.makespan_s)
+    return Optimum(schedule, bound_s, units.exact, found.solver_s, notes)
+
+
+def _checked(layout: Layout, machine: Machine) -> Layout:
+    if layout.cores > machine.n_threads:
+        raise LayoutError(
+            f"the layout {layout} needs {layout.cores} cores; {machine} has {machine.n_threads}, and an optimum is "
+            "known only of threads that have a core each"
+        )
+    return layout
+
+
+def _choices(graph: TaskGraph, costs: TaskCosts, layout: Layout | None) -> Choices:
+    most = graph.n_tasks if layout else graph.n_tasks * int(costs.fastest_widths().max(initial=1))
+    if most <= MOST_CHOICES:
+        return Choices.of(costs, layout)
+    raise SimschedError(
+        f"the graph has {graph.n_tasks} tasks with up to {most} widths in all; an optimum is searched for up to "
+        f"{MOST_CHOICES}: give a layout, a smaller graph or machine, or take bounds(thorough=True)"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """One search: what there is to choose from, and a list schedule to begin with.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    choices : Choices
+    first : Placed
+        The shorter of two list schedules, highest level first: tasks on their narrowest, or on their fastest, widths.
+    chosen : int64 array, shape (n,)
+        The choice of each task there.
+    """
+
+    graph: TaskGraph
+    choices: Choices
+    first: Placed
+    chosen: Whole
+
+    @classmethod
+    def of(cls, graph: TaskGraph, choices: Choices) -> _Search:
+        lists = (cls._list(graph, choices, chosen) for chosen in (choices.narrowest(), choices.fastest()))
+        return min(lists, key=lambda search: search.first.length)
+
+    @classmethod
+    def _list(cls, graph: TaskGraph, choices: Choices, chosen: Whole) -> _Search:
+        seconds = choices.seconds[chosen]
+        order = start_order(graph, -graph.levels(seconds), np.zeros(graph.n_tasks))
+        return cls(graph, choices, _place(graph, choices, order, chosen, choices.seconds), chosen)
+
+    def found(self, least_s: float, seed: int, limit_s: float) -> tuple[Placed, Whole, Units, Found]:
+        """Return the best schedule in seconds, its choices, the units of the search and what the solver says."""
+        graph, choices = self.graph, self.choices
+        units = Units.of(choices.seconds, self.first.length)
+        begun = _place(graph, choices, self.first.order, self.chosen, units.lengths)
+        found = solve(
+            graph,
+            choices,
+            units.lengths,
+            (begun.start.astype(np.int64), self.chosen),
+            units.at_least(least_s),
+            limit_s=limit_s,
+            gap=0.0 if units.exact else CLOSED / 10,
+            seed=seed,
+        )
+        order = start_order(graph, found.start, choices.seconds[found.choice])
+        best = _place(graph, choices, order, found.choice, choices.seconds)
+        if self.first.length < best.length:
+            return self.first, self.chosen, units, found
+        return best, found.choice, units, found
+
+
+def _place(graph: TaskGraph, choices: Choices, order: Order, chosen: Whole, lengths: Times | Whole) -> Placed:
+    return placed(graph, order, choices.width[chosen], lengths[chosen], choices.capacity)

@@ -1,0 +1,93 @@
+"""Tasks started in an order, each as early as it can, on cores that hold one task at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
+
+Order = npt.NDArray[np.integer]
+Times = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """When tasks run, and where.
+
+    Parameters
+    ----------
+    ready, start, finish : float64 arrays, shape (n,)
+        In the unit of the lengths that were given.
+    order : int32 array, shape (n,)
+        Task indices as they start.
+    held : list of list of int
+        The cores (executors) of each task, ascending.
+    """
+
+    ready: Times
+    start: Times
+    finish: Times
+    order: npt.NDArray[np.int32]
+    held: list[list[int]]
+
+    @property
+    def length(self) -> float:
+        """Finish of the last task."""
+        return float(self.finish.max(initial=0.0))
+
+
+def placed(graph: TaskGraph, order: Order, widths: Order, lengths: Times | Order, capacity: int) -> Placed:
+    """Place tasks in an order, each as early as possible on the cores that are free first.
+
+    Where the order is that of a schedule's starts, nothing starts later than there: of the tasks before it no more run
+    when it starts. A task of no length holds nothing.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    order : int array, shape (n,)
+        Every task after its predecessors.
+    widths, lengths : arrays, shape (n,)
+    capacity : int
+        Cores (executors) there are.
+    """
+    ready, start, finish = (np.zeros(graph.n_tasks) for _ in range(3))
+    free = np.zeros(capacity)
+    held: list[list[int]] = [[]] * graph.n_tasks
+    for task in order.tolist():
+        ready[task] = finish[graph.predecessors.neighbours(task)].max(initial=0.0)
+        width, length = int(widths[task]), float(lengths[task])
+        cores = np.argsort(free, kind="stable")[:width]
+        start[task] = ready[task] if not length else max(ready[task], free[cores[-1]])
+        finish[task] = start[task] + length
+        held[task] = np.sort(cores).tolist()
+        if length:
+            free[cores] = finish[task]
+    return Placed(ready, start, finish, np.lexsort((_rank(order), start)).astype(np.int32), held)
+
+
+def start_order(graph: TaskGraph, start: Times | Order, lengths: Times) -> Order:
+    """Return the order of a schedule's starts, in which tasks of no length stand where they are ready.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    start, lengths : arrays, shape (n,)
+        A schedule; a task of no length may start late in it.
+    """
+    time, held = np.asarray(start, np.float64).copy(), np.asarray(lengths) > 0
+    finish = time + lengths
+    for task in graph.topological_order[~held[graph.topological_order]].tolist():
+        time[task] = finish[task] = finish[graph.predecessors.neighbours(task)].max(initial=0.0)
+    return np.lexsort((_rank(graph.topological_order), held, time))
+
+
+def _rank(order: Order) -> Order:
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank

@@ -1,0 +1,100 @@
+"""The best makespan of searches by the replays that they spent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simsched.errors import SimschedError
+from simsched.plots.canvas import log_ticks, plain, require_columns, shown_axes
+from simsched.plots.palette import OKABE_ITO
+from simsched.units import time_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+COLUMNS = ["search", "evaluation", "policy", "layout", "makespan_s", "best_s"]
+
+
+def tuning_frame(tuned: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the history of some searches.
+
+    Parameters
+    ----------
+    tuned : mapping of str to DataFrame
+        What `simsched.tune` returns, by a name of the search.
+
+    Returns
+    -------
+    DataFrame
+        One row a replay, by search, then in the order in which they were tried: search, evaluation (from 1), policy,
+        layout, makespan_s, best_s (the shortest so far).
+
+    Raises
+    ------
+    SimschedError
+        If there is no search, or a column is missing.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> tuning_frame({"all": ss.tune(graph, "generic[cores=2]", "fifo")})[["makespan_s", "best_s"]].values.tolist()
+    [[6.0, 6.0], [4.0, 4.0]]
+    """
+    import pandas as pd
+
+    if not tuned:
+        raise SimschedError("there is no search to draw; give {name: ss.tune(...)}")
+    parts = []
+    for name, frame in tuned.items():
+        require_columns(frame, ["evaluation", "policy", "layout", "makespan_s"], "tuning_frame")
+        tried = frame.sort_values("evaluation", ignore_index=True)
+        parts.append(tried.assign(search=name, best_s=tried["makespan_s"].cummin())[COLUMNS])
+    return pd.concat(parts, ignore_index=True)
+
+
+def tuning(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the best makespan so far of each search as a line of steps, and every replay as a dot.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What `tuning_frame` returns.
+    ax : Axes, optional
+        Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    SimschedError
+        If a column is missing.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> ax = tuning(tuning_frame({"all": ss.tune(graph, "generic[cores=2]", "fifo")}))
+    >>> ax.get_ylabel()
+    'makespan (s)'
+    """
+    require_columns(frame, COLUMNS, "tuning")
+    ax = shown_axes((7.0, 4.0)) if ax is None else ax
+    unit = time_unit(float(frame["makespan_s"].max()))
+    for number, (name, rows) in enumerate(frame.groupby("search", sort=False)):
+        colour, at = OKABE_ITO[number % len(OKABE_ITO)], rows["evaluation"]
+        ax.plot(at, rows["makespan_s"] * unit.per_s, ".", color=colour, alpha=0.4)
+        ax.step(at, rows["best_s"] * unit.per_s, where="post", color=colour, label=plain(str(name)))
+    if (frame["makespan_s"] > 0).all():
+        ax.set_yscale("log")
+        log_ticks(ax, "y")
+    ax.set_xlabel("replays")
+    ax.set_ylabel(f"makespan ({unit.name})")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(fontsize="small", frameon=False, title="best so far")
+    return ax

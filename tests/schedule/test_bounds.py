@@ -1,0 +1,77 @@
+"""Bounds stronger than critical path and area: by hand, and beside brute truth."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.schedule.energy import EFFORT, Windows, fernandez_bussell, moldable_area
+from simsched.testing.strategies import graphs
+
+ALONE = ss.CostModel(default=ss.Curve(1.0))
+
+
+def windows(graph, machine, costs):
+    return Windows.of(graph, costs.on(graph, ss.machine(machine)))
+
+
+def test_tasks_that_must_run_at_once():
+    """1 s, then four of 1 s side by side, then 1 s: path 3, area 3, but the four take 2 s on 2 cores."""
+    graph = ss.TaskGraph.from_edges(np.ones(6), [(0, i) for i in range(1, 5)] + [(i, 5) for i in range(1, 5)])
+    limits = ss.bounds(graph, "generic[cores=2]", ALONE, thorough=True)
+    assert (limits.critical_path_s, limits.area_s, limits.moldable_area_s) == (3, 3, 3)
+    assert limits.fernandez_bussell_s == limits.bound_s == 4
+    assert limits.name == "fernandez bussell"
+    assert ss.simulate(graph, "generic[cores=2]", "fifo", costs=ALONE).makespan_s == 4
+
+
+def test_a_deadline_that_leaves_only_wide_teams():
+    """Two tasks of 4 s alone, 3 s on two cores and no less, on 2 cores.
+
+    Path 3 and area 4. By 3.5 s both would have to be wide: 6 s of both cores. So it takes 4 s.
+    """
+    graph = ss.TaskGraph.from_edges([4.0, 4.0], kinds="half")
+    costs = ss.CostModel(curves={"half": ss.Curve(0.5)})
+    limits = ss.bounds(graph, "generic[cores=2]", costs, thorough=True)
+    assert (limits.critical_path_s, limits.area_s) == (3, 4)
+    chain = ss.TaskGraph.from_edges([4.0, 4.0, 4.0, 4.0], [(0, 1), (1, 2)], kinds="half")
+    limits = ss.bounds(chain, "generic[cores=2]", costs, thorough=True)
+    # Path 9 and area 8. Within T < 10 no task of the chain can be narrow, so that its core-seconds are 18 and not 12.
+    assert (limits.critical_path_s, limits.area_s) == (9, 8)
+    assert limits.moldable_area_s == pytest.approx(10, rel=1e-8)
+    assert limits.name == "moldable area"
+    assert ss.optimum(chain, "generic[cores=2]", costs=costs).makespan_s >= limits.bound_s * (1 - 1e-9)
+
+
+@settings(deadline=None)
+@given(graphs(max_tasks=12), st.integers(1, 4))
+def test_more_cores_never_raise_a_bound_of_one_core_tasks(graph, cores):
+    costs = ss.CostModel(curves=dict.fromkeys(graph.kinds.labels, ss.Curve(1.0)))
+    fewer, more = (ss.bounds(graph, f"generic[cores={n}]", costs, thorough=True) for n in (cores, cores + 1))
+    for name in vars(fewer):
+        assert getattr(more, name) <= getattr(fewer, name) * (1 + 1e-9)
+
+
+@settings(deadline=None)
+@given(graphs(max_tasks=12), st.integers(1, 4), st.sampled_from([0.25, 3.0, 1e-6]))
+def test_bounds_scale_with_the_seconds(graph, cores, factor):
+    slower = graph.cleaned(f"scale[factor={factor}]")
+    costs = ss.CostModel(curves=dict.fromkeys(graph.kinds.labels, ss.Curve(0.2)))
+    one, other = (ss.bounds(g, f"generic[cores={cores}]", costs, thorough=True) for g in (graph, slower))
+    for name in vars(one):
+        assert getattr(other, name) == pytest.approx(factor * getattr(one, name), rel=1e-6, abs=1e-15)
+
+
+def test_large_graphs_get_fewer_intervals_and_then_the_plain_bounds(monkeypatch):
+    """Any choice of intervals makes a bound: it never rises as fewer are looked at, and ends at the critical path."""
+    generator = np.random.default_rng(3)
+    graph = ss.TaskGraph.from_edges(generator.integers(1, 10, 200), [(i, i + 5) for i in range(195)])
+    found = []
+    for effort in (EFFORT, 20_000, 100):
+        monkeypatch.setattr("simsched.schedule.energy.EFFORT", effort)
+        found.append(fernandez_bussell(windows(graph, "generic[cores=4]", ALONE), 4))
+    assert found[0] >= found[1] >= found[2] == graph.critical_path_s
+    assert found[0] > found[2]
+    monkeypatch.setattr("simsched.schedule.energy.EFFORT", 100)
+    assert moldable_area(windows(graph, "generic[cores=4]", ALONE), 4, 7.0) == 7.0
