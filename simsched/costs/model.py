@@ -10,6 +10,7 @@ import numpy as np
 
 from simsched.costs.carrying import Mask, carried, one_core_of_recorded
 from simsched.costs.curves import Curve, default_curves, normalised
+from simsched.costs.noise import Noise, noise_of
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import MeasuredSeconds
 from simsched.errors import CostError
@@ -28,24 +29,23 @@ class CostModel:
         Curves of kinds, instead of the defaults in `curves.toml`.
     default : Curve, optional
         Curve of every kind not listed anywhere; the default does not gain from more cores.
-    noise : float
-        Standard deviation of the logarithm of the seconds that really pass over those estimated; drawn per task
-        from the replay's seed.
+    noise : float, str or Noise
+        What the seconds that really pass are over those estimated, drawn per task from the replay's seed: the standard
+        deviation of its logarithm, or a model of `simsched.costs.noise`, as `stragglers[share=0.01,factor=5]`.
     measured : MeasuredSeconds, optional
         Seconds by width that were measured, in place of curves and recorded seconds; see docs/calibration.md.
     """
 
     curves: Mapping[str, Curve] = field(default_factory=dict)
     default: Curve | None = None
-    noise: float = 0.0
+    noise: float | str | Noise = 0.0
     measured: MeasuredSeconds | None = None
 
     def __post_init__(self) -> None:
         given = [*self.curves.values(), *([] if self.default is None else [self.default])]
         if wrong := [curve for curve in given if not isinstance(curve, Curve)]:
             raise CostError(f"{wrong[0]!r} is not a Curve; write Curve(serial_share=...)")
-        if not 0 <= self.noise < float("inf"):
-            raise CostError(f"noise is {self.noise}; it must be zero or more, and finite")
+        noise_of(self.noise)
         if self.measured is not None and not hasattr(self.measured, "on"):
             raise CostError(
                 f"{self.measured!r} is not measured seconds; write Calibration.load(path).cost_model()"
@@ -59,6 +59,14 @@ class CostModel:
             if name in curves:
                 return curves[name]
         return self.default or other
+
+    def factors(self, n_tasks: int, seed: int) -> Seconds | None:
+        """Return the noise of a replay: a factor for each task, float64 (n_tasks,), or None without noise.
+
+        The same for the same seed, whatever the policy, layout, machine and engine (docs/semantics.md, rule 7).
+        """
+        noise = noise_of(self.noise)
+        return None if noise.silent else noise.drawn(n_tasks, np.random.default_rng([seed, 0]))
 
     def on(self, graph: TaskGraph, machine: Machine, runtime: RuntimeProfile | None = None) -> TaskCosts:
         """Return the costs of a graph's tasks on a machine.

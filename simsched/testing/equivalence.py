@@ -129,7 +129,7 @@ def cases(draw: st.DrawFn) -> dict[str, object]:
         "policy": policy,
         "layout": layout,
         "costs": CostModel(
-            noise=draw(st.sampled_from([0.0, 0.0, 0.3])),
+            noise=draw(st.sampled_from([0.0, 0.0, 0.3, "stragglers[share=0.2,factor=4]"])),
             default=Curve(draw(st.sampled_from([1.0, 0.1])), draw(st.sampled_from([0.0, 0.01]))),
         ),
         "runtime": draw(st.one_of(st.just(RuntimeProfile()), ours.runtimes())),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from math import asinh, inf
 from pathlib import Path
 from statistics import NormalDist, median
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from simsched.costs.fitting.fingerprint import Fingerprint
 from simsched.costs.fitting.interpolation import Method
@@ -18,6 +18,7 @@ from simsched.costs.fitting.parametric import curve_of, fitted
 from simsched.costs.fitting.points import STRICT, MeasuredOp, Sharing, fits_frame, points_frame
 from simsched.costs.fitting.summary import summary
 from simsched.costs.model import CostModel
+from simsched.costs.noise import Noise
 from simsched.errors import CostError
 from simsched.html import card
 from simsched.machine import RuntimeProfile
@@ -174,7 +175,7 @@ class Calibration:
         method: Method = "pchip",
         sharing: Sharing | None = None,
         unmeasured_shapes: bool = True,
-        noise: float | Literal["measured"] = 0.0,
+        noise: float | str | Noise = 0.0,
     ) -> CalibratedModel:
         """Return a cost model of the measured seconds, to be given to `simulate(costs=...)`.
 
@@ -186,8 +187,8 @@ class Calibration:
             Machine it is to be used on instead of the one it describes; its name stands in the notes.
         method, sharing, unmeasured_shapes
             As in `MeasuredCurves`.
-        noise : float or "measured"
-            As in `CostModel`; or what `measured_noise` returns.
+        noise : float, str or Noise
+            As in `CostModel`; "measured" is what `measured_noise` returns.
 
         Raises
         ------
