@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from simsched.costs.carrying import Mask, carried, one_core_of_recorded
+from simsched.costs.curve_ranges import drawn_curve
 from simsched.costs.curves import Curve, default_curves, normalised
 from simsched.costs.noise import Noise, noise_of
 from simsched.costs.task_costs import TaskCosts, Terms
@@ -54,11 +57,23 @@ class CostModel:
     def curve(self, kind: str) -> Curve:
         """Return the curve of a kind."""
         table, other = default_curves()
-        name = normalised(kind)
-        for curves in ({normalised(k): c for k, c in self.curves.items()}, table):
-            if name in curves:
-                return curves[name]
-        return self.default or other
+        return self._by_kind.get(normalised(kind)) or table.get(normalised(kind)) or self.default or other
+
+    @cached_property
+    def _by_kind(self) -> Mapping[str, Curve]:
+        return {normalised(kind): curve for kind, curve in self.curves.items()}
+
+    def drawn(self, generator: np.random.Generator) -> Self:
+        """Return a model whose curves are drawn from what is known of them: one of those that could be true.
+
+        Curves of `curves.toml` are drawn within the intervals stated there, all kinds of a family alike; measured
+        seconds within the errors of their medians. Curves given as numbers are taken as they are, and so is the noise.
+        """
+        table, other = default_curves()
+        families = {curve.family: drawn_curve(curve, generator) for curve in [*table.values(), other]}
+        known = {kind: families[curve.family] for kind, curve in table.items()}
+        measured = None if self.measured is None else self.measured.drawn(generator)
+        return replace(self, curves={**known, **self._by_kind}, measured=measured)
 
     def factors(self, n_tasks: int, seed: int) -> Seconds | None:
         """Return the noise of a replay: a factor for each task, float64 (n_tasks,), or None without noise.

@@ -128,7 +128,7 @@ def _specified(text: str) -> Noise:
     try:
         spec = parse(text)
         if spec.name in MODELS:
-            return made(cast(Any, MODELS[spec.name]), "noise", spec)
+            return cast(Noise, made(cast(Any, MODELS[spec.name]), "noise", spec))
     except SpecError as error:
         raise CostError(f"noise {text!r}: {error}") from None
     raise CostError(f"noise is {text!r}; expected {EXPECTED}")
