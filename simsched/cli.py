@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Annotated, TextIO
 
-from simsched.errors import FormatError, MissingExtraError, SimschedError, SpecError
+from simsched.errors import FormatError, MissingExtraError, SimschedError
 from simsched.text import printable
 
 try:
@@ -19,7 +19,7 @@ except ImportError:
     print(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}", file=sys.stderr)
     sys.exit(2)
 
-from simsched import cli_crossed, cli_explain, cli_host, cli_recorded, cli_reproduce, cli_tune
+from simsched import cli_crossed, cli_explain, cli_host, cli_predict, cli_recorded, cli_reproduce, cli_tune
 from simsched.cli_common import (
     DEFAULT_MACHINE,
     FLAGS,
@@ -31,7 +31,6 @@ from simsched.cli_common import (
     JsonOption,
     LayoutOption,
     MachineOption,
-    NoiseOption,
     SeedOption,
     graph_of,
     makes_workload,
@@ -152,51 +151,6 @@ def compare(
 
 
 @app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)
-def predict(
-    context: typer.Context,
-    graph: GraphArgument,
-    cores: Annotated[str, typer.Option("--cores", "-c", help="Core counts, as in 17,34,68,136.")],
-    machine: MachineOption = DEFAULT_MACHINE,
-    policy: Annotated[str, typer.Option("--policy", "-p", help="A policy.")] = "critical-path",
-    width: Annotated[int | None, typer.Option("--width", "-w", min=1, help="Cores of one executor.")] = None,
-    engine: EngineOption = "auto",
-    seed: SeedOption = 0,
-    noise: NoiseOption = 0.0,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Replays, each of its own seed.")] = 1,
-    json_: JsonOption = False,
-    out: Annotated[
-        list[Path] | None,
-        typer.Option("--out", "-o", help="Write by suffix: .png .svg .csv .parquet; repeat for more."),
-    ] = None,
-) -> None:
-    """Predict the makespan of GRAPH for hypothetical core counts, with noise within what it lies."""
-    from simsched.costs import CostModel
-    from simsched.plots import scaling, scaling_frame
-    from simsched.sweep.export import check_table_suffix, export_table
-    from simsched.tables import table_text
-
-    counts = _core_counts(cores)
-    for path in out or []:
-        check_table_suffix(path)
-    tasks = graph_of(graph, context)
-    with progress_bar(tasks.n_tasks * len(counts) * seeds, "replaying") as progress:
-        frame = scaling_frame(
-            tasks, machine, policy, counts, CostModel(noise=noise), engine=engine,
-            seeds=range(seed, seed + seeds), width=width, progress=progress,
-        ).dropna(axis="columns", how="all")  # fmt: skip
-    say(frame.to_json(orient="records", double_precision=15) if json_ else table_text(frame))
-    for path in out or []:
-        export_table(frame, path, lambda ax: scaling(frame, ax=ax))
-
-
-def _core_counts(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise SpecError(f"--cores {text!r}: expected core counts, as in 17,34,68,136") from None
-
-
-@app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)
 def convert(
     context: typer.Context,
     graph: Annotated[str, typer.Argument(metavar="IN", help="A trace, model or graph file, or a workload.")],
@@ -229,6 +183,7 @@ def convert(
     say(str(tasks.report))
 
 
+cli_predict.add_to(app)
 cli_tune.add_to(app)
 cli_explain.add_to(app)
 cli_host.add_to(app)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
 
 DEFAULT_MACHINE = "knl-7250"
-FLAGS = {"--json", "--help", "--show-completion", "--install-completion"}
+FLAGS = {"--json", "--help", "--weak", "--show-completion", "--install-completion"}
 OWN_OPTIONS = FLAGS | {
     "--machine",
     "--policy",
@@ -44,6 +44,7 @@ OWN_OPTIONS = FLAGS | {
     "--core-use",
     "--noise",
     "--seeds",
+    "--samples",
     "--task",
     "--replays",
     "--speedup",
@@ -65,7 +66,11 @@ LayoutOption = Annotated[str | None, typer.Option("--layout", "-l", help="Execut
 EngineOption = Annotated[Engine, typer.Option("--engine", help="auto, simpy or native.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of every random draw.")]
 NoiseOption = Annotated[
-    float, typer.Option("--noise", min=0.0, help="Standard deviation of the log of what tasks really take.")
+    str,
+    typer.Option(
+        "--noise",
+        help="What tasks really take: the standard deviation of its log, or stragglers[share=0.01,factor=5].",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 

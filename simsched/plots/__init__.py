@@ -20,7 +20,7 @@ from simsched.plots.published import curves, grouped_bars
 from simsched.plots.relative import relative_times
 from simsched.plots.roofline import draw_roofline, roofline, roofline_frame
 from simsched.plots.roofs import roofs_frame
-from simsched.plots.scaling import scaling, scaling_frame
+from simsched.plots.scaling import scaling
 from simsched.plots.stacked import stacked
 
 __all__ = [
@@ -54,7 +54,6 @@ __all__ = [
     "roofline_frame",
     "roofs_frame",
     "scaling",
-    "scaling_frame",
     "stacked",
     "start_order",
     "start_order_frame",

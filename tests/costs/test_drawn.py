@@ -45,7 +45,9 @@ def test_published_curves_are_drawn_within_their_intervals():
     shares = np.array([model.curve("Conv2D").serial_share for model in draws(ss.CostModel())])
     assert np.median(shares) == pytest.approx(0.034, rel=0.15)
     assert 0.9 <= ((low <= shares) & (shares <= high)).mean() <= 0.995
-    assert all(m.curve("conv").serial_share == m.curve("Conv2D").serial_share for m in draws(ss.CostModel(), 9))
+    assert all(
+        m.curve("conv").serial_share == m.curve("Conv2D").serial_share for m in draws(ss.CostModel(), 9)
+    )
 
 
 def test_every_number_lies_within_its_own_interval():
@@ -101,9 +103,7 @@ def test_curves_of_a_calibration_are_drawn_from_its_fits():
     ops = []
     for shape in range(4):
         seconds = {w: (0.1 + 0.9 / w) * rng.lognormal(0, 0.05) for w in (1, 2, 4, 8, 16)}
-        ops.append(
-            MeasuredOp(Op("mine", str(shape)), tuple(Point(w, s, runs=9) for w, s in seconds.items()))
-        )
+        ops.append(MeasuredOp(Op("mine", str(shape)), tuple(Point(w, s, runs=9) for w, s in seconds.items())))
     host = Fingerprint.here()
     calibration = Calibration.of(ops, "made up", host=host, machine="generic")
     shares = [m.curve("mine").serial_share for m in draws(calibration.cost_model(), 100)]
