@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     from simsched.schedule import explain as explain
     from simsched.sweep import compare as compare
     from simsched.sweep import predict as predict
+    from simsched.sweep import replayed as replayed
     from simsched.sweep import tune as tune
+    from simsched.sweep import verdicts as verdicts
     from simsched.workloads import workload as workload
 
 #: What users type, and the module it lives in. Loaded on use, so that `import simsched` stays light.
@@ -77,9 +79,11 @@ _HOMES = {
     "policy": "simsched.policy",
     "predict": "simsched.sweep",
     "replay_recorded": "simsched.execute",
+    "replayed": "simsched.sweep",
     "reproduce": "simsched.reproduce",
     "simulate": "simsched.replay",
     "tune": "simsched.sweep",
+    "verdicts": "simsched.sweep",
     "workload": "simsched.workloads",
 }
 

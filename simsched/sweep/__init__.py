@@ -2,6 +2,8 @@
 
 from simsched.sweep.compare import compare
 from simsched.sweep.predict import predict
+from simsched.sweep.replayed import replayed
+from simsched.sweep.statistics import verdicts
 from simsched.sweep.tune import tune, worker_layouts
 
-__all__ = ["compare", "predict", "tune", "worker_layouts"]
+__all__ = ["compare", "predict", "replayed", "tune", "verdicts", "worker_layouts"]
