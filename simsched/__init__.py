@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from simsched.sweep import compare as compare
     from simsched.sweep import predict as predict
     from simsched.sweep import replayed as replayed
+    from simsched.sweep import sensitivity as sensitivity
+    from simsched.sweep import sobol as sobol
     from simsched.sweep import tune as tune
     from simsched.sweep import verdicts as verdicts
     from simsched.workloads import workload as workload
@@ -81,7 +83,9 @@ _HOMES = {
     "replay_recorded": "simsched.execute",
     "replayed": "simsched.sweep",
     "reproduce": "simsched.reproduce",
+    "sensitivity": "simsched.sweep",
     "simulate": "simsched.replay",
+    "sobol": "simsched.sweep",
     "tune": "simsched.sweep",
     "verdicts": "simsched.sweep",
     "workload": "simsched.workloads",

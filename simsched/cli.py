@@ -19,7 +19,16 @@ except ImportError:
     print(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}", file=sys.stderr)
     sys.exit(2)
 
-from simsched import cli_crossed, cli_explain, cli_host, cli_predict, cli_recorded, cli_reproduce, cli_tune
+from simsched import (
+    cli_crossed,
+    cli_explain,
+    cli_host,
+    cli_predict,
+    cli_recorded,
+    cli_reproduce,
+    cli_sensitivity,
+    cli_tune,
+)
 from simsched.cli_common import (
     DEFAULT_MACHINE,
     FLAGS,
@@ -185,6 +194,7 @@ def convert(
 
 cli_predict.add_to(app)
 cli_tune.add_to(app)
+cli_sensitivity.add_to(app)
 cli_explain.add_to(app)
 cli_host.add_to(app)
 cli_recorded.add_to(app)

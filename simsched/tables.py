@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-SHARES = ("utilization", "efficiency", "binds_share", "gap", "plain_error", "calibrated_error")
+SHARES = ("utilization", "efficiency", "binds_share", "gap", "swing_share", "plain_error", "calibrated_error")
 
 
 def table_text(frame: pd.DataFrame) -> str:

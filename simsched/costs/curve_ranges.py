@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from simsched.machine.confidence import ends
 
 if TYPE_CHECKING:
     from simsched.costs.curves import Curve
+    from simsched.machine.schema import Confidence
 
 #: Numbers of a curve, and the most that each may be.
 MOST: Mapping[str, float] = {
@@ -27,21 +28,28 @@ MOST: Mapping[str, float] = {
 Z95 = 1.959963984540054
 
 
+class Range(NamedTuple):
+    """The ends of a number's 95 % interval, and how far to trust the number."""
+
+    low: float
+    high: float
+    confidence: Confidence
+
+
 @cache
-def ranges() -> Mapping[str, Mapping[str, tuple[float, float]]]:
-    """Return the ends of the 95 % interval of each number, by family and name."""
+def ranges() -> Mapping[str, Mapping[str, Range]]:
+    """Return what is known of each number, by family and name."""
     table = tomllib.loads((files("simsched.costs") / "curves.toml").read_text("utf-8"))
     return {
-        row["name"]: {name: _ends(row[name], MOST[name]) for name in MOST if name in row}
+        row["name"]: {name: _range(row[name], MOST[name]) for name in MOST if name in row}
         for row in table["family"]
     }
 
 
-def _ends(number: Mapping[str, float | str], most: float) -> tuple[float, float]:
-    if "low" in number:
-        return float(number["low"]), float(number["high"])
-    low, high = ends(float(number["value"]), number["confidence"])  # type: ignore[arg-type]
-    return low, min(high, most)
+def _range(number: Mapping[str, Any], most: float) -> Range:
+    confidence: Confidence = number["confidence"]
+    low, high = (number["low"], number["high"]) if "low" in number else ends(number["value"], confidence)
+    return Range(float(low), float(min(high, most)), confidence)
 
 
 def drawn_between(value: float, low: float, high: float, z: float) -> float:
@@ -64,6 +72,6 @@ def drawn_curve(curve: Curve, generator: np.random.Generator) -> Curve:
     """Return a curve with each number drawn from its interval; a curve of no family of `curves.toml` as it is."""
     found: dict[str, Any] = {
         name: min(drawn_between(getattr(curve, name), low, high, generator.standard_normal()), MOST[name])
-        for name, (low, high) in ranges().get(curve.family, {}).items()
+        for name, (low, high, _) in ranges().get(curve.family, {}).items()
     }
     return replace(curve, **found)

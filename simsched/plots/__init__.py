@@ -22,6 +22,7 @@ from simsched.plots.roofline import draw_roofline, roofline, roofline_frame
 from simsched.plots.roofs import roofs_frame
 from simsched.plots.scaling import scaling
 from simsched.plots.stacked import stacked
+from simsched.plots.tornado import sobol_bars, tornado
 
 __all__ = [
     "Explorer",
@@ -54,8 +55,10 @@ __all__ = [
     "roofline_frame",
     "roofs_frame",
     "scaling",
+    "sobol_bars",
     "stacked",
     "start_order",
     "start_order_frame",
+    "tornado",
     "what_if",
 ]
