@@ -28,6 +28,7 @@ from simsched import (
     cli_reproduce,
     cli_sensitivity,
     cli_tune,
+    cli_verdicts,
 )
 from simsched.cli_common import (
     DEFAULT_MACHINE,
@@ -40,6 +41,7 @@ from simsched.cli_common import (
     JsonOption,
     LayoutOption,
     MachineOption,
+    NoiseOption,
     SeedOption,
     graph_of,
     makes_workload,
@@ -75,6 +77,7 @@ def run(
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
+    noise: NoiseOption = "0",
     json_: JsonOption = False,
     out: Annotated[
         list[Path] | None,
@@ -86,6 +89,7 @@ def run(
     core_use: CoreUseOption = None,
 ) -> None:
     """Replay GRAPH on a machine under a policy."""
+    from simsched.costs import CostModel
     from simsched.listing import run_facts
     from simsched.replay import simulate
     from simsched.schedule.export import check_suffix
@@ -93,9 +97,11 @@ def run(
     for path in out or []:
         check_suffix(path)
     writers = picture_writers(roofline, core_use)
-    tasks = graph_of(graph, context)
+    model, tasks = CostModel(noise=noise), graph_of(graph, context)
     with progress_bar(tasks.n_tasks, policy) as progress:
-        schedule = simulate(tasks, machine, policy, layout, engine=engine, seed=seed, progress=progress)
+        schedule = simulate(
+            tasks, machine, policy, layout, model, engine=engine, seed=seed, progress=progress
+        )
     for path in out or []:
         schedule.save(path)
     for write in writers:
@@ -122,6 +128,7 @@ def compare(
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
+    noise: NoiseOption = "0",
     json_: JsonOption = False,
     out: Annotated[
         Path | None,
@@ -131,6 +138,7 @@ def compare(
     ] = None,
 ) -> None:
     """Replay GRAPH under several policies and compare them."""
+    from simsched.costs import CostModel
     from simsched.plugins import registered
     from simsched.schedule.gallery import make_folder, write_gallery
     from simsched.sweep.compare import BASELINE, comparison_frame, replays
@@ -138,13 +146,13 @@ def compare(
 
     if out is not None:
         make_folder(out)
-    tasks = graph_of(graph, context)
+    model, tasks = CostModel(noise=noise), graph_of(graph, context)
     policies = policy or sorted(registered("policies"), key=lambda name: name != BASELINE)
     with progress_bar(tasks.n_tasks * len(policies), "replaying") as progress:
         schedules, sequential = replays(
-            tasks, machine, policies, layout, engine=engine, seed=seed, progress=progress
+            tasks, machine, policies, layout, model, engine=engine, seed=seed, progress=progress
         )
-    frame = comparison_frame(schedules, sequential)
+    frame = comparison_frame(schedules, sequential, model)
     if json_:
         say(frame.to_json(orient="records", double_precision=15))
     else:
@@ -195,6 +203,7 @@ def convert(
 cli_predict.add_to(app)
 cli_tune.add_to(app)
 cli_sensitivity.add_to(app)
+cli_verdicts.add_to(app)
 cli_explain.add_to(app)
 cli_host.add_to(app)
 cli_recorded.add_to(app)

@@ -48,6 +48,7 @@ OWN_OPTIONS = FLAGS | {
     "--parameter",
     "--change",
     "--sobol",
+    "--over",
     "--task",
     "--replays",
     "--speedup",

@@ -78,16 +78,20 @@ def policies_frame(
     >>> frame["makespan_s"].round(9).tolist()
     [6.0, 4.0]
     """
-    import pandas as pd
-
     from simsched.sweep import replayed
 
-    frames = replayed(graphs, machine, policies, layout, costs, runtime, engine, seeds=seeds)
+    return summarised(replayed(graphs, machine, policies, layout, costs, runtime, engine, seeds=seeds))
+
+
+def summarised(replays: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of `policies_frame` from what `simsched.replayed` returns."""
+    import pandas as pd
+
     rows = []
-    for (workload, policy), runs in frames.groupby(["graph", "policy"], sort=False):
-        first = frames[(frames["graph"] == workload) & (frames["policy"] == frames["policy"].iloc[0])]
+    for (workload, policy), runs in replays.groupby(["graph", "policy"], sort=False):
+        first = replays[(replays["graph"] == workload) & (replays["policy"] == replays["policy"].iloc[0])]
         numbers = _intervals(runs["makespan_s"].to_numpy(), first["makespan_s"].to_numpy())
-        told = {"workload": workload, "policy": policy, "layout": runs["layout"].iloc[0], "seeds": len(seeds)}
+        told = {"workload": workload, "policy": policy, "layout": runs["layout"].iloc[0], "seeds": len(runs)}
         rows.append({**told, **numbers})
     return pd.DataFrame(rows)[COLUMNS]
 

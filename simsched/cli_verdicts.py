@@ -1,0 +1,83 @@
+"""The command `verdicts`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from simsched.cli_common import (
+    DEFAULT_MACHINE,
+    READER_HELP,
+    READER_OPTIONS,
+    EngineOption,
+    JsonOption,
+    LayoutOption,
+    MachineOption,
+    NoiseOption,
+    SeedOption,
+    graphs_of,
+    progress_bar,
+    say,
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(context_settings=READER_OPTIONS, epilog=READER_HELP)(verdicts)
+
+
+def verdicts(
+    graphs: Annotated[
+        list[str],
+        typer.Argument(metavar="GRAPH...", help="Trace, model or graph files of one format, or workloads."),
+    ],
+    policy: Annotated[list[str], typer.Option("--policy", "-p", help="A policy; repeat, two at least.")],
+    machine: MachineOption = DEFAULT_MACHINE,
+    layout: LayoutOption = None,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    noise: NoiseOption = "0.1",
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Replays of each, from --seed on.")] = 20,
+    over: Annotated[
+        Literal["seeds", "graphs"],
+        typer.Option("--over", help="seeds: these very graphs; graphs: graphs like these."),
+    ] = "seeds",
+    json_: JsonOption = False,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("--out", "-o", help="Write by suffix: .png .svg .csv .parquet; repeat for more."),
+    ] = None,
+) -> None:
+    """Tell which policy is faster on GRAPH..., as far as noisy replays show it.
+
+    As in: simsched verdicts googlenet "lstm[size=small]" -p fifo -p critical-path --layout 8x8 --noise stragglers
+    """
+    from simsched.costs import CostModel
+    from simsched.plots import policies
+    from simsched.plots.policies import summarised
+    from simsched.sweep import replayed
+    from simsched.sweep import verdicts as verdicts_
+    from simsched.sweep.export import check_table_suffix, export_table
+
+    for path in out or []:
+        check_table_suffix(path)
+    model, loaded = CostModel(noise=noise), graphs_of(graphs)
+    total = sum(graph.n_tasks for graph in loaded.values()) * len(policy) * seeds
+    with progress_bar(total, "replaying") as progress:
+        runs = replayed(
+            loaded,
+            machine,
+            policy,
+            layout,
+            model,
+            engine=engine,
+            seeds=range(seed, seed + seeds),
+            progress=progress,
+        )
+    frame = verdicts_(runs, over=over)
+    say(frame.to_json(orient="records", double_precision=15) if json_ else "\n".join(frame["said"]))
+    for path in out or []:
+        height = 1.3 + 0.16 * (len(policy) + 1) * len(loaded)
+        export_table(frame, path, lambda ax: policies(summarised(runs), ax=ax), (8.0, max(height, 2.4)))
