@@ -50,7 +50,11 @@ if TYPE_CHECKING:
     from simsched.schedule import explain as explain
     from simsched.sweep import compare as compare
     from simsched.sweep import predict as predict
+    from simsched.sweep import replayed as replayed
+    from simsched.sweep import sensitivity as sensitivity
+    from simsched.sweep import sobol as sobol
     from simsched.sweep import tune as tune
+    from simsched.sweep import verdicts as verdicts
     from simsched.workloads import workload as workload
 
 #: What users type, and the module it lives in. Loaded on use, so that `import simsched` stays light.
@@ -89,9 +93,13 @@ _HOMES = {
     "predict": "simsched.sweep",
     "replay_recorded": "simsched.execute",
     "report": "simsched.report",
+    "replayed": "simsched.sweep",
     "reproduce": "simsched.reproduce",
+    "sensitivity": "simsched.sweep",
     "simulate": "simsched.replay",
+    "sobol": "simsched.sweep",
     "tune": "simsched.sweep",
+    "verdicts": "simsched.sweep",
     "workload": "simsched.workloads",
 }
 

@@ -31,7 +31,9 @@ from simsched import (
     cli_replay,
     cli_report,
     cli_reproduce,
+    cli_sensitivity,
     cli_tune,
+    cli_verdicts,
 )
 from simsched.cli_arguments import arranged
 from simsched.cli_common import epilog, say
@@ -66,6 +68,8 @@ for room in (
     cli_convert,
     cli_tune,
     cli_optimum,
+    cli_sensitivity,
+    cli_verdicts,
     cli_explain,
     cli_host,
     cli_recorded,

@@ -77,9 +77,10 @@ LayoutOption = Annotated[
 EngineOption = Annotated[Engine, typer.Option("--engine", help="auto, simpy or native.")]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random draw.")]
 NoiseOption = Annotated[
-    float,
+    str,
     typer.Option(
-        "--noise", min=0.0, metavar="SIGMA", help="Standard deviation of the log of what tasks really take."
+        "--noise",
+        help="What tasks really take: the standard deviation of its log, or stragglers[share=0.01,factor=5].",
     ),
 ]
 LimitOption = Annotated[

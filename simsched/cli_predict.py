@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,9 +21,18 @@ from simsched.cli_common import (
     epilog,
     graph_of,
     progress_bar,
+    say,
 )
 from simsched.cli_output import records, say_json, say_table
 from simsched.errors import SpecError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.graph import TaskGraph
+
+#: Stands in a workload for the number of cores.
+GROWS = "{cores}"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,7 +41,7 @@ def add_to(app: typer.Typer) -> None:
         context_settings=READER_OPTIONS,
         epilog=epilog(
             "predict rnn --cores 16,34,68,136 --out cores.png",
-            "predict rnn --cores 34,68 --noise 0.1 --seeds 20",
+            "predict 'rnn[batch={cores}]' --cores 16,32 --noise 0.1 --samples 10",
             reader=True,
         ),
     )(predict)
@@ -45,15 +55,19 @@ def predict(
     ],
     machine: MachineOption = DEFAULT_MACHINE,
     policy: PolicyOption = "critical-path",
-    executor: Annotated[
+    width: Annotated[
         int | None, typer.Option("--width", "-w", metavar="N", min=1, help="Cores of one executor.")
     ] = None,
+    weak: Annotated[
+        bool, typer.Option("--weak", help="GRAPH is for the fewest cores; others run copies of it.")
+    ] = False,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
-    noise: NoiseOption = 0.0,
-    seeds: Annotated[
-        int, typer.Option("--seeds", metavar="N", min=1, help="Replays, each of its own seed.")
-    ] = 1,
+    noise: NoiseOption = "0",
+    samples: Annotated[
+        int,
+        typer.Option("--samples", metavar="N", min=1, help="Replays of each core count; 1 for no interval."),
+    ] = 20,
     json_: JsonOption = False,
     out: Annotated[
         list[Path] | None,
@@ -64,27 +78,37 @@ def predict(
 ) -> None:
     """Predict GRAPH's makespan on other core counts.
 
-    With noise and several seeds there is an interval, too.
+    With the interval in which it lies, and what binds. A workload may grow with the cores: rnn[batch={cores}].
     """
     from simsched.costs import CostModel
-    from simsched.plots import scaling, scaling_frame
+    from simsched.plots import scaling
+    from simsched.sweep import predict as predict_
     from simsched.sweep.export import check_table_suffix, export_table
 
-    counts = _core_counts(cores)
+    counts, model = _core_counts(cores), CostModel(noise=noise)
     for path in out or []:
         check_table_suffix(path)
-    tasks = graph_of(graph, context)
-    with progress_bar(tasks.n_tasks * len(counts) * seeds, "replaying") as progress:
-        frame = scaling_frame(
-            tasks, machine, policy, counts, CostModel(noise=noise), engine=engine,
-            seeds=range(seed, seed + seeds), width=executor, progress=progress,
-        ).dropna(axis="columns", how="all")  # fmt: skip
+    tasks = _growing(graph, context, weak)
+    total = None if weak or callable(tasks) else tasks.n_tasks * len(counts) * samples
+    with progress_bar(total, "replaying") as progress:
+        frame = predict_(
+            tasks, machine, policy, counts, model, engine=engine, seed=seed, width=width, weak=weak,
+            samples=samples, progress=progress,
+        )  # fmt: skip
     if json_:
         say_json(records(frame))
     else:
-        say_table(frame)
+        _print(frame)
     for path in out or []:
-        export_table(frame, path, lambda ax: scaling(frame, ax=ax))
+        export_table(frame, path, lambda ax: scaling(frame, ax=ax), (8.0, 4.2))
+
+
+def _growing(graph: str, context: typer.Context, weak: bool) -> TaskGraph | Callable[[int], TaskGraph]:
+    if GROWS not in graph:
+        return graph_of(graph, context)
+    if weak:
+        raise SpecError(f"{graph!r} grows with the cores by itself; leave out --weak, or {GROWS}")
+    return lambda count: graph_of(graph.replace(GROWS, str(count)), context)
 
 
 def _core_counts(text: str) -> list[int]:
@@ -92,3 +116,14 @@ def _core_counts(text: str) -> list[int]:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise SpecError(f"--cores {text!r}: expected core counts, as in 16,34,68") from None
+
+
+def _print(frame: pd.DataFrame) -> None:
+    """Print the table, and below it what is noted of its rows."""
+    shown = frame.drop(columns=["critical_path_s", "area_s", "samples", "note", "utilization"])
+    for column in ("knee", "extrapolated"):
+        shown[column] = shown[column].map({True: "yes", False: ""})
+    say_table(shown.dropna(axis="columns", how="all"))
+    for cores, note in zip(frame["cores"], frame["note"], strict=True):
+        if note:
+            say(f"note: {cores} cores: {note}")

@@ -17,6 +17,7 @@ from simsched.cli_common import (
     LayoutOption,
     LimitOption,
     MachineOption,
+    NoiseOption,
     PolicyOption,
     SeedOption,
     epilog,
@@ -53,6 +54,7 @@ def run(
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
+    noise: NoiseOption = "0",
     json_: JsonOption = False,
     out: Annotated[
         list[Path] | None,
@@ -67,6 +69,7 @@ def run(
     core_use: CoreUseOption = None,
 ) -> None:
     """Replay GRAPH on a machine under a policy."""
+    from simsched.costs import CostModel
     from simsched.listing import run_facts
     from simsched.replay import simulate
     from simsched.schedule.export import check_suffix
@@ -74,9 +77,11 @@ def run(
     for path in out or []:
         check_suffix(path)
     writers = picture_writers(roofline, core_use)
-    tasks = graph_of(graph, context)
+    model, tasks = CostModel(noise=noise), graph_of(graph, context)
     with progress_bar(tasks.n_tasks, policy) as progress:
-        schedule = simulate(tasks, machine, policy, layout, engine=engine, seed=seed, progress=progress)
+        schedule = simulate(
+            tasks, machine, policy, layout, model, engine=engine, seed=seed, progress=progress
+        )
     for path in out or []:
         schedule.save(path)
     for write in writers:
@@ -105,6 +110,7 @@ def compare(
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
+    noise: NoiseOption = "0",
     bound: Annotated[
         Bound,
         typer.Option(
@@ -126,17 +132,18 @@ def compare(
     ] = None,
 ) -> None:
     """Replay GRAPH under several policies."""
+    from simsched.costs import CostModel
     from simsched.plugins import registered
     from simsched.schedule.gallery import make_folder, write_gallery
     from simsched.sweep.compare import BASELINE, best_bounds, comparison_frame, replays
 
     if out is not None:
         make_folder(out)
-    tasks = graph_of(graph, context)
+    model, tasks = CostModel(noise=noise), graph_of(graph, context)
     policies = policy or sorted(registered("policies"), key=lambda name: name != BASELINE)
     with progress_bar(tasks.n_tasks * len(policies), "replaying") as progress:
         schedules, sequential = replays(
-            tasks, machine, policies, layout, engine=engine, seed=seed, progress=progress
+            tasks, machine, policies, layout, model, engine=engine, seed=seed, progress=progress
         )
     limits = best_bounds(tasks, sequential.require_machine(), bound=bound, limit_s=limit)
     frame = comparison_frame(schedules, sequential, limits)

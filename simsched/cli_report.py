@@ -56,7 +56,7 @@ def report(
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
-    noise: NoiseOption = 0.0,
+    noise: NoiseOption = "0",
     seeds: Annotated[
         int, typer.Option("--seeds", min=1, help="Replays of a policy where seeds make a difference.")
     ] = 10,
@@ -109,7 +109,7 @@ def _facts(made: Report) -> dict[str, object]:
         "title": made.title,
         "headline": made.headline,
         "sentences": made.sentences,
-        "makespan_s": made.findings.best.interval.median,
+        "makespan_s": made.findings.best.interval.middle,
         "policy": made.findings.best.name,
         "tables": tables(made),
     }

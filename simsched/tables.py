@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-SHARES = ("utilization", "efficiency", "gap", "plain_error", "calibrated_error")
+SHARES = ("utilization", "efficiency", "binds_share", "gap", "swing_share", "plain_error", "calibrated_error")
 
 
 class Table(NamedTuple):

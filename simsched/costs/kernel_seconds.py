@@ -58,6 +58,10 @@ class KernelSeconds:
         note = f"kernels by shape: {int((rows >= 0).sum())} matrix products of {len(curves)} shapes"
         return WidthTable(rows, seconds, np.zeros(len(curves))), (note,)
 
+    def drawn(self, generator: np.random.Generator) -> KernelSeconds:
+        """Return itself: what is uncertain of it are the machine's numbers."""
+        return self
+
 
 @lru_cache(maxsize=4096)
 def _curve(shape: tuple[tuple[int, ...], ...], machine: Machine, software: str) -> Seconds:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from simsched.costs.carrying import Mask, carried, one_core_of_recorded
+from simsched.costs.curve_ranges import drawn_curve
 from simsched.costs.curves import Curve, default_curves, normalised
+from simsched.costs.noise import Noise, noise_of
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import MeasuredSeconds
 from simsched.errors import CostError
@@ -28,9 +32,9 @@ class CostModel:
         Curves of kinds, instead of the defaults in `curves.toml`.
     default : Curve, optional
         Curve of every kind not listed anywhere; the default does not gain from more cores.
-    noise : float
-        Standard deviation of the logarithm of the seconds that really pass over those estimated; drawn per task
-        from the replay's seed.
+    noise : float, str or Noise
+        What the seconds that really pass are over those estimated, drawn per task from the replay's seed: the standard
+        deviation of its logarithm, or a model of `simsched.costs.noise`, as `stragglers[share=0.01,factor=5]`.
     measured : MeasuredSeconds, optional
         Seconds by width that were measured, in place of curves and recorded seconds; see docs/calibration.md.
 
@@ -45,15 +49,14 @@ class CostModel:
 
     curves: Mapping[str, Curve] = field(default_factory=dict)
     default: Curve | None = None
-    noise: float = 0.0
+    noise: float | str | Noise = 0.0
     measured: MeasuredSeconds | None = None
 
     def __post_init__(self) -> None:
         given = [*self.curves.values(), *([] if self.default is None else [self.default])]
         if wrong := [curve for curve in given if not isinstance(curve, Curve)]:
             raise CostError(f"{wrong[0]!r} is not a Curve; write Curve(serial_share=...)")
-        if not 0 <= self.noise < float("inf"):
-            raise CostError(f"noise is {self.noise}; it must be zero or more, and finite")
+        noise_of(self.noise)
         if self.measured is not None and not hasattr(self.measured, "on"):
             raise CostError(
                 f"{self.measured!r} is not measured seconds; write Calibration.load(path).cost_model()"
@@ -80,11 +83,31 @@ class CostModel:
         'matrix product'
         """
         table, other = default_curves()
-        name = normalised(kind)
-        for curves in ({normalised(k): c for k, c in self.curves.items()}, table):
-            if name in curves:
-                return curves[name]
-        return self.default or other
+        return self._by_kind.get(normalised(kind)) or table.get(normalised(kind)) or self.default or other
+
+    @cached_property
+    def _by_kind(self) -> Mapping[str, Curve]:
+        return {normalised(kind): curve for kind, curve in self.curves.items()}
+
+    def drawn(self, generator: np.random.Generator) -> Self:
+        """Return a model whose curves are drawn from what is known of them: one of those that could be true.
+
+        Curves of `curves.toml` are drawn within the intervals stated there, all kinds of a family alike; measured
+        seconds within the errors of their medians. Curves given as numbers are taken as they are, and so is the noise.
+        """
+        table, other = default_curves()
+        families = {curve.family: drawn_curve(curve, generator) for curve in [*table.values(), other]}
+        known = {kind: families[curve.family] for kind, curve in table.items()}
+        measured = None if self.measured is None else self.measured.drawn(generator)
+        return replace(self, curves={**known, **self._by_kind}, measured=measured)
+
+    def factors(self, n_tasks: int, seed: int) -> Seconds | None:
+        """Return the noise of a replay: a factor for each task, float64 (n_tasks,), or None without noise.
+
+        The same for the same seed, whatever the policy, layout, machine and engine (docs/semantics.md, rule 7).
+        """
+        noise = noise_of(self.noise)
+        return None if noise.silent else noise.drawn(n_tasks, np.random.default_rng([seed, 0]))
 
     def on(self, graph: TaskGraph, machine: Machine, runtime: RuntimeProfile | None = None) -> TaskCosts:
         """Return the costs of a graph's tasks on a machine.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,6 +30,8 @@ class WidthTable:
         Seconds of each curve on 0 to `widest` threads; column 0 is not used. Wider teams take what the widest takes.
     overhead_s : float64 array, shape (curves,)
         Seconds that each further thread adds, as far as known: the A of `simsched.costs.curves`.
+    measured_to : int64 array, shape (curves,), optional
+        Widest team on which each curve was measured; beyond, it goes on by a rule. None where no width is beyond.
 
     Raises
     ------
@@ -40,6 +42,7 @@ class WidthTable:
     rows: npt.NDArray[np.int32]
     seconds_s: Seconds
     overhead_s: Seconds
+    measured_to: npt.NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if self.seconds_s.ndim != 2 or self.seconds_s.shape[1] < 2:
@@ -108,9 +111,16 @@ class WidthTable:
         added = float(self.overhead_s[row]) * (width - 1)
         return min(added / seconds, 1.0) if 0 < seconds < float(self.seconds_s[row, 1]) else 0.0
 
+    def beyond(self, width: Width) -> npt.NDArray[np.bool_]:
+        """Return whether each task would run on more threads than its curve was measured on, shape (n,)."""
+        if self.measured_to is None:
+            return np.zeros(len(self.rows), np.bool_)
+        most = np.where(self.covers, self.measured_to[self.rows], np.iinfo(np.int64).max)
+        return np.asarray(most < width)
+
     def part(self, tasks: slice) -> WidthTable:
         """Return the table of some of the tasks."""
-        return WidthTable(self.rows[tasks], self.seconds_s, self.overhead_s)
+        return replace(self, rows=self.rows[tasks])
 
     def _or(self, formula: npt.NDArray[np.generic], found: _Found) -> npt.NDArray[np.float64]:
         result = np.array(formula)
@@ -144,4 +154,8 @@ class MeasuredSeconds(Protocol):
         CostError
             If they were measured on another machine, and that was not allowed.
         """
+        ...
+
+    def drawn(self, generator: np.random.Generator) -> MeasuredSeconds:
+        """Return seconds drawn from what is known of these; the same where nothing tells how far they may be off."""
         ...

@@ -21,8 +21,9 @@ from simsched.plots.published import curves, grouped_bars
 from simsched.plots.relative import relative_times
 from simsched.plots.roofline import draw_roofline, roofline, roofline_frame
 from simsched.plots.roofs import roofs_frame
-from simsched.plots.scaling import scaling, scaling_frame
+from simsched.plots.scaling import scaling
 from simsched.plots.stacked import stacked
+from simsched.plots.tornado import sobol_bars, tornado
 from simsched.plots.tuning import tuning, tuning_frame
 
 __all__ = [
@@ -57,10 +58,11 @@ __all__ = [
     "roofline_frame",
     "roofs_frame",
     "scaling",
-    "scaling_frame",
+    "sobol_bars",
     "stacked",
     "start_order",
     "start_order_frame",
+    "tornado",
     "tuning",
     "tuning_frame",
     "what_if",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.errors import SimschedError
 from simsched.plots.accuracy import MARKERS
 from simsched.plots.canvas import log_ticks, outside_legend, plain, require_columns, shown_axes
 from simsched.plots.palette import OKABE_ITO
@@ -42,7 +41,7 @@ def policies_frame(
     *,
     seeds: Sequence[int] = range(10),
 ) -> pd.DataFrame:
-    """Replay graphs under policies with each seed, and return medians with their intervals.
+    """Replay graphs under policies with each seed, and return geometric means with their intervals.
 
     A seed gives a task the same noise under every policy, so policies are compared pair by pair: within a seed.
 
@@ -51,7 +50,7 @@ def policies_frame(
     graphs : mapping of str to TaskGraph
         By the name that the table has for each.
     machine, layout, costs, runtime, engine
-        As in `simsched.compare`. Without noise in the cost model, and with no policy that draws at random, all seeds
+        As in `simsched.replayed`. Without noise in the cost model, and with no policy that draws at random, all seeds
         give the same and the intervals have no width.
     policies : sequence of policies
         The first is what the others are relative to.
@@ -61,51 +60,48 @@ def policies_frame(
     Returns
     -------
     DataFrame
-        One row a graph and policy: workload, policy, layout, seeds (their number); makespan_s (median over the seeds),
-        low_s, high_s (the median's 95 % bootstrap interval); relative, relative_low, relative_high: the same of the
-        makespan over that of the first policy with the same seed. Intervals are NaN for a single seed.
+        One row a graph and policy: workload, policy, layout, seeds (their number); makespan_s (geometric mean over the
+        seeds), low_s, high_s (its 95 % interval, `simsched.sweep.statistics.paired_ratio`); relative, relative_low,
+        relative_high: the same of the makespan over that of the first policy with the same seed. Intervals are NaN for
+        a single seed.
 
     Raises
     ------
     SimschedError
-        If there are no graphs, policies or seeds.
+        If there are no graphs, policies or seeds, or one stands twice.
 
     Examples
     --------
     >>> import simsched as ss
     >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
     >>> frame = policies_frame({"three": graph}, "generic[cores=2]", ["sequential", "fifo"], seeds=[0])
-    >>> frame["makespan_s"].tolist()
+    >>> frame["makespan_s"].round(9).tolist()
     [6.0, 4.0]
     """
+    from simsched.sweep import replayed
+
+    return summarised(replayed(graphs, machine, policies, layout, costs, runtime, engine, seeds=seeds))
+
+
+def summarised(replays: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of `policies_frame` from what `simsched.replayed` returns."""
     import pandas as pd
 
-    from simsched.sweep import compare
-
-    for name, given in (("graphs", graphs), ("policies", policies), ("seeds", seeds)):
-        if not len(given):
-            raise SimschedError(f"{name} is {given!r}; expected at least one")
     rows = []
-    for workload, graph in graphs.items():
-        tables = [compare(graph, machine, policies, layout, costs, runtime, engine, seed) for seed in seeds]
-        # One row a seed, one column a policy.
-        makespans = np.array([table["makespan_s"] for table in tables])
-        for place, (policy, chosen) in enumerate(zip(tables[0]["policy"], tables[0]["layout"], strict=True)):
-            numbers = _intervals(makespans[:, place], makespans[:, 0])
-            rows.append(
-                {"workload": workload, "policy": policy, "layout": chosen, "seeds": len(seeds), **numbers}
-            )
+    for (workload, policy), runs in replays.groupby(["graph", "policy"], sort=False):
+        first = replays[(replays["graph"] == workload) & (replays["policy"] == replays["policy"].iloc[0])]
+        numbers = _intervals(runs["makespan_s"].to_numpy(), first["makespan_s"].to_numpy())
+        told = {"workload": workload, "policy": policy, "layout": runs["layout"].iloc[0], "seeds": len(runs)}
+        rows.append({**told, **numbers})
     return pd.DataFrame(rows)[COLUMNS]
 
 
 def _intervals(makespans: np.ndarray, first: np.ndarray) -> dict[str, float]:
-    from simsched.sweep.intervals import median_interval
+    from simsched.sweep.intervals import Interval
+    from simsched.sweep.statistics import typical
 
-    generator = np.random.default_rng(0)
-    absolute = median_interval(makespans, generator)
-    # A graph of no length takes as long under every policy.
-    ratios = np.divide(makespans, first, out=np.ones(len(first)), where=first > 0)
-    relative = median_interval(ratios, generator)
+    absolute = typical(makespans)
+    relative = typical(makespans / first) if makespans.all() else Interval(1.0, 1.0, 1.0)
     return {
         **dict(zip(("makespan_s", "low_s", "high_s"), absolute, strict=True)),
         **dict(zip(("relative", "relative_low", "relative_high"), relative, strict=True)),

@@ -6,24 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.errors import SimschedError
 from simsched.plots.canvas import log_ticks, require_columns, shown_axes
 from simsched.units import TimeUnit, time_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from simsched.costs import CostModel
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy import Policy
-    from simsched.spec import Engine
-
+COLOUR = "#0072B2"
 BOUNDS = (
     ("critical_path_s", "critical path", "#D55E00"),
     ("area_s", "area (work over cores)", "#009E73"),
@@ -31,79 +22,17 @@ BOUNDS = (
 )
 
 
-def scaling_frame(
-    graph: TaskGraph,
-    machine: str | Path | Machine,
-    policy: str | Policy | type[Policy],
-    cores: Sequence[int],
-    costs: CostModel | None = None,
-    runtime: RuntimeProfile | None = None,
-    engine: Engine = "auto",
-    *,
-    seeds: Sequence[int] = (0,),
-    width: int | None = None,
-    progress: Callable[[int], object] | None = None,
-) -> pd.DataFrame:
-    """Return the makespan by number of cores, and within what it lies over some seeds.
-
-    Parameters
-    ----------
-    graph, machine, policy, cores, costs, runtime, engine, width, progress
-        As in `simsched.predict`. Seeds matter where the cost model has noise, or the policy draws at random.
-    seeds : sequence of int
-        A replay of each.
-
-    Returns
-    -------
-    DataFrame
-        What `simsched.predict` returns, with the medians over the seeds; low_s and high_s, between which the middle
-        95 % of the makespans lie, NaN for a single seed; seeds, their number.
-
-    Raises
-    ------
-    SimschedError
-        If there are no seeds.
-    MachineError
-        If there are no core counts, or one of them is impossible.
-
-    Examples
-    --------
-    >>> import simsched as ss
-    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
-    >>> noisy = ss.CostModel(noise=0.1)
-    >>> frame = scaling_frame(graph, "generic", "critical-path", [1, 2], noisy, seeds=range(9))
-    >>> (frame["low_s"] < frame["makespan_s"]).tolist()
-    [True, True]
-    """
-    from simsched.sweep import predict
-    from simsched.sweep.intervals import spread
-
-    if not len(seeds):
-        raise SimschedError(f"seeds is {seeds!r}; expected at least one seed, as in range(10)")
-    frames = [
-        predict(graph, machine, policy, cores, costs, runtime, engine, seed, width=width, progress=progress)
-        for seed in seeds
-    ]
-    frame = frames[0].copy()
-    for column in ("makespan_s", "speedup", "efficiency", "utilization"):
-        frame[column] = np.median([one[column] for one in frames], axis=0)
-    found = [spread(samples) for samples in zip(*(one["makespan_s"] for one in frames), strict=True)]
-    place = list(frame).index("makespan_s") + 1
-    frame.insert(place, "low_s", [one.low for one in found])
-    frame.insert(place + 1, "high_s", [one.high for one in found])
-    return frame.assign(seeds=len(seeds))
-
-
 def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw makespan and its lower bounds by number of cores, and efficiency on a second axis.
 
-    Cores and makespan have logarithmic axes: perfect scaling is a straight line.
+    Cores and makespan have logarithmic axes: perfect scaling is a straight line. Extrapolated points are hollow, and
+    dashed is the way to them; the knee has a line of its own.
 
     Parameters
     ----------
     frame : DataFrame
-        What `scaling_frame` or `simsched.predict` returns: cores, makespan_s, critical_path_s, area_s, bound_s,
-        efficiency; where there are low_s and high_s, what lies between them is shaded. Others are not drawn.
+        What `simsched.predict` returns: cores, makespan_s, critical_path_s, area_s, bound_s, efficiency; where there
+        are low_s and high_s, what lies between them is shaded; extrapolated and knee may be missing.
     ax : Axes, optional
         Where to draw; a new figure when not given.
 
@@ -131,12 +60,7 @@ def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     frame = frame.sort_values("cores", kind="stable")
     unit = time_unit(float(frame["makespan_s"].max()))
     cores = frame["cores"].to_numpy()
-    lines: list[Artist] = [
-        *ax.plot(
-            cores, frame["makespan_s"] * unit.per_s, "o-", color="#0072B2", markersize=4, label="makespan"
-        ),
-        *_interval(ax, frame, unit),
-    ]
+    lines = [*_makespan(ax, frame, unit), *_interval(ax, frame, unit)]
     for column, label, colour in BOUNDS:
         width = 1.8 if column == "bound_s" else 1.0
         style = ":" if column == "bound_s" else "--"
@@ -146,10 +70,43 @@ def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         cores, 100 * frame["efficiency"], "s-", color="0.6", markersize=4, linewidth=1, label="efficiency"
     )
     _label_axes(ax, twin, frame, unit)
+    lines += _knee(ax, frame)
     ax.legend(
         handles=lines, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, fontsize="small", frameon=False
     )
     return ax
+
+
+def _makespan(ax: Axes, frame: pd.DataFrame, unit: TimeUnit) -> list[Artist]:
+    """Draw the makespans; each piece of the line is solid where neither of its ends is extrapolated."""
+    cores, seconds = frame["cores"].to_numpy(), (frame["makespan_s"] * unit.per_s).to_numpy()
+    guessed = np.asarray(frame.get("extrapolated", np.zeros(len(frame))), np.bool_)
+    lines: list[Artist] = []
+    lines += ax.plot(
+        cores, np.where(guessed, np.nan, seconds), "o-", color=COLOUR, markersize=4, label="makespan"
+    )
+    if guessed.any():
+        reached = guessed | np.append(guessed[1:], False) | np.insert(guessed[:-1], 0, False)
+        ax.plot(cores, np.where(reached, seconds, np.nan), "--", color=COLOUR)
+        lines += ax.plot(
+            cores[guessed],
+            seconds[guessed],
+            "o",
+            color=COLOUR,
+            markerfacecolor="white",
+            markersize=5,
+            label="extrapolated",
+        )
+    return lines
+
+
+def _knee(ax: Axes, frame: pd.DataFrame) -> list[Artist]:
+    """Mark the knee, where there is one."""
+    at = frame.loc[frame["knee"], "cores"] if "knee" in frame else []
+    return [
+        ax.axvline(cores, color="0.5", linestyle="-.", linewidth=1, label=f"knee, {cores:g} cores")
+        for cores in at
+    ]
 
 
 def _interval(ax: Axes, frame: pd.DataFrame, unit: TimeUnit) -> list[Artist]:
@@ -158,10 +115,10 @@ def _interval(ax: Axes, frame: pd.DataFrame, unit: TimeUnit) -> list[Artist]:
         return []
     low, high = frame["low_s"] * unit.per_s, frame["high_s"] * unit.per_s
     # A single core count has no area: a bar stands at each.
-    ax.vlines(frame["cores"], low, high, color="#0072B2", linewidth=2)
+    ax.vlines(frame["cores"], low, high, color=COLOUR, linewidth=2)
     return [
         ax.fill_between(
-            frame["cores"], low, high, color="#0072B2", alpha=0.25, linewidth=0, label="95 % of the replays"
+            frame["cores"], low, high, color=COLOUR, alpha=0.25, linewidth=0, label="95 % of the samples"
         )
     ]
 

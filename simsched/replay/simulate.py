@@ -84,7 +84,7 @@ def simulate(
     profile = runtime or target.runtime
     wanted, software = _wanted(layout, chosen, target), software_of(profile, chosen)
     problem = Problem(graph, target, model.on(graph, target, software), wanted, seed)
-    passing = _noise(problem, model.noise) if factors is None else _given(factors, graph)
+    passing = model.factors(graph.n_tasks, seed) if factors is None else _given(factors, graph)
     schedule = _engine(engine)(_plan(problem, chosen, software, passing), progress)
     return replace(schedule, inputs=Inputs(chosen, wanted, model, profile, passing, engine))
 
@@ -116,14 +116,6 @@ def _plan(problem: Problem, chosen: Policy, runtime: RuntimeProfile, noise: Seco
     if isinstance(chosen, RankPolicy):
         return StaticPlan.of(problem, chosen, runtime, noise)
     return DynamicPlan(problem, chosen.prepared(problem), runtime, noise, str(chosen))
-
-
-def _noise(problem: Problem, sigma: float) -> Seconds | None:
-    """Return the factor on each task's seconds, drawn per task before the replay starts (docs/semantics.md, rule 7)."""
-    if not sigma:
-        return None
-    with np.errstate(over="ignore"):
-        return np.exp(sigma * np.random.default_rng([problem.seed, 0]).standard_normal(problem.graph.n_tasks))
 
 
 def _given(factors: npt.ArrayLike, graph: TaskGraph) -> Seconds:

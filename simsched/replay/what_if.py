@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.errors import CostError, SimschedError
+from simsched.replay.at_once import at_once
 from simsched.replay.simulate import simulate
 from simsched.schedule.explanation.names import task_names
 
@@ -93,7 +92,7 @@ def what_if(
             progress(1)
         return shorter.makespan_s
 
-    return _frame(schedule, cases, on_path_s, _at_once(makespan_s, cases), speedup, kind_speedup, top)
+    return _frame(schedule, cases, on_path_s, at_once(makespan_s, cases), speedup, kind_speedup, top)
 
 
 class _Case:
@@ -139,16 +138,6 @@ def _again(schedule: Schedule, inputs: Inputs, factors: Seconds) -> Schedule:
         schedule.graph, schedule.require_machine(), inputs.policy, inputs.layout, inputs.costs, inputs.runtime,
         inputs.engine, schedule.seed, factors=factors,
     )  # fmt: skip
-
-
-def _at_once(makespan_s: Callable[[_Case], float], cases: list[_Case]) -> list[float]:
-    """Replay as many at a time as there are CPUs: the compiled engine lets others run."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        try:
-            return list(pool.map(makespan_s, cases))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
 
 
 def _frame(

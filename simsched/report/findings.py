@@ -14,7 +14,8 @@ from simsched.policy import Policy
 from simsched.policy import policy as policy_of
 from simsched.schedule import Bounds, Explanation, Schedule, bounds, explain
 from simsched.sweep.compare import BASELINE
-from simsched.sweep.intervals import Interval, median_interval
+from simsched.sweep.intervals import Interval
+from simsched.sweep.statistics import typical
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,8 +58,8 @@ class Run:
 
     @cached_property
     def interval(self) -> Interval:
-        """Median makespan in seconds and its 95 % bootstrap interval, whose ends are NaN for a single seed."""
-        return median_interval(self.makespans_s, np.random.default_rng(0))
+        """Geometric mean of the makespans in seconds and its 95 % interval, whose ends are NaN for a single seed."""
+        return typical(self.makespans_s)
 
     @property
     def seeded(self) -> bool:
@@ -94,7 +95,7 @@ class Findings:
     helps : DataFrame
         What would help most under the best policy; see `Explanation.what_if`.
     scaling : DataFrame or None
-        The best policy by core count; see `simsched.plots.scaling_frame`.
+        The best policy by core count; see `simsched.predict`.
     layouts : DataFrame or None
         Of `layouts_policy`; see `simsched.tune`.
     recorded : RecordedReplay or None
@@ -149,7 +150,7 @@ class Findings:
     @property
     def done(self) -> list[Run]:
         """Runs that did not fail, those of the shortest median makespan first, of equal ones that named first."""
-        return _by_median(self.runs)
+        return _by_makespan(self.runs)
 
     @property
     def best(self) -> Run:
@@ -188,11 +189,11 @@ class Findings:
 
 def best_of(runs: list[Run]) -> Run:
     """Return the run of the shortest median makespan."""
-    return _by_median(runs)[0]
+    return _by_makespan(runs)[0]
 
 
-def _by_median(runs: list[Run]) -> list[Run]:
-    return sorted((run for run in runs if run.schedule is not None), key=lambda run: run.interval.median)
+def _by_makespan(runs: list[Run]) -> list[Run]:
+    return sorted((run for run in runs if run.schedule is not None), key=lambda run: run.interval.middle)
 
 
 def _run(question: Question, policy: Policy, progress: Progress | None) -> Run:
@@ -231,16 +232,16 @@ def _helps(question: Question, best: Run, progress: Progress | None) -> pd.DataF
 
 
 def _scaling(question: Question, best: Run, progress: Progress | None) -> pd.DataFrame | None:
-    from simsched.plots import scaling_frame
+    from simsched.sweep import predict
 
     layout = best.policy.suited(question.layout)
     counts = [count for count in question.core_counts if layout is None or count >= layout.width]
     if len(counts) < 2:
         return None
-    seeds = range(question.seed, question.seed + len(best.makespans_s))
-    return scaling_frame(
+    return predict(
         question.graph, question.machine, best.policy, counts, question.costs, question.runtime,
-        question.engine, seeds=seeds, width=None if layout is None else layout.width, progress=progress,
+        question.engine, question.seed, width=None if layout is None else layout.width,
+        samples=len(best.makespans_s), progress=progress,
     )  # fmt: skip
 
 
@@ -248,7 +249,7 @@ def _layouts(question: Question, runs: list[Run], progress: Progress | None) -> 
     """Return the layouts of the best policy that takes several numbers of executors."""
     from simsched.sweep import tune
 
-    for run in _by_median(runs):
+    for run in _by_makespan(runs):
         layouts = question.layouts_of(run.policy)
         if len(layouts) >= LEAST_LAYOUTS and len({layout.executors for layout in layouts}) > 1:
             return tune(

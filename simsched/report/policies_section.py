@@ -62,8 +62,8 @@ def policies_table(found: Findings) -> Table:
 
 
 def _row(found: Findings, run: Run) -> tuple[str, ...]:
-    schedule, median_s = run.require_schedule(), run.interval.median
-    best_s, bound_s = found.best.interval.median, found.limits.bound_s
+    schedule, median_s = run.require_schedule(), run.interval.middle
+    best_s, bound_s = found.best.interval.middle, found.limits.bound_s
     cells = [
         run.name,
         schedule.layout or "its own widths",
@@ -94,8 +94,8 @@ def _meaning(found: Findings) -> str:
     tied = [run.name for run in found.done[1:] if overlapping(found.best, run)]
     more = f" Not told apart from the best: {', '.join(tied)}." if tied else ""
     return (
-        f"{told} Where seeds make a difference, makespans are medians over {found.question.seeds} of them, with the "
-        f"bootstrap interval of the median.{more}"
+        f"{told} Where seeds make a difference, makespans are geometric means over {found.question.seeds} of them, with the "
+        f"95 % interval of that mean.{more}"
     )
 
 
@@ -105,13 +105,13 @@ def _picture(found: Findings) -> Picture:
     frame = pd.DataFrame({
         "policy": [run.name for run in found.done],
         "layout": [run.require_schedule().layout for run in found.done],
-        "makespan_s": [run.interval.median for run in found.done],
+        "makespan_s": [run.interval.middle for run in found.done],
         "bound_s": found.limits.bound_s,
         "speedup": [
-            found.sequential.makespan_s / run.interval.median if run.interval.median else 1.0 for run in found.done
+            found.sequential.makespan_s / run.interval.middle if run.interval.middle else 1.0 for run in found.done
         ],
     })  # fmt: skip
-    told = "; ".join(f"{run.name} {format_time(run.interval.median)}" for run in found.done)
+    told = "; ".join(f"{run.name} {format_time(run.interval.middle)}" for run in found.done)
     return Picture(
         lambda figure: comparison(frame, figure.add_subplot()),
         800,

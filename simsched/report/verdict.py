@@ -29,7 +29,7 @@ def headline(found: Findings) -> str:
         return f"{graph} has no tasks: there is nothing to schedule."
     cores = question.machine.n_cores
     on = f"{question.machine.spec} ({cores} {'core' if cores == 1 else 'cores'})"
-    takes = f"{graph} takes {format_time(best.interval.median)} on {on} under {run_name(best)}"
+    takes = f"{graph} takes {format_time(best.interval.middle)} on {on} under {run_name(best)}"
     if len(found.done) == 1:
         return f"{takes}."
     return f"{takes}, the shortest of {len(found.done)} policies{_over_others(found)}."
@@ -43,16 +43,16 @@ def run_name(run: Run) -> str:
 
 def _over_others(found: Findings) -> str:
     best, second = found.done[:2]
-    if not best.interval.median:
+    if not best.interval.middle:
         return ""
-    ratio = second.interval.median / best.interval.median
+    ratio = second.interval.middle / best.interval.middle
     longer = f"{ratio - 1:.1%} longer" if ratio < 2 else f"{ratio:.3g} times as long"
     told = f"; {second.name} takes {longer}" if ratio >= 1 + SAME else f", level with {second.name}"
     if overlapping(best, second):
         told += ", which the seeds do not tell apart"
     if BASELINE in {best.name, second.name}:
         return told
-    return f"{told}, {BASELINE} {found.sequential.makespan_s / best.interval.median:.3g} times as long"
+    return f"{told}, {BASELINE} {found.sequential.makespan_s / best.interval.middle:.3g} times as long"
 
 
 def overlapping(one: Run, other: Run) -> bool:
@@ -77,7 +77,7 @@ def sentences(found: Findings) -> list[str]:
 
 
 def _bound(found: Findings) -> str:
-    limits, median_s = found.limits, found.best.interval.median
+    limits, median_s = found.limits, found.best.interval.middle
     by = "the critical path" if limits.critical_path_s >= limits.area_s else "the work over all cores"
     gap = median_s / limits.bound_s - 1 if limits.bound_s else 0.0
     if not limits.bound_s:
@@ -132,9 +132,9 @@ def _layouts(found: Findings) -> str:
     used = next((run for run in found.done if run.name == first["policy"]), None)
     if used is None or used.require_schedule().layout == first["layout"]:
         return f"{told}: the one that was used."
-    if first["makespan_s"] < (1 - SAME) * found.best.interval.median and used is not found.best:
+    if first["makespan_s"] < (1 - SAME) * found.best.interval.middle and used is not found.best:
         return f"{told}: less than the best policy took."
-    saved, layout = 1 - first["makespan_s"] / used.interval.median, used.require_schedule().layout
+    saved, layout = 1 - first["makespan_s"] / used.interval.middle, used.require_schedule().layout
     return f"{told}: {f'{saved:.1%} less than' if saved >= SAME else 'as long as'} with {layout}."
 
 
@@ -142,7 +142,7 @@ def _recorded(found: Findings) -> str:
     run = found.recorded
     if run is None or not run.recorded.makespan_s:
         return ""
-    faster = run.recorded.makespan_s / found.best.interval.median
+    faster = run.recorded.makespan_s / found.best.interval.middle
     return (
         f"The recorded run took {format_time(run.recorded.makespan_s)}, {faster:.3g} times what the best policy "
         f"takes here. On its own lanes, with the overheads that its gaps tell, it is off by "

@@ -47,6 +47,10 @@ class PlannedSeconds:
         note = f"planned: {int((rows >= 0).sum())} convolutions and products of {len(known)} shapes"
         return WidthTable(rows, seconds, np.zeros(len(known))), (note,)
 
+    def drawn(self, generator: np.random.Generator) -> PlannedSeconds:
+        """Return itself: what is uncertain of it are the machine's numbers."""
+        return self
+
 
 @cache
 def _by_width(op: Op, machine: Machine) -> Seconds:

@@ -1,7 +1,11 @@
-"""Many replays at once: policies compared, makespans predicted by core count, layouts tuned."""
+"""Many replays at once: policies compared, makespans predicted, layouts tuned, and what a makespan hangs on."""
 
 from simsched.sweep.compare import compare
 from simsched.sweep.predict import predict
+from simsched.sweep.replayed import replayed
+from simsched.sweep.sensitivity import sensitivity
+from simsched.sweep.sobol import sobol
+from simsched.sweep.statistics import verdicts
 from simsched.sweep.tune import tune, worker_layouts
 
-__all__ = ["compare", "predict", "tune", "worker_layouts"]
+__all__ = ["compare", "predict", "replayed", "sensitivity", "sobol", "tune", "verdicts", "worker_layouts"]

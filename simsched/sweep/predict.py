@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from simsched.errors import MachineError
+import numpy as np
+
+from simsched.costs import CostModel
+from simsched.errors import MachineError, SimschedError
 from simsched.machine import machine as machine_of
+from simsched.replay.at_once import at_once
 from simsched.replay.simulate import simulate
 from simsched.schedule import bounds
+from simsched.sweep.binding import binding
+from simsched.sweep.extrapolation import beyond
+from simsched.sweep.growth import grown
+from simsched.sweep.intervals import spread
+from simsched.sweep.knee import knee
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simsched.costs import CostModel
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
     from simsched.policy import Policy
+    from simsched.schedule import Schedule
     from simsched.spec import Engine
+
+#: Replays of each core count, where nothing else is said.
+SAMPLES = 20
 
 
 def predict(
-    graph: TaskGraph,
+    graph: TaskGraph | Callable[[int], TaskGraph],
     machine: str | Path | Machine,
     policy: str | Policy | type[Policy],
     cores: Sequence[int],
@@ -32,59 +45,155 @@ def predict(
     seed: int = 0,
     *,
     width: int | None = None,
+    weak: bool = False,
+    samples: int = SAMPLES,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
     """Predict the makespan for hypothetical core counts of a machine.
 
     Parameters
     ----------
-    graph, machine, policy, costs, runtime, engine, seed, progress
-        As in `simsched.simulate`. The machine's tiles stay whole and its memory stays as it is.
+    graph : TaskGraph or callable
+        A graph, or what returns one for a core count, whose work then grows with the cores: weak scaling.
+    machine, policy, costs, runtime, engine, seed, progress
+        As in `simsched.simulate`. The machine's tiles stay whole and the memory of each domain stays as it is.
     cores : sequence of int
         Core counts.
     width : int, optional
         Cores of one executor, on as many executors as fit; the policy's default layout when not given.
+    weak : bool
+        Weak scaling by copies: the graph is the work of the fewest cores, twice as many run two independent copies.
+    samples : int
+        Replays of each core count: the first with the costs as they are, each other with cost curves drawn from what
+        they leave open (`CostModel.drawn`) and the noise of its own seed, from `seed` on. 1 tells no interval.
 
     Returns
     -------
     DataFrame
-        One row a core count: cores; layout; makespan_s; critical_path_s, area_s (lower bounds for every policy);
-        bound_s (the larger); speedup (over one core that runs every task alone); efficiency (speedup over cores);
-        utilization.
+        One row a core count:
+
+        - cores; tasks; layout
+        - makespan_s: that of the costs as they are, with noise the median of the samples; low_s and high_s, between
+          which 95 % of the samples lie, NaN of a single one
+        - critical_path_s, area_s (lower bounds for every policy); bound_s (the larger)
+        - speedup (over one core that runs every task alone); efficiency (speedup over cores); utilization
+        - binds: what most of the makespan is put down to, one of `simsched.sweep.binding.RESOURCES`; binds_share
+        - knee: whether it is the knee, see `simsched.sweep.knee`; never in weak scaling
+        - extrapolated: whether it lies beyond what is built or was measured; note, which says so; samples
 
     Raises
     ------
     MachineError
         If there are no core counts, or one of them is impossible.
+    GraphError
+        If weak scaling by copies is asked for core counts that are no multiples of the fewest.
+    SimschedError
+        If there are no samples.
 
     Examples
     --------
-    >>> import simsched as ss
-    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
-    >>> ss.predict(graph, "generic", "critical-path", [1, 2, 4])[["cores", "makespan_s"]].values.tolist()
-    [[1.0, 6.0], [2.0, 4.0], [4.0, 4.0]]
+    >>> from simsched.graph import TaskGraph
+    >>> frame = predict(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic", "fifo", [1, 2, 4])
+    >>> frame[["cores", "makespan_s", "binds", "knee"]].values.tolist()
+    [[1, 6.0, 'cores', False], [2, 4.0, 'dependences', True], [4, 4.0, 'dependences', False]]
     """
     import pandas as pd
 
     if not hasattr(cores, "__len__") or len(cores) == 0:
         raise MachineError(f"cores is {cores!r}; expected at least one core count, as in [17, 34, 68]")
-    base = machine_of(machine)
-    rows = []
-    for count in cores:
-        target = base.varied({"cores": count})
-        layout = None if width is None else (max(count // width, 1), width)
-        schedule = simulate(graph, target, policy, layout, costs, runtime, engine, seed, progress=progress)
-        limits = bounds(graph, target, costs, runtime)
-        speedup = limits.area_s * count / schedule.makespan_s if schedule.makespan_s else 1.0
-        rows.append({
-            "cores": count,
-            "layout": schedule.layout,
-            "makespan_s": schedule.makespan_s,
-            "critical_path_s": limits.critical_path_s,
-            "area_s": limits.area_s,
-            "bound_s": limits.bound_s,
-            "speedup": speedup,
-            "efficiency": speedup / count,
-            "utilization": schedule.utilization,
-        })  # fmt: skip
-    return pd.DataFrame(rows)
+    if samples < 1:
+        raise SimschedError(f"samples is {samples}; expected at least 1")
+    base, model = machine_of(machine), costs or CostModel()
+    machines = [base.varied({"cores": count}) for count in cores]
+    points = [
+        _Point(one, target, _layout(target, width))
+        for one, target in zip(grown(graph, cores, weak), machines, strict=True)
+    ]
+
+    def replay(point: _Point, sample: int, model: CostModel) -> Schedule:
+        return simulate(
+            point.graph, point.machine, policy, point.layout, model, runtime, engine, seed + sample,
+            progress=progress,
+        )  # fmt: skip
+
+    rows = [_row(replay(point, 0, model), model, runtime) for point in points]
+    drawn = {i: model.drawn(np.random.default_rng([seed + i, 1])) for i in range(1, samples)}
+    # Of the samples only the makespan is kept: schedules of a million tasks would fill the memory.
+    pairs = [(point, sample) for point in points for sample in drawn]
+    others = at_once(lambda pair: replay(*pair, drawn[pair[1]]).makespan_s, pairs)
+    noisy = model.factors(1, 0) is not None
+    found = [
+        _with_interval(row, others[i * len(drawn) : (i + 1) * len(drawn)], point.machine.n_threads, noisy)
+        for i, (row, point) in enumerate(zip(rows, points, strict=True))
+    ]
+    return _with_knee(pd.DataFrame(found), weak or callable(graph))
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A graph on a machine of so many cores."""
+
+    graph: TaskGraph
+    machine: Machine
+    layout: tuple[int, int] | None
+
+
+def _layout(machine: Machine, width: int | None) -> tuple[int, int] | None:
+    return None if width is None else (max(machine.n_cores // width, 1), width)
+
+
+def _row(schedule: Schedule, costs: CostModel, runtime: RuntimeProfile | None) -> dict[str, Any]:
+    """Return what the replay with the costs as they are tells of a core count."""
+    machine = schedule.require_machine()
+    limits = bounds(schedule.graph, machine, costs, runtime)
+    binds, share = binding(schedule)
+    notes = beyond(schedule)
+    return {
+        "cores": machine.n_cores,
+        "tasks": schedule.graph.n_tasks,
+        "layout": schedule.layout,
+        "makespan_s": schedule.makespan_s,
+        "low_s": np.nan,
+        "high_s": np.nan,
+        "critical_path_s": limits.critical_path_s,
+        "area_s": limits.area_s,
+        "bound_s": limits.bound_s,
+        "speedup": np.nan,
+        "efficiency": np.nan,
+        "utilization": schedule.utilization,
+        "binds": binds,
+        "binds_share": share,
+        "knee": False,
+        "extrapolated": bool(notes),
+        "note": "; ".join(notes),
+        "samples": 1,
+    }
+
+
+def _with_interval(
+    row: dict[str, Any], others_s: Sequence[float], threads: int, noisy: bool
+) -> dict[str, Any]:
+    """Return a row with the interval of its samples, and what follows from its makespan."""
+    found = spread([row["makespan_s"], *others_s])
+    makespan_s = found.middle if noisy else row["makespan_s"]
+    speedup = row["area_s"] * threads / makespan_s if makespan_s else 1.0
+    return row | {
+        "makespan_s": makespan_s,
+        "low_s": min(found.low, makespan_s) if others_s else np.nan,
+        "high_s": max(found.high, makespan_s) if others_s else np.nan,
+        "speedup": speedup,
+        "efficiency": speedup / row["cores"],
+        "samples": len(others_s) + 1,
+    }
+
+
+def _with_knee(frame: pd.DataFrame, weak: bool) -> pd.DataFrame:
+    """Return the frame with its knee marked; with more work on more cores there is none."""
+    place = None if weak or not frame["makespan_s"].any() else knee(frame["cores"], frame["speedup"])
+    if place is None:
+        return frame
+    frame.loc[place, "knee"] = True
+    if frame["cores"].min() < frame["cores"][place] == frame["cores"].max():
+        told = "the knee may lie at more cores than were asked for"
+        frame.loc[place, "note"] = "; ".join(filter(None, [frame["note"][place], told]))
+    return frame

@@ -29,6 +29,7 @@ COLUMNS = ("ready_s", "start_s", "finish_s", "team", "executor", "start_order", 
 
 
 #: Policies with tasks that run past the queue; random graphs have tasks of up to 10 s.
+NOISES: tuple[float | str, ...] = (0.0, 0.0, 0.3, "stragglers[share=0.2,factor=4]")
 SHORTCUTS = (
     "critical-path[small_s=0.5]",
     "critical-path[small_s=1.5,reserved=1,pinned=false,oversubscribe=true]",
@@ -129,7 +130,7 @@ def cases(draw: st.DrawFn) -> dict[str, object]:
         "policy": policy,
         "layout": layout,
         "costs": CostModel(
-            noise=draw(st.sampled_from([0.0, 0.0, 0.3])),
+            noise=draw(st.sampled_from(NOISES)),
             default=Curve(draw(st.sampled_from([1.0, 0.1])), draw(st.sampled_from([0.0, 0.01]))),
         ),
         "runtime": draw(st.one_of(st.just(RuntimeProfile()), ours.runtimes())),

@@ -91,13 +91,36 @@ def test_predict(graph_file, tmp_path):
 
 
 def test_predict_with_noise_has_an_interval(graph_file):
-    options = ["-m", "generic", "--cores", "1", "--noise", "0.1", "--seeds", "9", "--json"]
+    options = [
+        "-m",
+        "generic",
+        "--cores",
+        "1",
+        "--noise",
+        "stragglers[share=0.5]",
+        "--samples",
+        "9",
+        "--json",
+    ]
     done = simsched("predict", graph_file, *options)
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)
     assert row["low_s"] < row["makespan_s"] < row["high_s"]
-    assert row["seeds"] == 9
-    assert "low_s" not in simsched("predict", graph_file, "-m", "generic", "--cores", "1").stdout
+    assert row["samples"] == 9
+    once = simsched("predict", graph_file, "-m", "generic", "--cores", "1,32", "--samples", "1").stdout
+    assert "low" not in once
+    assert "note: 32 cores: the machine is built with 16 cores" in once
+
+
+def test_predict_work_that_grows_with_the_cores(graph_file):
+    options = ["-m", "generic", "--cores", "2,4", "--samples", "1", "--json"]
+    copies = json.loads(simsched("predict", graph_file, "--weak", *options).stdout)
+    assert [row["tasks"] for row in copies] == [3, 6]
+    grown = json.loads(simsched("predict", "lstm[layers={cores},steps=2]", *options).stdout)
+    assert grown[0]["tasks"] < grown[1]["tasks"]
+    both = simsched("predict", "lstm[layers={cores},steps=2]", "--weak", *options)
+    assert both.returncode == 2
+    assert "leave out --weak" in both.stderr
 
 
 def test_pictures_of_a_run(graph_file, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 import simsched as ss
 from simsched.errors import SimschedError
 from simsched.plots import policies, policies_frame
-from simsched.sweep.intervals import median_interval, spread
+from simsched.sweep.intervals import spread
 
 GRAPH = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
 CHAIN = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)])
@@ -15,7 +15,7 @@ NOISY = ss.CostModel(noise=0.3)
 
 def test_without_noise_by_hand():
     frame = policies_frame({"three": GRAPH, "$x$": CHAIN}, "generic[cores=2]", ["sequential", "fifo"])
-    assert frame["makespan_s"].tolist() == [6, 4, 3, 3]
+    assert frame["makespan_s"].tolist() == pytest.approx([6, 4, 3, 3])
     assert frame["relative"].tolist() == pytest.approx([1, 2 / 3, 1, 1])
     assert (frame["low_s"] == frame["high_s"]).all()
     assert frame["seeds"].tolist() == [10] * 4
@@ -77,11 +77,7 @@ def test_missing_columns_are_named():
         policies(ss.compare(GRAPH, "generic[cores=2]", ["fifo"]))
 
 
-def test_intervals_hold_what_they_say():
-    """The interval of a median of 40 draws holds the true one in about 95 of 100 trials; a spread, 95 % of draws."""
-    generator = np.random.default_rng(1)
-    trials = [median_interval(generator.normal(0, 1, 40), generator) for _ in range(200)]
-    assert 0.88 <= np.mean([one.low <= 0 <= one.high for one in trials]) <= 0.99
-    wide = spread(generator.normal(0, 1, 20_000))
+def test_a_spread_holds_what_it_says():
+    wide = spread(np.random.default_rng(1).normal(0, 1, 20_000))
     assert (wide.low, wide.high) == pytest.approx((-1.96, 1.96), abs=0.1)
     assert np.isnan(spread([1.0]).low)

@@ -8,7 +8,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import SimschedError
-from simsched.plots import comparison, scaling, scaling_frame
+from simsched.plots import comparison, scaling
 
 
 def predicted(cores: list[int]) -> pd.DataFrame:
@@ -87,22 +87,28 @@ def test_a_missing_column_is_named(draw: object) -> None:
 def test_an_interval_is_shaded_and_named() -> None:
     frame = predicted([17, 34]).assign(low_s=[0.02, 0.01], high_s=[0.05, 0.04])
     ax = scaling(frame)
-    assert "95 % of the replays" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "95 % of the samples" in [text.get_text() for text in ax.get_legend().get_texts()]
     ends = ax.collections[-1].get_paths()[0].vertices[:, 1]
     assert (ends.min(), ends.max()) == pytest.approx((10, 50)), "in ms"
     without = scaling(frame.assign(low_s=np.nan, high_s=np.nan))
     assert not without.collections
 
 
-def test_makespans_over_seeds() -> None:
+def test_extrapolated_points_are_hollow_and_the_knee_is_told() -> None:
+    frame = predicted([68, 17, 34]).assign(extrapolated=[True, False, False], knee=[False, False, True])
+    ax = scaling(frame)
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "extrapolated" in labels
+    assert "knee, 34 cores" in labels
+    solid, dashed, hollow = ax.lines[:3]
+    assert np.isnan(solid.get_ydata()).tolist() == [False, False, True]
+    assert np.isnan(dashed.get_ydata()).tolist() == [True, False, False]
+    assert hollow.get_xdata().tolist() == [68]
+    assert hollow.get_markerfacecolor() == "white"
+    ax.figure.canvas.draw()
+
+
+def test_predictions_are_drawn_as_they_are() -> None:
     graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
-    noisy = ss.CostModel(noise=0.2)
-    frame = scaling_frame(graph, "generic", "fifo", [1, 2], noisy, seeds=range(7))
-    singles = [ss.predict(graph, "generic", "fifo", [1, 2], noisy, seed=s)["makespan_s"] for s in range(7)]
-    assert frame["makespan_s"].tolist() == np.median(singles, axis=0).tolist()
-    assert (np.min(singles, axis=0) <= frame["low_s"]).all()
-    assert (frame["high_s"] <= np.max(singles, axis=0)).all()
-    assert frame["seeds"].tolist() == [7, 7]
-    assert scaling_frame(graph, "generic", "fifo", [1])["low_s"].isna().all()
-    with pytest.raises(SimschedError, match="at least one seed"):
-        scaling_frame(graph, "generic", "fifo", [1], seeds=[])
+    frame = ss.predict(graph, "generic", "fifo", [1, 2, 32], ss.CostModel(noise=0.2))
+    scaling(frame).figure.canvas.draw()

@@ -91,7 +91,7 @@ def test_graphs_at_the_edge(seconds, edges):
     made = ss.report(graph, "generic[cores=2]", ["fifo", "corun"], seeds=2, replays=2)
     outline(made.html)
     assert "nan" not in made.markdown.lower().replace("nanosecond", "")
-    assert (made.sentences == []) == (made.findings.best.interval.median == 0)
+    assert (made.sentences == []) == (made.findings.best.interval.middle == 0)
 
 
 def test_16_000_tasks_take_less_than_3_MB():

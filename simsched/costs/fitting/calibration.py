@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from math import asinh
 from pathlib import Path
-from statistics import NormalDist, median
-from typing import TYPE_CHECKING, Literal
+from statistics import median
+from typing import TYPE_CHECKING, Self
 
+from simsched.costs.curves import normalised
+from simsched.costs.fitting.drawing import drawn_curve_of, sigma_of_spread
 from simsched.costs.fitting.fingerprint import Fingerprint
 from simsched.costs.fitting.interpolation import Method
 from simsched.costs.fitting.measured import MeasuredCurves
 from simsched.costs.fitting.overheads import Overheads
 from simsched.costs.fitting.pair import Pair, pairs_frame
 from simsched.costs.fitting.parametric import curve_of, fitted
-from simsched.costs.fitting.points import STRICT, MeasuredOp, Sharing, fits_frame, points_frame
+from simsched.costs.fitting.points import STRICT, Fit, MeasuredOp, Sharing, fits_frame, points_frame
 from simsched.costs.fitting.summary import summary
 from simsched.costs.model import CostModel
+from simsched.costs.noise import Noise
 from simsched.errors import CostError
 from simsched.html import card
 from simsched.machine import RuntimeProfile
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from matplotlib.axes import Axes
 
@@ -197,7 +200,7 @@ class Calibration:
         method: Method = "pchip",
         sharing: Sharing | None = None,
         unmeasured_shapes: bool = True,
-        noise: float | Literal["measured"] = 0.0,
+        noise: float | str | Noise = 0.0,
     ) -> CalibratedModel:
         """Return a cost model of the measured seconds, to be given to `simulate(costs=...)`.
 
@@ -209,8 +212,8 @@ class Calibration:
             Machine it is to be used on instead of the one it describes; its name stands in the notes.
         method, sharing, unmeasured_shapes
             As in `MeasuredCurves`.
-        noise : float or "measured"
-            As in `CostModel`; or what `measured_noise` returns.
+        noise : float, str or Noise
+            As in `CostModel`; "measured" is what `measured_noise` returns.
 
         Returns
         -------
@@ -280,11 +283,16 @@ class Calibration:
         >>> {kind: round(curve.serial_share, 2) for kind, curve in curves.items()}
         {'MatMul': 0.25}
         """
-        kinds: dict[str, list[MeasuredOp]] = {}
+        return {kind: curve_of(fits) for kind, fits in self.wide_fits().items()}
+
+    def wide_fits(self) -> dict[str, list[Fit]]:
+        """Return the fits of each kind that three or more widths tell; kinds without one are left out."""
+        found: dict[str, list[Fit]] = {}
         for one in self.ops:
-            kinds.setdefault(one.op.kind, []).append(one)
-        wide = {kind: [f for one in ops for f in one.fits if f.points > 2] for kind, ops in kinds.items()}
-        return {kind: curve_of(fits) for kind, fits in wide.items() if fits}
+            for fit in one.fits:
+                if fit.points > 2:
+                    found.setdefault(one.op.kind, []).append(fit)
+        return found
 
     def points(self) -> pd.DataFrame:
         """Return one row a point; see `points_frame`.
@@ -341,8 +349,7 @@ class Calibration:
     def measured_noise(self) -> float:
         """Return the standard deviation of the log seconds of a task that the points' spreads tell.
 
-        Half the interquartile range over the median of a log-normal variable is sinh(0.6745 sigma); the spread is the
-        median of those of the points. What slows all tasks of a run down alike is in it, too.
+        It is that of the median of their spreads. What slows all tasks of a run down alike is in it, too.
 
         Returns
         -------
@@ -364,7 +371,7 @@ class Calibration:
         spreads = [point.spread for one in self.ops for point in one.points if point.spread is not None]
         if not spreads:
             raise CostError("no point of this calibration has a spread; give the noise as a number")
-        return asinh(median(spreads)) / NormalDist().inv_cdf(0.75)
+        return sigma_of_spread(median(spreads))
 
     def plot(self, ax: Axes | None = None, most: int = 6) -> Axes:
         """Draw the curves of the longest ops; see `simsched.plots.cost_curves`.
@@ -450,6 +457,15 @@ class CalibratedModel(CostModel):
     """
 
     calibration: Calibration | None = None
+
+    def drawn(self, generator: np.random.Generator) -> Self:
+        """Return a model drawn from what is known, curves of kinds from the intervals of their fits."""
+        model = super().drawn(generator)
+        fits = {} if self.calibration is None else self.calibration.wide_fits()
+        curves = {kind: drawn_curve_of(of, generator) for kind, of in fits.items()}
+        return replace(
+            model, curves={**model.curves, **{normalised(kind): curve for kind, curve in curves.items()}}
+        )
 
     def save(self, path: str | Path) -> None:
         """Write its calibration to a file, for `Calibration.load`."""

@@ -71,6 +71,11 @@ class WidthCurve:
             column.setflags(write=False)
             object.__setattr__(self, name, column)
 
+    @property
+    def widest(self) -> int:
+        """The widest width that was measured."""
+        return int(np.asarray(self.widths)[-1])
+
     def __call__(self, widths: npt.ArrayLike) -> Array:
         """Return the seconds on each width, shape of `widths`."""
         at, known, seconds = np.asarray(widths, np.float64), np.asarray(self.widths), np.asarray(self.seconds)

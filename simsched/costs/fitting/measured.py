@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S
 from simsched.costs.fitting.by_work import WorkModel, work_model
+from simsched.costs.fitting.drawing import drawn_ops, work_sigma
 from simsched.costs.fitting.interpolation import Method, WidthCurve
 from simsched.costs.fitting.points import MeasuredOp, Sharing
 from simsched.costs.width_table import WidthTable
@@ -49,6 +50,9 @@ class MeasuredCurves:
         Whether shapes never measured are predicted from their work.
     notes : tuple of str
         Said with every use.
+    work_seed : int, optional
+        Seconds predicted from work are off by as much as they were for shapes left out, drawn from this seed; exactly
+        what the model says when not given.
 
     Examples
     --------
@@ -67,6 +71,7 @@ class MeasuredCurves:
     sharing: Sharing | None = None
     unmeasured_shapes: bool = True
     notes: tuple[str, ...] = ()
+    work_seed: int | None = None
 
     def __post_init__(self) -> None:
         for place, one in enumerate(self.ops):
@@ -90,14 +95,22 @@ class MeasuredCurves:
             )
         sharing, widest = self.sharing or self._default(machine), machine.n_threads
         rows = self._rows(graph)
-        by_work, learned = self._by_work(graph, rows, sharing, widest)
+        by_work, learned, learned_to = self._by_work(graph, rows, sharing, widest)
         rows = np.where(learned >= 0, len(self.ops) + learned, rows)
         used, compact = np.unique(rows, return_inverse=True)
         skip = int(len(used) > 0 and used[0] < 0)
         seconds = np.concatenate([self._seconds(sharing, widest), by_work])[used[skip:]]
         overhead = np.concatenate([self._overheads(sharing), np.zeros(len(by_work))])[used[skip:]]
-        table = WidthTable((compact - skip).astype(np.int32), np.insert(seconds, 0, 0.0, axis=1), overhead)
+        measured_to = np.concatenate([self._measured_to(sharing), learned_to])[used[skip:]]
+        table = WidthTable(
+            (compact - skip).astype(np.int32), np.insert(seconds, 0, 0.0, axis=1), overhead, measured_to
+        )
         return table, (*self.notes, *self._said(graph, table, np.flatnonzero(learned >= 0)))
+
+    def drawn(self, generator: np.random.Generator) -> MeasuredCurves:
+        """Return curves through points that are drawn within the errors of their medians."""
+        ops = drawn_ops(self.ops, generator)
+        return replace(self, ops=ops, work_seed=int(generator.integers(2**62)))
 
     def curve(self, op: MeasuredOp, sharing: Sharing = "apart") -> WidthCurve:
         """Return the curve through an op's points of one sharing, or of the other where it was not measured."""
@@ -170,9 +183,13 @@ class MeasuredCurves:
 
     def _by_work(
         self, graph: TaskGraph, rows: npt.NDArray[np.int64], sharing: Sharing, widest: int
-    ) -> tuple[Array, npt.NDArray[np.int64]]:
-        """Return curves of works, shape (works, widest), and which of them each task of another shape takes, or -1."""
+    ) -> tuple[Array, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return curves of works, (works, widest), which of them each task of another shape takes, or -1, and how far.
+
+        A curve is known as far as every shape that it was learned from was measured.
+        """
         curves, learned, n_curves = [np.empty((0, widest))], np.full(graph.n_tasks, -1, np.int64), 0
+        known_to = [np.empty(0, np.int64)]
         wanted = set(np.unique(graph.kinds.codes[rows < 0]).tolist()) if self.unmeasured_shapes else set()
         models = self._models(sharing, widest) if wanted else {}
         for code in sorted(wanted):
@@ -182,13 +199,27 @@ class MeasuredCurves:
             mine = mine[model.usable(graph.flops[mine], graph.bytes_B[mine])]
             work = np.nan_to_num(np.stack([graph.flops[mine], graph.bytes_B[mine]], axis=1))
             distinct, where = np.unique(work, axis=0, return_inverse=True)
-            predicted = model.seconds(*distinct.T)
+            predicted = model.seconds(*distinct.T) * self._off(code, model, len(distinct))
             sure = ((predicted > 0) & np.isfinite(predicted)).all(axis=1)
             place = np.where(sure, n_curves + np.cumsum(sure) - 1, -1)
             learned[mine] = place[where.ravel()]
             curves.append(predicted[sure])
             n_curves += int(sure.sum())
-        return np.concatenate(curves), learned
+            of_kind = [one.op.kind == graph.kinds.labels[code] for one in self.ops]
+            known_to.append(np.full(int(sure.sum()), self._measured_to(sharing)[of_kind].min()))
+        return np.concatenate(curves), learned, np.concatenate(known_to)
+
+    def _off(self, code: int, model: WorkModel, n: int) -> Array:
+        """Return by what factor the seconds of each of n works are off, shape (n, 1)."""
+        if self.work_seed is None:
+            return np.ones((n, 1))
+        return np.exp(
+            work_sigma(model) * np.random.default_rng([self.work_seed, code]).standard_normal((n, 1))
+        )
+
+    def _measured_to(self, sharing: Sharing) -> npt.NDArray[np.int64]:
+        """Return the widest team that each op was measured on, shape (ops,)."""
+        return np.array([self.curve(one, sharing).widest for one in self.ops], np.int64)
 
     def _said(self, graph: TaskGraph, table: WidthTable, by_work: npt.NDArray[np.int64]) -> list[str]:
         covered = int(table.covers.sum())

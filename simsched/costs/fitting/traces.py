@@ -106,8 +106,17 @@ class TaskCurves:
             for row in self.task_seconds[known]
         ]
         rows = np.where(known, np.cumsum(known) - 1, -1).astype(np.int32)
-        table = WidthTable(rows, np.reshape(seconds, (len(seconds), len(every))), np.zeros(len(seconds)))
+        table = WidthTable(
+            rows,
+            np.reshape(seconds, (len(seconds), len(every))),
+            np.zeros(len(seconds)),
+            np.full(len(seconds), self.widths[-1]),
+        )
         return table, (f"{len(seconds)} of {graph.n_tasks} tasks take their own measured seconds",)
+
+    def drawn(self, generator: np.random.Generator) -> TaskCurves:
+        """Return itself: of a task that ran once on each width it is not known how far its seconds may be off."""
+        return self
 
 
 def curves_from_traces(graphs: Sequence[TaskGraph], widths: Sequence[int] | None = None) -> TraceCurves:

@@ -1,0 +1,99 @@
+"""The command `sensitivity`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simsched.cli_common import (
+    DEFAULT_MACHINE,
+    READER_OPTIONS,
+    EngineOption,
+    GraphArgument,
+    JsonOption,
+    LayoutOption,
+    MachineOption,
+    NoiseOption,
+    PolicyOption,
+    SeedOption,
+    epilog,
+    graph_of,
+    progress_bar,
+)
+from simsched.cli_output import records, say_json, say_table
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        context_settings=READER_OPTIONS,
+        epilog=epilog(
+            "sensitivity rnn --layout 17x4 --parameter cores.clock --parameter runtime.dispatch",
+            "sensitivity rnn --out t.png",
+            reader=True,
+        ),
+    )(sensitivity)
+
+
+def sensitivity(
+    context: typer.Context,
+    graph: GraphArgument,
+    machine: MachineOption = DEFAULT_MACHINE,
+    policy: PolicyOption = "critical-path",
+    layout: LayoutOption = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parameter",
+            metavar="NUMBER",
+            help="A number, as cores.clock; repeat for more. All when not given.",
+        ),
+    ] = None,
+    change: Annotated[
+        float, typer.Option("--change", metavar="SHARE", help="Change of a number for its elasticity.")
+    ] = 0.1,
+    sobol: Annotated[
+        int,
+        typer.Option(
+            "--sobol", metavar="N", help="Sobol's indices from so many samples, a power of two, as 64."
+        ),
+    ] = 0,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    noise: NoiseOption = "0",
+    json_: JsonOption = False,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write by suffix: .png .svg .csv .parquet; repeat for more."
+        ),
+    ] = None,
+) -> None:
+    """Tell which numbers move GRAPH's makespan most.
+
+    Numbers of the machine and of cost curves, each by itself, or together by --sobol.
+    """
+    from simsched.costs import CostModel
+    from simsched.plots import sobol_bars, tornado
+    from simsched.sweep import sensitivity as sensitivity_
+    from simsched.sweep import sobol as sobol_
+    from simsched.sweep.export import check_table_suffix, export_table
+
+    for path in out or []:
+        check_table_suffix(path)
+    model, tasks = CostModel(noise=noise), graph_of(graph, context)
+    given = (tasks, machine, policy, layout, model, None, engine, seed)
+    with progress_bar(None, "replaying") as progress:
+        if sobol:
+            frame = sobol_(*given, parameters=parameter, samples=sobol, progress=progress)
+        else:
+            frame = sensitivity_(*given, parameters=parameter, change=change, progress=progress)
+    if json_:
+        say_json(records(frame))
+    else:
+        say_table(frame)
+    draw = sobol_bars if sobol else tornado
+    for path in out or []:
+        export_table(frame, path, lambda ax: draw(frame, ax=ax), (8.0, 1.4 + 0.36 * min(len(frame), 15)))

@@ -1,0 +1,102 @@
+"""The command `verdicts`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from simsched.cli_common import (
+    DEFAULT_MACHINE,
+    POLICIES,
+    READER_OPTIONS,
+    EngineOption,
+    JsonOption,
+    LayoutOption,
+    MachineOption,
+    NoiseOption,
+    SeedOption,
+    epilog,
+    graphs_of,
+    progress_bar,
+    say,
+)
+from simsched.cli_output import records, say_json
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        context_settings=READER_OPTIONS,
+        epilog=epilog(
+            "verdicts rnn 'rnn[layers=2]' -p fifo -p critical-path --layout 8x8 --seeds 5", reader=True
+        ),
+    )(verdicts)
+
+
+def verdicts(
+    graphs: Annotated[
+        list[str],
+        typer.Argument(metavar="GRAPH...", help="Trace, model or graph files of one format, or workloads."),
+    ],
+    policy: Annotated[
+        list[str],
+        typer.Option(
+            "--policy", "-p", metavar="NAME", autocompletion=POLICIES, help="A policy; repeat, two at least."
+        ),
+    ],
+    machine: MachineOption = DEFAULT_MACHINE,
+    layout: LayoutOption = None,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    noise: NoiseOption = "0.1",
+    seeds: Annotated[
+        int, typer.Option("--seeds", metavar="N", min=1, help="Replays of each, from --seed on.")
+    ] = 20,
+    over: Annotated[
+        Literal["seeds", "graphs"],
+        typer.Option("--over", help="seeds: these very graphs; graphs: graphs like these."),
+    ] = "seeds",
+    json_: JsonOption = False,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write by suffix: .png .svg .csv .parquet; repeat for more."
+        ),
+    ] = None,
+) -> None:
+    """Tell which policy is faster, and how sure that is.
+
+    As far as noisy replays of GRAPH... show it.
+    """
+    from simsched.costs import CostModel
+    from simsched.plots import policies
+    from simsched.plots.policies import summarised
+    from simsched.sweep import replayed
+    from simsched.sweep import verdicts as verdicts_
+    from simsched.sweep.export import check_table_suffix, export_table
+
+    for path in out or []:
+        check_table_suffix(path)
+    model, loaded = CostModel(noise=noise), graphs_of(graphs)
+    total = sum(graph.n_tasks for graph in loaded.values()) * len(policy) * seeds
+    with progress_bar(total, "replaying") as progress:
+        runs = replayed(
+            loaded,
+            machine,
+            policy,
+            layout,
+            model,
+            engine=engine,
+            seeds=range(seed, seed + seeds),
+            progress=progress,
+        )
+    frame = verdicts_(runs, over=over)
+    if json_:
+        say_json(records(frame))
+    else:
+        say("\n".join(frame["said"]))
+    for path in out or []:
+        height = 1.3 + 0.16 * (len(policy) + 1) * len(loaded)
+        export_table(frame, path, lambda ax: policies(summarised(runs), ax=ax), (8.0, max(height, 2.4)))

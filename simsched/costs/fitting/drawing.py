@@ -1,0 +1,93 @@
+"""Measurements as they might have come out: points drawn within their errors, curves within their fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import asinh, exp, log, pi, sqrt
+from statistics import NormalDist, median
+from typing import TYPE_CHECKING
+
+from simsched.costs.curve_ranges import drawn_between
+from simsched.costs.fitting.parametric import curve_of
+from simsched.machine.confidence import FACTORS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from simsched.costs.curves import Curve
+    from simsched.costs.fitting.by_work import WorkModel
+    from simsched.costs.fitting.points import Fit, Interval, MeasuredOp, Point
+
+#: The standard error of a median over that of a mean, for many normal draws; a mean absolute error is as much smaller
+#: than a standard deviation.
+MEDIAN = sqrt(pi / 2)
+
+
+def sigma_of_spread(spread: float) -> float:
+    """Return the standard deviation of the log of log-normal seconds whose half interquartile range is `spread`.
+
+    Half the interquartile range over the median of a log-normal variable is sinh(0.6745 sigma).
+    """
+    return asinh(spread) / NormalDist().inv_cdf(0.75)
+
+
+def standard_error(point: Point, usual: float) -> float:
+    """Return the standard error of the log of a point's seconds, the median of its runs.
+
+    Parameters
+    ----------
+    point : Point
+    usual : float
+        Spread of a point that states none.
+    """
+    return MEDIAN * sigma_of_spread(usual if point.spread is None else point.spread) / sqrt(point.runs)
+
+
+def drawn_ops(ops: Sequence[MeasuredOp], generator: np.random.Generator) -> tuple[MeasuredOp, ...]:
+    """Return the ops with every point drawn anew; points without a spread have the median of the others'."""
+    spreads = [point.spread for one in ops for point in one.points if point.spread is not None]
+    usual = median(spreads) if spreads else 0.0
+
+    def drawn(point: Point) -> Point:
+        error = standard_error(point, usual) * generator.standard_normal()
+        return replace(point, seconds=point.seconds * exp(error))
+
+    return tuple(replace(one, points=tuple(drawn(point) for point in one.points)) for one in ops)
+
+
+def drawn_curve_of(fits: Sequence[Fit], generator: np.random.Generator) -> Curve:
+    """Return the curve of a kind from as many of its fits, drawn with replacement, each within its intervals."""
+    again = [fits[place] for place in generator.integers(len(fits), size=len(fits)).tolist()]
+    return curve_of([_drawn_fit(fit, generator) for fit in again])
+
+
+def _drawn_fit(fit: Fit, generator: np.random.Generator) -> Fit:
+    serial = min(_within(fit.serial_share, fit.confidence, generator), 1.0)
+    added = _within(fit.thread_overhead, fit.confidence, generator)
+    return replace(
+        fit,
+        serial_share=replace(fit.serial_share, value=serial),
+        thread_overhead=replace(fit.thread_overhead, value=added),
+    )
+
+
+def _within(number: Interval, confidence: float, generator: np.random.Generator) -> float:
+    z = generator.standard_normal()
+    if number.low is None or number.high is None:
+        return number.value
+    # `drawn_between` reads the ends as those of 95 %.
+    scale = NormalDist().inv_cdf(0.975) / NormalDist().inv_cdf((1 + confidence) / 2)
+    low = max(number.value - scale * (number.value - number.low), 0.0)
+    return drawn_between(number.value, low, number.value + scale * (number.high - number.value), z)
+
+
+def work_sigma(model: WorkModel) -> float:
+    """Return the standard deviation of the log seconds of a shape predicted from its work.
+
+    The mean error of shapes that were left out tells it; a kind of a single shape has none, and is taken for a number
+    of low confidence.
+    """
+    if model.error != model.error:
+        return log(FACTORS["low"]) / NormalDist().inv_cdf(0.975)
+    return MEDIAN * model.error

@@ -1,0 +1,141 @@
+"""Noise: what tasks really take over what was estimated, drawn task by task.
+
+- `lognormal[sigma=0.1]`, or the number alone: every task varies; sigma is the standard deviation of the logarithm.
+- `stragglers[share=0.01,factor=5,sigma=0.1]`: a share of the tasks takes so many times as long, on top of sigma.
+
+A factor belongs to a task and a seed, not to a policy, a layout, a machine or an engine: what is compared under one
+seed meets the same luck (common random numbers).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from simsched.errors import CostError, SpecError
+from simsched.graph.taskgraph import Seconds
+from simsched.parameters import Parameters, not_negative, positive
+from simsched.spec import made, parse
+
+
+@dataclass(frozen=True)
+class Noise(Parameters):
+    """Base of noise models: a frozen dataclass with checked fields; its spec makes it again."""
+
+    @property
+    def silent(self) -> bool:
+        """Whether every factor is 1."""
+        return False
+
+    @abstractmethod
+    def drawn(self, n_tasks: int, generator: np.random.Generator) -> Seconds:
+        """Return a factor for each task, float64 (n_tasks,), above 0; it depends on the generator alone."""
+
+
+@dataclass(frozen=True)
+class LogNormal(Noise):
+    """Every task varies: factors exp(sigma z), z standard normal; their median is 1.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation of the logarithm.
+    """
+
+    name: ClassVar[str] = "lognormal"
+
+    sigma: float = not_negative(0.1)
+
+    @property
+    def silent(self) -> bool:
+        """Whether every factor is 1."""
+        return self.sigma == 0
+
+    def drawn(self, n_tasks: int, generator: np.random.Generator) -> Seconds:
+        """Return a factor for each task."""
+        with np.errstate(over="ignore"):
+            return np.exp(self.sigma * generator.standard_normal(n_tasks))
+
+
+@dataclass(frozen=True)
+class Stragglers(Noise):
+    """A few tasks take much longer, as where the operating system or another program takes a core away.
+
+    Parameters
+    ----------
+    share : float
+        Probability of a task to be one, from 0 to 1.
+    factor : float
+        How many times as long it takes.
+    sigma : float
+        Log-normal noise of all tasks beside it.
+    """
+
+    name: ClassVar[str] = "stragglers"
+
+    share: float = not_negative(0.01)
+    factor: float = positive(5.0)
+    sigma: float = not_negative(0.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.share > 1:
+            raise self.refused("share", "a share from 0 to 1")
+
+    @property
+    def silent(self) -> bool:
+        """Whether every factor is 1."""
+        return self.sigma == 0 and (self.share == 0 or self.factor == 1)
+
+    def drawn(self, n_tasks: int, generator: np.random.Generator) -> Seconds:
+        """Return a factor for each task; those of `lognormal` under the same seed, times those of the stragglers."""
+        usual = LogNormal(self.sigma).drawn(n_tasks, generator)
+        return usual * np.where(generator.random(n_tasks) < self.share, self.factor, 1.0)
+
+
+EXPECTED = "a number of zero or more, or one of lognormal[sigma=0.1], stragglers[share=0.01,factor=5]"
+MODELS: Mapping[str, type[Noise]] = {model.name: model for model in (LogNormal, Stragglers)}
+
+
+def noise_of(given: float | str | Noise) -> Noise:
+    """Return the noise model of a number (the sigma of `lognormal`), a spec, or a model as it is.
+
+    Raises
+    ------
+    CostError
+        If it is none of these, or a parameter is unknown or impossible.
+
+    Examples
+    --------
+    >>> str(noise_of("stragglers[share=0.02]")), str(noise_of(0.3))
+    ('stragglers[share=0.02]', 'lognormal[sigma=0.3]')
+    """
+    if isinstance(given, str):
+        number = _number(given)
+        given = _specified(given) if number is None else number
+    if isinstance(given, Noise):
+        return given
+    if isinstance(given, bool) or not isinstance(given, (int, float, np.number)) or not 0 <= given < np.inf:
+        raise CostError(f"noise is {given!r}; expected {EXPECTED}")
+    return LogNormal(float(given))
+
+
+def _specified(text: str) -> Noise:
+    try:
+        spec = parse(text)
+        if spec.name in MODELS:
+            return cast(Noise, made(cast(Any, MODELS[spec.name]), "noise", spec))
+    except SpecError as error:
+        raise CostError(f"noise {text!r}: {error}") from None
+    raise CostError(f"noise is {text!r}; expected {EXPECTED}")
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

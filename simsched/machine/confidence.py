@@ -1,0 +1,25 @@
+"""How far a number may be off, where its file says how far to trust it and nothing more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from simsched.machine.schema import Confidence
+
+#: A number times and divided by this are taken as the ends of its 95 % interval. Our reading of the four words: a
+#: vendor's number; one measured elsewhere; one read off a figure or derived; one that nobody has checked.
+FACTORS: Mapping[Confidence, float] = {"high": 1.05, "med": 1.25, "low": 2.0, "unverified": 2.0}
+
+
+def ends(value: float, confidence: Confidence) -> tuple[float, float]:
+    """Return the ends of the 95 % interval of a number that is not negative.
+
+    Examples
+    --------
+    >>> ends(10.0, "med")
+    (8.0, 12.5)
+    """
+    return value / FACTORS[confidence], value * FACTORS[confidence]

@@ -1,0 +1,24 @@
+"""Replays side by side: the compiled engine lets go of Python's lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+
+def at_once(replay: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
+    """Return what `replay` makes of each item, in their order, as many at a time as there are CPUs.
+
+    The first error ends it: what has not begun does not begin.
+    """
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            return list(pool.map(replay, items))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise

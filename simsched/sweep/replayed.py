@@ -1,0 +1,93 @@
+"""Makespans of policies on graphs under seeds: a tidy table, the ground of every comparison with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.errors import SimschedError
+from simsched.machine import machine as machine_of
+from simsched.policy import Layout
+from simsched.policy import policy as policy_of
+from simsched.replay.at_once import at_once
+from simsched.replay.simulate import simulate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.costs import CostModel
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine, RuntimeProfile
+    from simsched.policy import Policy
+    from simsched.spec import Engine
+
+
+def replayed(
+    graphs: Mapping[str, TaskGraph],
+    machine: str | Path | Machine,
+    policies: Sequence[str | Policy | type[Policy]],
+    layout: str | Layout | tuple[int, int] | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    *,
+    seeds: Sequence[int] = range(10),
+    progress: Callable[[int], object] | None = None,
+) -> pd.DataFrame:
+    """Replay graphs under policies with each seed.
+
+    A seed gives a task the same noise under every policy (common random numbers), so that policies differ by what they
+    do, and not by their luck.
+
+    Parameters
+    ----------
+    graphs : mapping of str to TaskGraph
+        By the name that the table has for each.
+    machine, layout, costs, runtime, engine, progress
+        As in `simsched.compare`.
+    policies : sequence of policies
+        At least one.
+    seeds : sequence of int
+        A replay of each.
+
+    Returns
+    -------
+    DataFrame
+        One row a replay: graph, policy, layout, seed, makespan_s.
+
+    Raises
+    ------
+    SimschedError
+        If there are no graphs, policies or seeds, or one stands twice.
+    """
+    import pandas as pd
+
+    if isinstance(policies, str):
+        raise SimschedError(f"policies is {policies!r}; expected a list of policies, as in [{policies!r}]")
+    target, wanted = machine_of(machine), None if layout is None else Layout.parse(layout)
+    chosen = [policy_of(policy) for policy in policies]
+    for name, given in (("graphs", [*graphs]), ("policies", [*map(str, chosen)]), ("seeds", [*seeds])):
+        if not given:
+            raise SimschedError(f"{name} is {given!r}; expected at least one")
+        if twice := [one for place, one in enumerate(given) if one in given[:place]]:
+            raise SimschedError(f"{name}: {twice[0]!r} stands there twice; leave one out")
+
+    def row(case: tuple[str, Policy, int]) -> dict[str, object]:
+        graph, policy, seed = case
+        schedule = simulate(
+            graphs[graph],
+            target,
+            policy,
+            policy.suited(wanted),
+            costs,
+            runtime,
+            engine,
+            seed,
+            progress=progress,
+        )
+        told = {"graph": graph, "policy": schedule.policy, "layout": schedule.layout}
+        return told | {"seed": seed, "makespan_s": schedule.makespan_s}
+
+    cases = [(graph, policy, seed) for graph in graphs for policy in chosen for seed in seeds]
+    return pd.DataFrame(at_once(row, cases))

@@ -1,0 +1,162 @@
+"""`sensitivity`: which number of a machine or of cost curves moves the makespan most, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.costs import CostModel
+from simsched.errors import SimschedError
+from simsched.machine import machine as machine_of
+from simsched.replay.at_once import at_once
+from simsched.replay.simulate import simulate
+from simsched.sweep.uncertain import Inputs, Parameter, chosen
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine, RuntimeProfile
+    from simsched.policy import Layout, Policy
+    from simsched.spec import Engine
+
+#: Gives the makespan with some numbers changed, by name.
+Makespan = Callable[[Mapping[str, float]], float]
+#: Makespans that differ by less, over themselves, are the same: numbers were added in another order.
+ROUNDING = 1e-9
+
+
+def sensitivity(
+    graph: TaskGraph,
+    machine: str | Path | Machine,
+    policy: str | Policy | type[Policy],
+    layout: str | Layout | tuple[int, int] | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    seed: int = 0,
+    *,
+    parameters: Sequence[str] | None = None,
+    change: float = 0.1,
+    progress: Callable[[int], object] | None = None,
+) -> pd.DataFrame:
+    """Replay a graph with each uncertain number changed by itself.
+
+    Parameters
+    ----------
+    graph, machine, policy, layout, costs, runtime, engine, seed, progress
+        As in `simsched.simulate`. Every replay has the same seed.
+    parameters : sequence of str, optional
+        Names of the numbers to change, as `cores.clock` and `costs.convolution.serial_share`; when not given, all of
+        the machine's file but counts and lists, and all of the cost curves of the graph's kinds.
+    change : float
+        By how much a number is changed for its elasticity, in proportion; above 0, below 1.
+
+    Returns
+    -------
+    DataFrame
+        One row a parameter, that of the largest swing first, of equal ones that which stands first in the file: rank,
+        the same for equal swings; parameter, value, unit, confidence; low, high, the ends of its 95 % interval
+        (docs/sensitivity.md); makespan_s, with all numbers as they are; low_makespan_s, high_makespan_s, with the
+        number at either end; swing_s, the longest of the three less the shortest; swing_share, that over the makespan;
+        elasticity, per cent of the makespan for a per cent of the number. What has no effect has 0.
+
+    Raises
+    ------
+    SimschedError
+        If there is no such parameter, `change` is no share, or as in `simsched.simulate`.
+
+    Examples
+    --------
+    >>> from simsched.graph import TaskGraph
+    >>> one = TaskGraph.from_edges([float("nan")], flops=[1e12])
+    >>> frame = sensitivity(one, "generic", "fifo", parameters=["cores.clock"])
+    >>> frame["elasticity"].round(9).tolist()
+    [-1.0]
+    """
+    if not 0 < change < 1:
+        raise SimschedError(f"change is {change!r}; expected a share above 0 and below 1, as 0.1")
+    inputs = Inputs(graph, machine_of(machine), costs or CostModel())
+    makespan_s = makespan_of(inputs, policy, layout, runtime, engine, seed, progress)
+    nominal_s = makespan_s({})
+    wanted = chosen(inputs.parameters(), None if parameters is None else list(parameters))
+    values = [value for one in wanted for value in (one.low, one.high, *_beside(inputs, one, change))]
+    names = [one.name for one in wanted for _ in range(4)]
+    found = at_once(lambda pair: makespan_s({pair[0]: pair[1]}), zip(names, values, strict=True))
+    rows = [
+        _row(one, nominal_s, values[4 * i : 4 * i + 4], found[4 * i : 4 * i + 4])
+        for i, one in enumerate(wanted)
+    ]
+    return _ranked(rows)
+
+
+def makespan_of(
+    inputs: Inputs,
+    policy: str | Policy | type[Policy],
+    layout: str | Layout | tuple[int, int] | None,
+    runtime: RuntimeProfile | None,
+    engine: Engine,
+    seed: int,
+    progress: Callable[[int], object] | None,
+) -> Makespan:
+    """Return what gives the makespan, in seconds, with some numbers changed."""
+
+    def makespan_s(values: Mapping[str, float]) -> float:
+        machine, costs = inputs.changed(values)
+        return simulate(
+            inputs.graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress
+        ).makespan_s
+
+    return makespan_s
+
+
+def _beside(inputs: Inputs, one: Parameter, change: float) -> tuple[float, float]:
+    """Return the values below and above a parameter's own, as far as they are possible."""
+    sides = (one.value * (1 - change), one.value * (1 + change))
+    below, above = (inputs.reachable(one.name, one.value, side) for side in sides)
+    return below, above
+
+
+def _row(one: Parameter, nominal_s: float, values: list[float], found: list[float]) -> dict[str, object]:
+    low_s, high_s, *sides_s = (_same(nominal_s, makespan_s) for makespan_s in found)
+    swing_s = max(low_s, high_s, nominal_s) - min(low_s, high_s, nominal_s)
+    return {
+        "parameter": one.name,
+        "value": one.value,
+        "unit": one.unit,
+        "confidence": one.confidence,
+        "low": one.low,
+        "high": one.high,
+        "makespan_s": nominal_s,
+        "low_makespan_s": low_s,
+        "high_makespan_s": high_s,
+        "swing_s": swing_s,
+        "swing_share": swing_s / nominal_s if nominal_s else 0.0,
+        "elasticity": _elasticity(values[2:], sides_s),
+    }
+
+
+def _same(nominal_s: float, makespan_s: float) -> float:
+    """Return a makespan, or the one of all numbers as they are where the two differ by rounding."""
+    return nominal_s if abs(makespan_s - nominal_s) <= ROUNDING * nominal_s else makespan_s
+
+
+def _elasticity(values: list[float], makespans_s: list[float]) -> float:
+    """Return the slope between two points on logarithmic axes; 0 where nothing changed."""
+    (below, above), (below_s, above_s) = values, makespans_s
+    if not (0 < below < above and below_s > 0 and above_s > 0):
+        return 0.0
+    return log(above_s / below_s) / log(above / below)
+
+
+def _ranked(rows: list[dict[str, object]]) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = pd.DataFrame(rows)
+    frame = frame.sort_values("swing_s", ascending=False, kind="stable").reset_index(drop=True)
+    # Swings that differ by a rounding only are equal.
+    steps = (frame["swing_s"].diff() < -ROUNDING * frame["makespan_s"]).cumsum()
+    frame.insert(0, "rank", steps.groupby(steps).transform(lambda equal: equal.index[0] + 1))
+    return frame

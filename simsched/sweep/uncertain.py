@@ -1,0 +1,163 @@
+"""Numbers of a machine and of cost curves that may be off, and inputs of a replay with some of them changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, cast
+
+from simsched.costs.curve_ranges import MOST, ranges
+from simsched.costs.curves import normalised
+from simsched.errors import MachineError, SimschedError
+from simsched.machine.confidence import ends
+
+if TYPE_CHECKING:
+    from simsched.costs import CostModel
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine
+    from simsched.machine.schema import Confidence
+
+#: Units of whole numbers, which are not uncertain.
+COUNTS = ("core", "core/tile", "thread/core")
+#: What the names of numbers of cost curves begin with.
+COSTS = "costs."
+#: Halvings in search of the largest possible value.
+HALVINGS = 40
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that may be off.
+
+    Parameters
+    ----------
+    name : str
+        Of a machine its place in the file, as `cores.clock`; of a cost curve `costs.FAMILY.NUMBER`, as
+        `costs.convolution.serial_share`, with the kind of task for the family where the curve was given.
+    value : float
+        In `unit`.
+    unit : str
+    low, high : float
+        Ends of its 95 % interval, as far as they are possible.
+    confidence : str
+        How far to trust it, as its file says; "given" for curves that were.
+    """
+
+    name: str
+    value: float
+    unit: str
+    low: float
+    high: float
+    confidence: str
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What a replay is made of, whose numbers may be off.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    machine : Machine
+    costs : CostModel
+    """
+
+    graph: TaskGraph
+    machine: Machine
+    costs: CostModel
+
+    def parameters(self) -> list[Parameter]:
+        """Return all of them: those of the machine in the order of its file, then those of the graph's cost curves."""
+        return [*self._of_machine(), *self._of_curves()]
+
+    def changed(self, values: Mapping[str, float]) -> tuple[Machine, CostModel]:
+        """Return machine and costs with other values, by name.
+
+        Raises
+        ------
+        SimschedError
+            If a value is impossible.
+        """
+        ours = {name.removeprefix(COSTS): value for name, value in values.items() if name.startswith(COSTS)}
+        theirs = {name: value for name, value in values.items() if not name.startswith(COSTS)}
+        return (self.machine.varied(theirs) if theirs else self.machine), self._with_curves(ours)
+
+    def reachable(self, name: str, value: float, end: float) -> float:
+        """Return the value nearest to `end`, from a possible one on, that is possible."""
+        if self._possible(name, end):
+            return end
+        near, far = value, end
+        for _ in range(HALVINGS):
+            middle = (near + far) / 2
+            near, far = (middle, far) if self._possible(name, middle) else (near, middle)
+        return near
+
+    def _possible(self, name: str, value: float) -> bool:
+        try:
+            self.changed({name: value})
+        except SimschedError:
+            return False
+        return True
+
+    def _of_machine(self) -> Iterator[Parameter]:
+        for fact in self.machine.facts:
+            if isinstance(fact.value, tuple) or fact.unit in COUNTS:
+                continue
+            value = float(fact.value)
+            low, high = (
+                self.reachable(fact.key, value, end)
+                for end in ends(value, cast("Confidence", fact.confidence))
+            )
+            # Of a count none but itself is possible.
+            if value == 0 or low < high:
+                yield Parameter(fact.key, value, fact.unit, low, high, fact.confidence)
+
+    def _of_curves(self) -> Iterator[Parameter]:
+        for owner, kinds in self._owners().items():
+            curve = self.costs.curve(kinds[0])
+            for name, most in MOST.items():
+                value, known = float(getattr(curve, name)), ranges().get(curve.family, {}).get(name)
+                if known is None and not value:
+                    continue
+                low, high = known[:2] if known else ends(value, "unverified")
+                told = known.confidence if known else "given"
+                yield Parameter(f"{COSTS}{owner}.{name}", value, "", low, min(high, most), told)
+
+    def _owners(self) -> Mapping[str, list[str]]:
+        """Return the graph's kinds by what their curves belong to: a family, or the kind itself."""
+        found: dict[str, list[str]] = {}
+        for kind in self.graph.kinds.labels:
+            family = self.costs.curve(kind).family
+            found.setdefault(family if family in ranges() else normalised(kind), []).append(kind)
+        return found
+
+    def _with_curves(self, values: Mapping[str, float]) -> CostModel:
+        if not values:
+            return self.costs
+        curves, owners = (
+            {normalised(kind): curve for kind, curve in self.costs.curves.items()},
+            self._owners(),
+        )
+        for place, value in values.items():
+            owner, _, name = place.rpartition(".")
+            for kind in owners[owner]:
+                before = curves.get(normalised(kind)) or self.costs.curve(kind)
+                curves[normalised(kind)] = replace(before, **cast(Any, {name: value}))
+        return replace(self.costs, curves=curves)
+
+
+def chosen(known: list[Parameter], names: list[str] | None) -> list[Parameter]:
+    """Return the parameters of some names, in that order; all when none are given.
+
+    Raises
+    ------
+    MachineError
+        If there is no such parameter.
+    """
+    by_name: Mapping[str, Parameter] = {one.name: one for one in known}
+    for name in names or []:
+        if name not in by_name:
+            near = get_close_matches(name, by_name, n=3) or list(by_name)[:3]
+            raise MachineError(f"there is no parameter {name!r} to vary; there are {', '.join(near)}, ...")
+    return known if names is None else [by_name[name] for name in names]

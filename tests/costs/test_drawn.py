@@ -1,0 +1,118 @@
+"""Cost models drawn from what is uncertain: intervals of curves, errors of measured medians, fits."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.costs.curve_ranges import drawn_between, ranges
+from simsched.costs.curves import default_curves
+from simsched.costs.fitting import Calibration, Fingerprint, MeasuredCurves, MeasuredOp, Op, Point
+
+GRAPH = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["Conv2D", "MatMul"], shapes=["4x4", "2x2"])
+
+
+def draws(model, n=400):
+    return [model.drawn(np.random.default_rng(seed)) for seed in range(n)]
+
+
+def measured(spread=0.1, runs=25, widths=(1, 2, 4)):
+    points = tuple(Point(w, 2.0 / w, spread=spread, runs=runs) for w in widths)
+    return MeasuredCurves((MeasuredOp(Op("MatMul", "2x2"), points),))
+
+
+def test_ends_of_the_interval_and_the_number_itself():
+    assert [drawn_between(4.0, 2.0, 16.0, z) for z in (-1.959963984540054, 0, 1.959963984540054)] == [
+        pytest.approx(2),
+        4,
+        pytest.approx(16),
+    ]
+    assert drawn_between(0.0, 0.0, 0.5, -1) == 0
+    assert drawn_between(0.0, 0.0, 0.5, 1.959963984540054) == pytest.approx(0.5)
+
+
+@given(z=st.floats(-6, 6), value=st.floats(0, 1), below=st.floats(0, 1), above=st.floats(1, 4))
+def test_what_is_drawn_lies_on_its_side_of_the_number(z, value, below, above):
+    drawn = drawn_between(value, value * below, value * above, z)
+    assert drawn >= 0
+    assert (drawn >= value - 1e-12) if z >= 0 else (drawn <= value + 1e-12)
+
+
+def test_published_curves_are_drawn_within_their_intervals():
+    low, high, _ = ranges()["convolution"]["serial_share"]
+    assert (low, high) == (0, 0.128)
+    shares = np.array([model.curve("Conv2D").serial_share for model in draws(ss.CostModel())])
+    assert np.median(shares) == pytest.approx(0.034, rel=0.15)
+    assert 0.9 <= ((low <= shares) & (shares <= high)).mean() <= 0.995
+    assert all(
+        m.curve("conv").serial_share == m.curve("Conv2D").serial_share for m in draws(ss.CostModel(), 9)
+    )
+
+
+def test_every_number_lies_within_its_own_interval():
+    table, other = default_curves()
+    for curve in [*table.values(), other]:
+        for name, (low, high, _) in ranges()[curve.family].items():
+            assert low <= getattr(curve, name) <= high
+
+
+def test_curves_given_as_numbers_stay_as_they_are():
+    given = ss.CostModel({"Conv2D": ss.Curve(0.5)}, noise=0.3)
+    (drawn,) = draws(given, 1)
+    assert drawn.curve("Conv2D") == ss.Curve(0.5)
+    assert drawn.curve("nothing-known") == given.curve("nothing-known"), "not assumed to gain, by definition"
+    assert drawn.noise == 0.3
+
+
+def test_measured_seconds_vary_by_the_error_of_their_median():
+    """A spread of 0.1 is sigma = asinh(0.1) / 0.6745 = 0.148; the median of 25 runs is off by 1.2533 / 5 of it."""
+    models = draws(ss.CostModel(measured=measured()))
+    seconds = np.array([m.on(GRAPH, ss.machine("generic")).seconds(2)[1] for m in models])
+    assert np.log(seconds).std() == pytest.approx(0.148 * 1.2533 / 5, rel=0.1)
+    assert np.median(seconds) == pytest.approx(1, rel=0.01)
+
+
+def test_one_run_of_which_no_spread_is_known_is_taken_as_it_is():
+    (drawn,) = draws(ss.CostModel(measured=measured(spread=None, runs=1)), 1)
+    assert drawn.on(GRAPH, ss.machine("generic")).seconds(4)[1] == 0.5
+
+
+def test_same_generator_same_model():
+    one, other = (ss.CostModel(measured=measured()).drawn(np.random.default_rng(7)) for _ in range(2))
+    machine = ss.machine("generic")
+    assert one.on(GRAPH, machine).seconds(3).tolist() == other.on(GRAPH, machine).seconds(3).tolist()
+
+
+def test_seconds_from_work_are_off_as_those_of_shapes_left_out():
+    """Shapes of one kind whose seconds are their FLOPs, half of them 20 % off: a mean error of about 0.1."""
+    flops = np.arange(1, 13) * 1e9
+    points = [Point(1, f * 1e-9 * (1.2 if i % 2 else 1.0), runs=1000) for i, f in enumerate(flops)]
+    ops = tuple(
+        MeasuredOp(Op("MatMul", f"{i}x1", flops=f), (point,))
+        for i, (f, point) in enumerate(zip(flops, points, strict=True))
+    )
+    graph = ss.TaskGraph.from_edges([np.nan], kinds=["MatMul"], shapes=["9x9"], flops=[5e9])
+    models = draws(ss.CostModel(measured=MeasuredCurves(ops)), 200)
+    seconds = [m.on(graph, ss.machine("generic")).one_core_s[0] for m in models]
+    assert 0.07 <= np.log(seconds).std() <= 0.2
+
+
+def test_curves_of_a_calibration_are_drawn_from_its_fits():
+    rng = np.random.default_rng(0)
+    ops = []
+    for shape in range(4):
+        seconds = {w: (0.1 + 0.9 / w) * rng.lognormal(0, 0.05) for w in (1, 2, 4, 8, 16)}
+        ops.append(MeasuredOp(Op("mine", str(shape)), tuple(Point(w, s, runs=9) for w, s in seconds.items())))
+    host = Fingerprint.here()
+    calibration = Calibration.of(ops, "made up", host=host, machine="generic")
+    shares = [m.curve("mine").serial_share for m in draws(calibration.cost_model(), 100)]
+    assert np.std(shares) > 0
+    assert np.median(shares) == pytest.approx(calibration.curves()["mine"].serial_share, abs=0.05)
+
+
+def test_tasks_beyond_the_widths_measured_are_known():
+    table = ss.CostModel(measured=measured()).on(GRAPH, ss.machine("generic")).table
+    assert table.beyond(4).tolist() == [False, False]
+    assert table.beyond(5).tolist() == [False, True], "the first task was not measured: it follows its curve"
+    assert table.part(slice(1, 2)).beyond(np.array([8])).tolist() == [True]

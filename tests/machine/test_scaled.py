@@ -1,0 +1,101 @@
+"""Machines of hypothetical core counts stay sensible, whatever their structure."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.plugins import registered
+
+NAMES = sorted(set(registered("machines")) - {"host"})
+
+
+@st.composite
+def scaled(draw):
+    """A machine as its file has it, and one of whole tiles more or fewer."""
+    machine = ss.machine(draw(st.sampled_from(NAMES)))
+    most = 4 * machine.n_tiles
+    return machine, machine.varied({"cores": draw(st.integers(1, most)) * machine.cores_per_tile})
+
+
+def mean_transfer_s(machine):
+    """Mean seconds of a line between two cores, over some cores of the machine."""
+    some = np.unique(np.linspace(0, machine.n_cores - 1, 12).astype(int))
+    return float(np.mean([machine.transfer_s(int(core)).mean() for core in some]))
+
+
+@settings(max_examples=25)
+@given(scaled())
+def test_cores_caches_and_runtime_are_those_of_the_file(pair):
+    machine, other = pair
+    assert other.cores_per_tile == machine.cores_per_tile
+    for name in ("core_flops", "core_bandwidth_Bps", "l1d_B", "l2_B", "l3_B", "l2_bandwidth_Bps", "runtime"):
+        assert getattr(other, name) == getattr(machine, name)
+    assert other.memory.latency_s == machine.memory.latency_s
+
+
+@settings(max_examples=25)
+@given(scaled())
+def test_a_domain_keeps_its_bandwidth(pair):
+    machine, other = pair
+    each = machine.bandwidth_Bps / machine.n_domains
+    assert other.bandwidth_Bps / other.n_domains == pytest.approx(each)
+    assert other.reach_Bps[-1] <= other.bandwidth_Bps * (1 + 1e-9)
+    assert (np.diff(other.reach_Bps) >= -1e-6 * each).all(), "more threads never reach less"
+
+
+@settings(max_examples=25)
+@given(scaled(), st.data())
+def test_distances_are_distances(pair, data):
+    _, other = pair
+    here, there = (data.draw(st.integers(0, other.n_cores - 1)) for _ in range(2))
+    hops, seconds = other.hops(here), other.transfer_s(here)
+    assert hops.shape == seconds.shape == (other.n_cores,)
+    assert hops[here] == seconds[here] == 0
+    assert (seconds >= 0).all()
+    assert hops[there] == other.hops(there)[here]
+    assert seconds[there] == pytest.approx(other.transfer_s(there)[here])
+    assert (hops <= hops[there] + other.hops(there)).all(), "no way is shorter than the shortest"
+
+
+@settings(max_examples=25)
+@given(scaled())
+def test_domains_and_tiles_are_numbered_without_gaps(pair):
+    _, other = pair
+    domains, tiles = other.structure.domain_of, other.structure.tile_of
+    assert np.unique(domains).tolist() == list(range(other.n_domains))
+    assert np.unique(tiles).tolist() == list(range(other.n_tiles))
+    assert all(len(np.unique(domains[tiles == tile])) == 1 for tile in range(other.n_tiles))
+
+
+@settings(max_examples=30)
+@given(scaled())
+def test_the_interconnect_is_built_for_its_cores(pair):
+    machine, other = pair
+    assert 0 < other.interconnect_share <= 1
+    if other.n_cores > machine.n_cores:
+        assert mean_transfer_s(other) >= mean_transfer_s(machine) * 0.98, "larger is not nearer"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_there_and_back_is_the_machine(name):
+    machine = ss.machine(name)
+    twice = machine.varied({"cores": 2 * machine.n_cores}).varied({"cores": machine.n_cores})
+    assert twice.structure == machine.structure
+    assert twice.memory == machine.memory
+    assert twice.interconnect_share == machine.interconnect_share
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_more_cores_do_not_slow_independent_work_down(name):
+    """As many tasks as cores, one core each, that share nothing: as long on twice the machine with twice the tasks."""
+    machine = ss.machine(f"{name}[contention=false]")
+    runs = [
+        ss.simulate(
+            ss.TaskGraph.from_edges([1.0] * n), machine.varied({"cores": n}), "fifo", f"{n}x1",
+            runtime=ss.RuntimeProfile(),
+        )
+        for n in (machine.n_cores, 2 * machine.n_cores)
+    ]  # fmt: skip
+    assert [run.makespan_s for run in runs] == pytest.approx([1, 1])
