@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule as Schedule
     from simsched.schedule import bounds as bounds
     from simsched.schedule import explain as explain
+    from simsched.sweep import Sweep as Sweep
     from simsched.sweep import compare as compare
     from simsched.sweep import predict as predict
     from simsched.sweep import tune as tune
@@ -64,6 +65,7 @@ _HOMES = {
     "Shortcuts": "simsched.policy",
     "SimschedError": "simsched.errors",
     "Start": "simsched.policy",
+    "Sweep": "simsched.sweep",
     "TaskGraph": "simsched.graph",
     "bounds": "simsched.schedule",
     "calibrate": "simsched.execute",

@@ -19,7 +19,7 @@ except ImportError:
     print(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}", file=sys.stderr)
     sys.exit(2)
 
-from simsched import cli_crossed, cli_explain, cli_host, cli_recorded, cli_reproduce, cli_tune
+from simsched import cli_crossed, cli_explain, cli_host, cli_recorded, cli_reproduce, cli_sweep, cli_tune
 from simsched.cli_common import (
     DEFAULT_MACHINE,
     FLAGS,
@@ -230,6 +230,7 @@ def convert(
 
 
 cli_tune.add_to(app)
+cli_sweep.add_to(app)
 cli_explain.add_to(app)
 cli_host.add_to(app)
 cli_recorded.add_to(app)

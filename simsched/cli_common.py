@@ -47,6 +47,8 @@ OWN_OPTIONS = FLAGS | {
     "--task",
     "--replays",
     "--speedup",
+    "--cluster",
+    "--workers",
 }
 READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """
