@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, floor, isfinite, log
+from math import floor, isfinite
 from typing import Any
 
 import numpy as np
@@ -49,12 +49,12 @@ class Range:
         """Return the number at a share of the way, in [0, 1)."""
         whole = isinstance(self.low, int) and isinstance(self.high, int)
         high = self.high + 1 if whole else self.high
-        if self.log:
-            value = exp(log(self.low) + share * (log(high) - log(self.low)))
-        else:
-            value = self.low + share * (high - self.low)
+        value = self._between(high, share)
         # Rounding must not pass the end.
         return min(floor(value), self.high) if whole else min(value, high)
+
+    def _between(self, high: float, share: float) -> float:
+        return self.low * (high / self.low) ** share if self.log else self.low + share * (high - self.low)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from simsched.sweep.sweep import Sweep
 
 #: Seconds between looks at how many workers there are, and without any before it is said.
-LOOK_S, PATIENCE_S = 2.0, 10.0
+LOOK_S, PATIENCE_S = 2.0, 60.0
 #: Seconds that a client tries to reach a scheduler.
 CONNECT_S = 10.0
 
@@ -111,6 +111,7 @@ class Cluster:
             except Empty:
                 self._look()
                 continue
+            self._seen = time.monotonic()
             if key in self._running:
                 yield self._outcome(*self._running.pop(key))
                 return

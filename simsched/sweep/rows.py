@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 ALWAYS = ("layout_used", "engine_used", "makespan_s", "error")
 #: Columns that stand at the end, in this order.
 LAST = ("error", "replay_s", "sweep_id", "simsched", "numpy", "python")
+#: Columns of text that may hold nothing at all.
+TEXTS = ("layout", "layout_used", "engine_used", "error")
 
 
 class Rows:

@@ -92,19 +92,22 @@ def _run(sweep: Sweep, store: Store, client: Client | None, workers: int, done: 
     from simsched.sweep.processes import Processes
     from simsched.sweep.threads import Threads
 
-    left = [number for number in range(len(sweep)) if number not in store.done]
     if client is not None:
         from simsched.sweep.cluster import Cluster
 
-        return _with(Cluster(sweep, client), store, left, done)
-    if store.suspects:
-        # What this process did not survive the last time is replayed in one of its own.
-        _with(Processes(sweep, 1, store), store, sorted(store.suspects), done)
-    left = [number for number in left if number not in store.done]
+        _with(Cluster(sweep, client), store, _left(sweep, store), done)
+        return
+    # What this process did not survive the last time is replayed in another one; where one is lethal, more may be.
+    lethal = bool(store.suspects) and _with(Processes(sweep, 1, store), store, sorted(store.suspects), done)
     store.cleared()
-    if holds_lock(sweep):
-        return _with(Processes(sweep, workers, store), store, left, done)
-    return _with(Threads(sweep, workers, store), store, left, done)
+    if lethal or holds_lock(sweep):
+        _with(Processes(sweep, workers, store), store, _left(sweep, store), done)
+    else:
+        _with(Threads(sweep, workers, store), store, _left(sweep, store), done)
+
+
+def _left(sweep: Sweep, store: Store) -> list[int]:
+    return [number for number in range(len(sweep)) if number not in store.done]
 
 
 def holds_lock(sweep: Sweep) -> bool:
@@ -113,11 +116,13 @@ def holds_lock(sweep: Sweep) -> bool:
     return not native or any(type(one).decide is not Policy.decide for one in sweep.axis("policy").listed)
 
 
-def _with(runner: Runner, store: Store, points: list[int], done: Told) -> None:
+def _with(runner: Runner, store: Store, points: list[int], done: Told) -> bool:
+    """Replay points, and tell whether a process died of one."""
     try:
         suspects = _drive(runner, store, points, done)
         for point in suspects:
             _alone(runner, store, point, done)
+        return bool(suspects)
     finally:
         runner.close()
         # Whatever ended this, what was replayed is kept; a full disk says so a second time.

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from simsched.errors import MissingExtraError, SimschedError, SweepError
 from simsched.files import replacing
-from simsched.sweep.rows import LAST, Rows
+from simsched.sweep.rows import LAST, TEXTS, Rows
 from simsched.sweep.store_head import check_head, write_head
 from simsched.text import one_line
 
@@ -243,12 +243,22 @@ def _all(folder: Path) -> pa.Table:
         return pa.table({"point": pa.array([], pa.int64())})
     table = pa.concat_tables(tables, promote_options="permissive").sort_by("point")
     points = table["point"].to_numpy()
-    return table.filter(pa.array([True, *(points[1:] != points[:-1]).tolist()])) if len(points) else table
+    return _tidy(table.filter(pa.array([True, *(points[1:] != points[:-1]).tolist()])))
+
+
+def _tidy(table: pa.Table) -> pa.Table:
+    """Return a table with what came out in order, and with types for columns that hold nothing."""
+    import pyarrow as pa
+
+    names = [name for name in table.column_names if name not in LAST]
+    table = table.select([*names, *LAST])
+    kinds = {True: pa.string(), False: pa.float64()}
+    fields = [f.with_type(kinds[f.name in TEXTS]) if pa.types.is_null(f.type) else f for f in table.schema]
+    return table.cast(pa.schema(fields))
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:
-    last = [name for name in LAST if name in table.column_names]
-    frame: pd.DataFrame = table.select([n for n in table.column_names if n not in last] + last).to_pandas()
+    frame: pd.DataFrame = table.to_pandas()
     return frame
 
 
