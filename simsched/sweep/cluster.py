@@ -172,7 +172,7 @@ class Cluster:
         return str(self._client.scheduler.address if self._client.scheduler else "an unknown address")
 
     def _lost(self, why: object) -> SweepError:
-        return SweepError(f"the cluster at {self._address} was lost: {one_line(str(why))}")
+        return SweepError(f"the cluster at {self._address} was lost: {one_line(str(why)).rstrip('.')}")
 
 
 def connected(address: str) -> Client:

@@ -238,7 +238,11 @@ def _all(folder: Path) -> pa.Table:
     """Return all rows by point, each once: a file that was being replaced may still have its parts beside it."""
     import pyarrow as pa
 
-    tables = [_read(file) for file in _files(folder)]
+    try:
+        tables = [_read(file) for file in _files(folder)]
+    except FileNotFoundError:
+        # Whoever writes has just merged the parts: all rows are in one file now.
+        tables = [_read(file) for file in _files(folder)]
     if not tables:
         return pa.table({"point": pa.array([], pa.int64())})
     table = pa.concat_tables(tables, promote_options="permissive").sort_by("point")
@@ -268,6 +272,8 @@ def _read(file: Path, columns: list[str] | None = None) -> pa.Table:
 
     try:
         return pq.read_table(file, columns=columns)
+    except FileNotFoundError:
+        raise
     except (OSError, pa.ArrowInvalid) as error:
         raise SweepError(
             f"{file} is damaged: {one_line(str(error))}; remove it, and run() does its points again"
