@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +16,37 @@ from simsched.replay.simulate import simulate
 from simsched.sweep.points import with_parameters
 
 if TYPE_CHECKING:
+    from simsched.costs import TaskCosts
     from simsched.graph import TaskGraph
-    from simsched.machine import Machine
+    from simsched.machine import Machine, RuntimeProfile
     from simsched.policy import Policy
     from simsched.schedule import Schedule
     from simsched.spec import Scalar
     from simsched.sweep.points import Scaling
     from simsched.sweep.sweep import Sweep
 
-#: Graphs, machines and policies that are kept; those of a range are all different.
-KEPT = 64
+#: Graphs, machines, policies and costs that are kept, those of a range being all different; and tasks of these graphs.
+KEPT, KEPT_TASKS = 64, 4_000_000
 Parameters = tuple[tuple[str, "Scalar"], ...]
 #: What came out of one point, by column.
 Outcome = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class KeptCosts(CostModel):
+    """A cost model that makes the costs of a graph on a machine once.
+
+    Parameters
+    ----------
+    made : callable
+        The `on` of a cost model that remembers.
+    """
+
+    made: Callable[[TaskGraph, Machine, RuntimeProfile | None], TaskCosts] = CostModel().on
+
+    def on(self, graph: TaskGraph, machine: Machine, runtime: RuntimeProfile | None = None) -> TaskCosts:
+        """Return the costs of a graph's tasks on a machine; see `CostModel.on`."""
+        return self.made(graph, machine, runtime)
 
 
 class Replayer:
@@ -41,7 +59,13 @@ class Replayer:
 
     def __init__(self, sweep: Sweep) -> None:
         self.sweep = sweep
-        self._graph = lru_cache(KEPT)(self._scaled_graph)
+        model, largest = (
+            sweep.costs or CostModel(),
+            max(graph.n_tasks for graph in sweep.axis("graph").listed),
+        )
+        kept = max(min(KEPT, KEPT_TASKS // max(largest, 1)), 2)
+        self._costs = KeptCosts(noise=model.noise, made=lru_cache(kept)(model.on))
+        self._graph = lru_cache(kept)(self._scaled_graph)
         self._machine = lru_cache(KEPT)(self._varied_machine)
         self._policy = lru_cache(KEPT)(self._varied_policy)
 
@@ -53,8 +77,10 @@ class Replayer:
         SimschedError
             If the point is impossible.
         """
+        return self._simulated(number, self.sweep.costs or CostModel())
+
+    def _simulated(self, number: int, costs: CostModel) -> Schedule:
         sweep, point = self.sweep, self.sweep.point(number)
-        costs = sweep.costs or CostModel()
         return simulate(
             self._graph(point.graph, point.scaling),
             self._machine(point.machine, point.machine_parameters),
@@ -70,7 +96,7 @@ class Replayer:
         """Return what came out of a point: its number, and either metrics or the error."""
         begin = time.perf_counter()
         try:
-            schedule = self.schedule(number)
+            schedule = self._simulated(number, self._costs)
             found: Outcome = {
                 "layout_used": schedule.layout,
                 "engine_used": schedule.engine,

@@ -182,7 +182,7 @@ def results(store: str | Path) -> pd.DataFrame:
     DataFrame
         Of each point that ended: point; what went in (graph, graph_id, machine, each parameter as `machine.NAME` or
         `policy.NAME`, policy, layout, scaling, noise, seed, engine); layout_used, engine_used; every number of
-        `Schedule.metrics`, NaN where it failed; error, None where it did not; replay_s, the seconds that it took;
+        `Schedule.metrics`, NaN where it failed; error, missing where it did not; replay_s, the seconds that it took;
         sweep_id and the versions of simsched, numpy and python.
 
     Raises

@@ -89,6 +89,17 @@ def test_every_row_is_replayed_to_the_bit(graph, tmp_path):
     assert frame["makespan_s"].nunique() > 5
 
 
+def test_a_row_and_the_store_are_enough_to_replay(graph, tmp_path):
+    made = sweep(
+        graph, policies=["fifo[order=random]"], seeds=[5], noises=[0.3], machine_parameters={"cores": [3]}
+    )
+    row = made.run(tmp_path / "store").iloc[0]
+    stored = ss.load(tmp_path / "store" / "graphs" / f"{row['graph_id']}.simsched")
+    costs = ss.CostModel(noise=row["noise"])
+    schedule = ss.simulate(stored, row["machine"], row["policy"], row["layout_used"], costs, seed=int(row["seed"]))
+    assert schedule.makespan_s == row["makespan_s"]
+
+
 def test_rows_of_another_sweep_are_not_replayed(graph, tmp_path):
     row = sweep(graph).run(tmp_path / "store").iloc[0]
     with pytest.raises(SweepError, match="is of sweep"):
