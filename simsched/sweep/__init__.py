@@ -3,7 +3,7 @@
 from simsched.sweep.axes import Range
 from simsched.sweep.compare import compare
 from simsched.sweep.predict import predict
-from simsched.sweep.store import results
+from simsched.sweep.stored import results
 from simsched.sweep.sweep import Sweep
 from simsched.sweep.tune import tune, worker_layouts
 

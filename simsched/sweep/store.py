@@ -20,11 +20,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from simsched.errors import MissingExtraError, SimschedError, SweepError
+from simsched.errors import SimschedError, SweepError
 from simsched.files import replacing
-from simsched.sweep.rows import LAST, TEXTS, Rows
+from simsched.sweep.rows import Rows
 from simsched.sweep.store_head import check_head, write_head
-from simsched.text import one_line
+from simsched.sweep.stored import all_rows, parts_of, points_of, require_pyarrow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,9 +54,9 @@ class Store:
         self._points = len(sweep)
         self._waiting: list[dict[str, Any]] = []
         self._opened = self._written = time.monotonic()
-        numbers = [int(part.stem) for part in _parts(folder)]
+        numbers = [int(part.stem) for part in parts_of(folder)]
         self._next = max(numbers, default=-1) + 1
-        self.done = _points_of(folder)
+        self.done = points_of(folder)
         self.suspects = _suspects(folder) - self.done
         self._begun: IO[str] | None = None
 
@@ -126,12 +126,13 @@ class Store:
             If the folder cannot be written or read.
         """
         self.flush()
-        table = _all(self.folder)
-        if table.num_rows == self._points and _parts(self.folder):
+        table = all_rows(self.folder)
+        if table.num_rows == self._points and parts_of(self.folder):
             _write(self.folder / "results.parquet", table)
-            for part in _parts(self.folder):
+            for part in parts_of(self.folder):
                 part.unlink()
-        return _frame(table)
+        frame: pd.DataFrame = table.to_pandas()
+        return frame
 
     def close(self) -> None:
         """Close what is open."""
@@ -150,7 +151,7 @@ def opened(folder: Path, sweep: Sweep) -> Iterator[Store]:
     MissingExtraError
         If pyarrow is not installed.
     """
-    _require_pyarrow()
+    require_pyarrow()
     try:
         (folder / "parts").mkdir(parents=True, exist_ok=True)
         lock = (folder / "lock").open("a")
@@ -174,49 +175,6 @@ def opened(folder: Path, sweep: Sweep) -> Iterator[Store]:
             store.close()
 
 
-def results(store: str | Path) -> pd.DataFrame:
-    """Return the rows that a store holds so far, by point; while a sweep runs, too.
-
-    Returns
-    -------
-    DataFrame
-        Of each point that ended: point; what went in (graph, graph_id, machine, each parameter as `machine.NAME` or
-        `policy.NAME`, policy, layout, scaling, noise, seed, engine); layout_used, engine_used; every number of
-        `Schedule.metrics`, NaN where it failed; error, missing where it did not; replay_s, the seconds that it took;
-        sweep_id and the versions of simsched, numpy and python.
-
-    Raises
-    ------
-    SweepError
-        If there is no store, or a file of it is damaged.
-    """
-    _require_pyarrow()
-    folder = Path(store)
-    if not (folder / "sweep.json").is_file():
-        raise SweepError(f"{folder} is no store of a sweep: it has no sweep.json")
-    return _frame(_all(folder))
-
-
-def _require_pyarrow() -> None:
-    try:
-        import pyarrow.parquet  # noqa: F401 - only whether it is there
-    except ImportError:
-        raise MissingExtraError("pyarrow", "formats", "the store of a sweep") from None
-
-
-def _parts(folder: Path) -> list[Path]:
-    return sorted((folder / "parts").glob("[0-9]*.parquet"))
-
-
-def _files(folder: Path) -> list[Path]:
-    whole = folder / "results.parquet"
-    return [*([whole] if whole.exists() else []), *_parts(folder)]
-
-
-def _points_of(folder: Path) -> set[int]:
-    return {point for file in _files(folder) for point in _read(file, ["point"])["point"].to_pylist()}
-
-
 def _suspects(folder: Path) -> set[int]:
     """Return the points that were begun and not ended when the last process that wrote here died."""
     found: set[int] = set()
@@ -232,52 +190,6 @@ def _table(rows: list[dict[str, Any]]) -> pa.Table:
 
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table({name: [row.get(name) for row in rows] for name in names})
-
-
-def _all(folder: Path) -> pa.Table:
-    """Return all rows by point, each once: a file that was being replaced may still have its parts beside it."""
-    import pyarrow as pa
-
-    try:
-        tables = [_read(file) for file in _files(folder)]
-    except FileNotFoundError:
-        # Whoever writes has just merged the parts: all rows are in one file now.
-        tables = [_read(file) for file in _files(folder)]
-    if not tables:
-        return pa.table({"point": pa.array([], pa.int64())})
-    table = pa.concat_tables(tables, promote_options="permissive").sort_by("point")
-    points = table["point"].to_numpy()
-    return _tidy(table.filter(pa.array([True, *(points[1:] != points[:-1]).tolist()])))
-
-
-def _tidy(table: pa.Table) -> pa.Table:
-    """Return a table with what came out in order, and with types for columns that hold nothing."""
-    import pyarrow as pa
-
-    names = [name for name in table.column_names if name not in LAST]
-    table = table.select([*names, *LAST])
-    kinds = {True: pa.string(), False: pa.float64()}
-    fields = [f.with_type(kinds[f.name in TEXTS]) if pa.types.is_null(f.type) else f for f in table.schema]
-    return table.cast(pa.schema(fields))
-
-
-def _frame(table: pa.Table) -> pd.DataFrame:
-    frame: pd.DataFrame = table.to_pandas()
-    return frame
-
-
-def _read(file: Path, columns: list[str] | None = None) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return pq.read_table(file, columns=columns)
-    except FileNotFoundError:
-        raise
-    except (OSError, pa.ArrowInvalid) as error:
-        raise SweepError(
-            f"{file} is damaged: {one_line(str(error))}; remove it, and run() does its points again"
-        ) from error
 
 
 def _write(file: Path, table: pa.Table) -> None:

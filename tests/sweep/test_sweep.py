@@ -96,7 +96,9 @@ def test_a_row_and_the_store_are_enough_to_replay(graph, tmp_path):
     row = made.run(tmp_path / "store").iloc[0]
     stored = ss.load(tmp_path / "store" / "graphs" / f"{row['graph_id']}.simsched")
     costs = ss.CostModel(noise=row["noise"])
-    schedule = ss.simulate(stored, row["machine"], row["policy"], row["layout_used"], costs, seed=int(row["seed"]))
+    schedule = ss.simulate(
+        stored, row["machine"], row["policy"], row["layout_used"], costs, seed=int(row["seed"])
+    )
     assert schedule.makespan_s == row["makespan_s"]
 
 
