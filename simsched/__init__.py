@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule as Schedule
     from simsched.schedule import bounds as bounds
     from simsched.schedule import explain as explain
+    from simsched.sweep import Sweep as Sweep
     from simsched.sweep import compare as compare
     from simsched.sweep import predict as predict
     from simsched.sweep import replayed as replayed
@@ -77,6 +78,7 @@ _HOMES = {
     "Shortcuts": "simsched.policy",
     "SimschedError": "simsched.errors",
     "Start": "simsched.policy",
+    "Sweep": "simsched.sweep",
     "TaskGraph": "simsched.graph",
     "bounds": "simsched.schedule",
     "calibrate": "simsched.execute",

@@ -32,6 +32,7 @@ from simsched import (
     cli_report,
     cli_reproduce,
     cli_sensitivity,
+    cli_sweep,
     cli_tune,
     cli_verdicts,
 )
@@ -67,6 +68,7 @@ for room in (
     cli_predict,
     cli_convert,
     cli_tune,
+    cli_sweep,
     cli_optimum,
     cli_sensitivity,
     cli_verdicts,

@@ -56,6 +56,10 @@ class EngineError(SimschedError):
     """The replay engine asked for is not there or cannot do what is asked."""
 
 
+class SweepError(SimschedError):
+    """A sweep cannot go on: its store is another's or cannot be written, its cluster is lost; what was done is kept."""
+
+
 class MissingExtraError(SimschedError, ImportError):
     """An optional library is missing; the message is the line to type."""
 

@@ -26,8 +26,10 @@ def check_place(path: Path) -> None:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
+def replacing(path: Path, *, durable: bool = False) -> Iterator[IO[bytes]]:
     """Give a file to write; it takes the name `path` once complete, and vanishes if anything fails.
+
+    A durable one is on the disk when it takes its name, and so is the name: it outlasts a loss of power.
 
     Raises
     ------
@@ -49,8 +51,21 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     try:
         with part.open("wb") as file:
             yield file
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         part.replace(path)
+        if durable:
+            _keep_names(path.parent)
     except OSError as error:
         raise SimschedError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _keep_names(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

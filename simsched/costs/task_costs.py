@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
 
 Width = int | npt.NDArray[np.integer]
+Kept = TypeVar("Kept", Seconds, tuple[Seconds, npt.NDArray[np.int64]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +115,24 @@ class TaskCosts:
 
     def seconds(self, width: Width) -> Seconds:
         """Return the seconds of every task on `width` cores, one for all or one a task; shape (n,)."""
-        t1 = self.one_core_s
         if isinstance(width, int) and width == 1:
-            return t1
+            return self.one_core_s
+        return self._kept("seconds", width, self._seconds)
+
+    def _kept(self, what: str, width: Width, make: Callable[[Width], Kept]) -> Kept:
+        """Return what was made of one width of all tasks the last time; replays of a sweep ask for the same."""
+        if not isinstance(width, int):
+            return make(width)
+        made: tuple[int, Kept] | None = vars(self).get(f"last_{what}")
+        if made is None or made[0] != width:
+            made = width, make(width)
+            for column in made[1] if isinstance(made[1], tuple) else (made[1],):
+                column.setflags(write=False)
+            vars(self)[f"last_{what}"] = made
+        return made[1]
+
+    def _seconds(self, width: Width) -> Seconds:
+        t1 = self.one_core_s
         formula = np.where(np.equal(width, 1), t1, np.minimum(t1, self._team(width)))
         return formula if self.table is None else self.table.over(formula, width)
 
@@ -208,6 +225,9 @@ class TaskCosts:
             The share of its seconds in which the memory limits it, in [0, 1]: its bytes at the bandwidth of the threads
             that work over its seconds; and its demand, in bytes a second. Zero where its bytes are unknown.
         """
+        return self._kept("memory", width, self._memory)
+
+    def _memory(self, width: Width) -> tuple[Seconds, npt.NDArray[np.int64]]:
         seconds = self.seconds(width)
         used = np.where(seconds < self.one_core_s, np.ceil(np.minimum(width, self.pieces)), 1.0)
         reachable_Bps = self.reached_Bps(used.astype(np.int64))
@@ -231,6 +251,9 @@ class TaskCosts:
         It is A (w - 1) / c(w) in the terms of `simsched.costs.curves`: the time in which a team's threads wait for each
         other's data on the interconnect. Zero for tasks that run on one thread of their team.
         """
+        return self._kept("overhead", width, self._overhead)
+
+    def _overhead(self, width: Width) -> Seconds:
         t1, seconds = self.one_core_s, self.seconds(width)
         added = self.terms.thread_overhead[self.labels] * np.sqrt(REFERENCE_S * t1) * (width - np.int64(1))
         share = np.zeros(len(seconds))

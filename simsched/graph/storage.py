@@ -40,9 +40,13 @@ The header is one JSON object (NaN and infinity are spelled as in JavaScript):
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph import checks, stored
@@ -73,6 +77,16 @@ def save(graph: TaskGraph, path: str | Path) -> None:
         If the file cannot be written.
     """
     write(Path(path), HEADER, _header(graph), _arrays(graph))
+
+
+def digest(graph: TaskGraph) -> str:
+    """Return what tells a graph from another one, whatever its report says: the SHA-256 of its name and columns."""
+    header = {key: value for key, value in _header(graph).items() if key not in ("simsched", "report")}
+    found = hashlib.sha256(json.dumps(header, sort_keys=True).encode("utf-8", "backslashreplace"))
+    for name, array in _arrays(graph).items():
+        found.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
 
 
 def _header(graph: TaskGraph) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from simsched.machine.machine import Fact, Machine
 from simsched.machine.memory import Memory
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.variations import edited, quantities
+from simsched.mistakes import short, told
 from simsched.plugins import named, registered
 from simsched.spec import Scalar, Spec, parse
 
@@ -21,17 +22,19 @@ if TYPE_CHECKING:
     from simsched.machine.schema import MachineFile, Mode, Runtime
     from simsched.machine.structure import Structure
 
-#: Characters of a wrong value that an error shows.
-LONGEST = 80
-
 
 def varied(machine: Machine, params: Mapping[str, Scalar]) -> Machine:
     """Return a machine with further variations; see `Machine.varied`."""
+    return built(machine.content, varied_spec(machine, params))
+
+
+def varied_spec(machine: Machine, params: Mapping[str, Scalar]) -> Spec:
+    """Return the spec of a machine with further variations."""
     name, _, written = machine.spec.partition("[")
     before = dict(parse(f"x[{written}").params) if written else {}
     if "contention" in params:
         before = {key: value for key, value in before.items() if key not in NAMES}
-    return built(machine.content, Spec(name, {**before, **params}))
+    return Spec(name, {**before, **params})
 
 
 def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
@@ -106,36 +109,18 @@ def _validated(model: type[Any], part: object, place: str, mistakes: list[str]) 
     try:
         return model.model_validate(part)
     except ValidationError as error:
-        mistakes.extend(_told(mistake, place) for mistake in error.errors())
+        mistakes.extend(told(mistake, place) for mistake in error.errors())
         return None
-
-
-def _told(mistake: Any, place: str) -> str:
-    """Return what a mistake of a file is: its key, what was expected, and what stands there."""
-    key, given = (place + ".".join(map(str, mistake["loc"]))).rstrip("."), mistake["input"]
-    if mistake["type"] == "missing":
-        return f"{key}: missing"
-    if mistake["type"] == "extra_forbidden":
-        return f"{key}: unknown key"
-    if mistake["type"] in ("model_type", "dict_type"):
-        expected = "{ value, unit, source, confidence }" if "Quantit" in mistake["msg"] else ""
-        return f"{key}: expected a table {expected}".rstrip() + f" (got {_short(given)})"
-    return f"{key}: {mistake['msg'].removeprefix('Value error, ')} (got {_short(given)})"
-
-
-def _short(given: object) -> str:
-    shown = repr(given)
-    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."
 
 
 def _structure_table(given: Any, mistakes: list[str]) -> Any:
     kinds = registered("structures")
     if not isinstance(given, dict):
-        mistakes.append(f"structure: expected a table (got {_short(given)})")
+        mistakes.append(f"structure: expected a table (got {short(given)})")
         return None
     kind = given.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
-        mistakes.append(f"structure.kind: expected one of {', '.join(kinds)} (got {_short(kind)})")
+        mistakes.append(f"structure.kind: expected one of {', '.join(kinds)} (got {short(kind)})")
         return None
     return _validated(named("structures", kind).schema, given, "structure.", mistakes)
 

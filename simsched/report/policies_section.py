@@ -94,8 +94,8 @@ def _meaning(found: Findings) -> str:
     tied = [run.name for run in found.done[1:] if overlapping(found.best, run)]
     more = f" Not told apart from the best: {', '.join(tied)}." if tied else ""
     return (
-        f"{told} Where seeds make a difference, makespans are geometric means over {found.question.seeds} of them, with the "
-        f"95 % interval of that mean.{more}"
+        f"{told} Where seeds make a difference, makespans are geometric means over {found.question.seeds} "
+        f"of them, with the 95 % interval of that mean.{more}"
     )
 
 

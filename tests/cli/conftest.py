@@ -9,9 +9,17 @@ from pathlib import Path
 
 import pytest
 
+import simsched as ss
 from simsched.errors import EngineError
 from simsched.execute.module import module
 from simsched.traces.samples import sample_files
+
+SWEEP = """
+graphs = ["rnn"]
+machines = ["generic[cores=4]"]
+policies = ["fifo", "critical-path"]
+layouts = ["4x1", "2x2"]
+"""
 
 
 @pytest.fixture(scope="session")
@@ -61,9 +69,11 @@ def _all_of(terminal):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Return a folder with the recording that examples read: step.json and step.et.json."""
+    """Return a folder with the files that examples read: a recording in two files, a small graph, a sweep."""
     for source, name in zip(sample_files("cnn"), ("step.json", "step.et.json"), strict=True):
         (tmp_path / name).write_bytes(gzip.decompress(Path(source).read_bytes()))
+    ss.TaskGraph.from_edges([3.0, 2.0, 2.0, 1.0], [(0, 3), (1, 3)]).save(tmp_path / "small.simsched")
+    (tmp_path / "sweep.toml").write_text(SWEEP)
     return tmp_path
 
 

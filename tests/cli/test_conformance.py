@@ -21,13 +21,16 @@ NAMES = {
     "what": "machines",
 }  # fmt: skip
 #: Values for required parameters that are no input.
-VALUES = {"cores": "2,4", "out": "written.json", "target": "written.simsched"}
+VALUES = {"cores": "2,4", "out": "written.json", "target": "written.simsched", "policy": "fifo"}
 #: What makes commands quick here.
 BRIEF = {
     "execute": ["--repeats", "1"],
     "calibrate": ["--repeats", "1"],
     "crosscheck": ["--repeats", "1", "--policy", "fifo", "--layout", "1x1"],
     "explain": ["--replays", "4"],
+    "report": ["--replays", "4"],
+    "verdicts": ["--policy", "corun", "--seeds", "2"],
+    "sensitivity": ["--parameter", "cores.clock"],
 }
 NASTY = "\x1b]0;title\x07\x1b[2J\x7f\r\n<b>\u202etask\x9b1m" + 40 * "/long"
 CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")

@@ -1,0 +1,96 @@
+"""The command `sweep`."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from simsched.cli_common import JsonOption, epilog, progress_bar, say
+from simsched.cli_output import say_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Kinds of errors that are printed.
+SHOWN = 5
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog=epilog("sweep sweep.toml --out results", "sweep sweep.toml --out rows --workers 1"))(
+        sweep
+    )
+
+
+def sweep(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A TOML file that says what to combine.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="The store: a new folder, or one of this sweep, which goes on.",
+        ),
+    ],
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster", metavar="ADDRESS", help="Address of a Dask scheduler; this machine when not given."
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers", metavar="N", min=1, help="Threads on this machine; one a CPU when not given."
+        ),
+    ] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Replay all combinations that SPEC describes.
+
+    What is done is kept in the store, whatever happens. SPEC has a key a line, as in graphs = ["rnn"], machines =
+    ["knl-7250"], policies = ["fifo", "critical-path"], layouts = ["8x8", "default"], seeds = 10.
+    """
+    from simsched.sweep.sweep_file import read_sweep
+
+    described = read_sweep(spec)
+    with ExitStack() as stack:
+        client = None
+        if cluster is not None:
+            from simsched.sweep.cluster import connected
+
+            client = stack.enter_context(connected(cluster))
+        progress = stack.enter_context(progress_bar(len(described), "sweep", "points"))
+        frame = described.run(out, client, workers=workers, progress=progress)
+    facts = summary(frame, out)
+    if json_:
+        say_json(facts)
+    else:
+        say(_text(facts))
+
+
+def summary(frame: pd.DataFrame, store: Path) -> dict[str, Any]:
+    """Return what became of a sweep: numbers of points and of errors, and where the rows are."""
+    errors = frame["error"].dropna().value_counts()
+    return {
+        "store": str(store),
+        "results": str(store / "results.parquet"),
+        "points": len(frame),
+        "failed": int(errors.sum()),
+        "errors": {str(error): int(count) for error, count in errors.items()},
+        "replay_s": float(frame["replay_s"].sum()),
+        "sweep_id": str(frame["sweep_id"].iloc[0]),
+    }
+
+
+def _text(facts: dict[str, Any]) -> str:
+    lines = [f"{facts['points']} points, {facts['failed']} failed, in {facts['results']}"]
+    shown = list(facts["errors"].items())
+    lines += [f"  {count} x {error}" for error, count in shown[:SHOWN]]
+    if len(shown) > SHOWN:
+        lines.append(f"  and {len(shown) - SHOWN} other errors, in the column error")
+    return "\n".join(lines)

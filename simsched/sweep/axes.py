@@ -1,0 +1,151 @@
+"""Axes of a sweep: the values that one of its inputs takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, isfinite
+from typing import Any
+
+import numpy as np
+
+from simsched.errors import SpecError
+from simsched.spec import Scalar
+
+
+@dataclass(frozen=True)
+class Range:
+    """All numbers between two, for designs that sample; whole ones where both ends are whole numbers.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends; a whole `high` is one of the numbers.
+    log : bool
+        Whether factors, not differences, are equally likely.
+
+    Raises
+    ------
+    SpecError
+        If there is nothing between them.
+
+    Examples
+    --------
+    >>> Range(1, 4).at(0.99), Range(1.0, 100.0, log=True).at(0.5)
+    (4, 10.0)
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.low) and isfinite(self.high) and self.low < self.high):
+            raise SpecError(f"{self}: expected two numbers, the lower one first")
+        if self.log and self.low <= 0:
+            raise SpecError(f"{self}: a logarithmic range is above 0")
+
+    def at(self, share: float) -> float:
+        """Return the number at a share of the way, in [0, 1)."""
+        whole = isinstance(self.low, int) and isinstance(self.high, int)
+        high = self.high + 1 if whole else self.high
+        value = self._between(high, share)
+        # Rounding must not pass the end.
+        return min(floor(value), self.high) if whole else min(value, high)
+
+    def _between(self, high: float, share: float) -> float:
+        return self.low * (high / self.low) ** share if self.log else self.low + share * (high - self.low)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One input of a sweep and what it takes.
+
+    Parameters
+    ----------
+    name : str
+        Name of its column in the results.
+    values : tuple or Range
+        A point holds the index of one of the values, or, of a range, the share of the way through it.
+    """
+
+    name: str
+    values: tuple[Any, ...] | Range
+
+    @property
+    def size(self) -> int:
+        """Number of values; 0 for a range, which has no number of them."""
+        return 0 if isinstance(self.values, Range) else len(self.values)
+
+    @property
+    def listed(self) -> tuple[Any, ...]:
+        """The values.
+
+        Raises
+        ------
+        SpecError
+            If they are a range.
+        """
+        if isinstance(self.values, Range):
+            raise SpecError(f"{self.name}: {self.values} is no list of values; write [value, ...]")
+        return self.values
+
+    def at(self, choice: float) -> Any:
+        """Return the value of a point's choice."""
+        return self.values.at(choice) if isinstance(self.values, Range) else self.values[int(choice)]
+
+    def chosen(self, share: float) -> float:
+        """Return the choice of a sample in [0, 1)."""
+        return share if isinstance(self.values, Range) else float(floor(share * self.size))
+
+
+def axis(name: str, values: Sequence[Any] | Range) -> Axis:
+    """Return a checked axis.
+
+    Raises
+    ------
+    SpecError
+        If there is no value.
+    """
+    if isinstance(values, Range):
+        return Axis(name, values)
+    if isinstance(values, str) or not hasattr(values, "__iter__") or not (found := tuple(values)):
+        raise SpecError(
+            f"{name}: {values!r:.80} is no list of values; write [value, ...], or ss.sweep.Range(low, high)"
+        )
+    return Axis(name, found)
+
+
+def parameter_axis(name: str, values: Sequence[Scalar] | Range) -> Axis:
+    """Return the axis of a parameter of machines or policies.
+
+    Raises
+    ------
+    SpecError
+        If a value is nothing that stands between a spec's brackets.
+    """
+    found = axis(name, values)
+    for value in () if isinstance(values, Range) else found.listed:
+        if not isinstance(value, bool | int | float | str):
+            raise SpecError(f"{name}: {value!r:.80} is neither a number nor a word nor true or false")
+    return found
+
+
+def number_axis(name: str, values: Sequence[float] | Range, *, whole: bool = False) -> Axis:
+    """Return the axis of a number of zero or more.
+
+    Raises
+    ------
+    SpecError
+        If a value is none.
+    """
+    found = axis(name, values)
+    kinds = (int, np.integer) if whole else (int, float, np.number)
+    for value in [values.low, values.high] if isinstance(values, Range) else found.listed:
+        if isinstance(value, bool) or not isinstance(value, kinds) or not 0 <= value < float("inf"):
+            raise SpecError(f"{name}: {value!r:.80}: expected a {'whole ' * whole}number of zero or more")
+    return (
+        found
+        if isinstance(values, Range)
+        else Axis(name, tuple(int(v) if whole else float(v) for v in found.listed))
+    )

@@ -1,0 +1,96 @@
+"""Points of a sweep: one value of each input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simsched.policy import Layout, Policy
+from simsched.spec import Scalar, Spec, made
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simsched.sweep.axes import Axis
+    from simsched.sweep.design import Choices
+
+#: What stands before the names of parameters in the names of columns.
+MACHINE_PREFIX, POLICY_PREFIX = "machine.", "policy."
+#: Factors on the seconds of tasks: one for all, or by kind.
+Scaling = float | Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One replay to be.
+
+    Parameters
+    ----------
+    number : int
+        Its place in the sweep, from 0.
+    graph, machine, policy, scaling : int
+        Places in the sweep's lists.
+    machine_parameters, policy_parameters : tuple of (str, scalar)
+        What is varied of them.
+    layout : Layout or None
+        As asked for.
+    noise : float or None
+        Standard deviation of the logarithm of what tasks really take; the cost model's where None.
+    seed : int
+    """
+
+    number: int
+    graph: int
+    machine: int
+    machine_parameters: tuple[tuple[str, Scalar], ...]
+    policy: int
+    policy_parameters: tuple[tuple[str, Scalar], ...]
+    layout: Layout | None
+    scaling: int
+    noise: float | None
+    seed: int
+
+
+def parameters_of(policy: Policy) -> tuple[str, ...]:
+    """Return the names of a policy's parameters."""
+    return tuple(f.name for f in fields(policy) if f.init)
+
+
+def with_parameters(policy: Policy, parameters: Mapping[str, Scalar]) -> Policy:
+    """Return a policy with other parameters.
+
+    Raises
+    ------
+    SpecError
+        If a value is not possible.
+    """
+    if not parameters:
+        return policy
+    now: dict[str, Any] = {name: getattr(policy, name) for name in parameters_of(policy)}
+    return made(type(policy), "policy", Spec(policy.name or type(policy).__name__, {**now, **parameters}))
+
+
+def without_repeats(choices: Choices, axes: Sequence[Axis], *, sampled: bool) -> Choices:
+    """Return the choices with the first value of what does not matter; points of a product then each once.
+
+    A parameter that a policy lacks does not matter to it, nor which of several layouts it is offered and cannot use.
+    """
+    place = {each.name: number for number, each in enumerate(axes)}
+    policies, layouts = axes[place["policy"]], axes[place["layout"]]
+    result = choices.copy()
+    for number in range(policies.size):
+        policy, rows = policies.at(number), choices[:, place["policy"]] == number
+        for each in axes:
+            key = each.name.removeprefix(POLICY_PREFIX)
+            if key != each.name and key not in parameters_of(policy):
+                result[rows, place[each.name]] = 0
+        offered = [policy.suited(layouts.at(i)) for i in range(layouts.size)]
+        first = np.array([offered.index(layout) for layout in offered])
+        result[rows, place["layout"]] = first[choices[rows, place["layout"]].astype(int)]
+    if sampled or np.array_equal(result, choices):
+        return result
+    _, firsts = np.unique(result, axis=0, return_index=True)
+    return np.asarray(result[np.sort(firsts)])

@@ -1,0 +1,151 @@
+"""`Replayer`: from a point of a sweep to its schedule, with what points share made once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simsched.costs import CostModel
+from simsched.errors import SpecError
+from simsched.replay.simulate import simulate
+from simsched.sweep.points import with_parameters
+
+if TYPE_CHECKING:
+    from simsched.costs import TaskCosts
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine, RuntimeProfile
+    from simsched.policy import Policy
+    from simsched.schedule import Schedule
+    from simsched.spec import Scalar
+    from simsched.sweep.points import Scaling
+    from simsched.sweep.sweep import Sweep
+
+#: Graphs, machines, policies and costs that are kept, those of a range being all different; and tasks of these graphs.
+KEPT, KEPT_TASKS = 64, 4_000_000
+Parameters = tuple[tuple[str, "Scalar"], ...]
+#: What came out of one point, by column.
+Outcome = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class KeptCosts(CostModel):
+    """A cost model that makes the costs of a graph on a machine once.
+
+    Parameters
+    ----------
+    made : callable
+        The `on` of a cost model that remembers.
+    """
+
+    made: Callable[[TaskGraph, Machine, RuntimeProfile | None], TaskCosts] = CostModel().on
+
+    def on(self, graph: TaskGraph, machine: Machine, runtime: RuntimeProfile | None = None) -> TaskCosts:
+        """Return the costs of a graph's tasks on a machine; see `CostModel.on`."""
+        return self.made(graph, machine, runtime)
+
+
+class Replayer:
+    """Replays points; to be shared by threads.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    """
+
+    def __init__(self, sweep: Sweep) -> None:
+        self.sweep = sweep
+        model, largest = (
+            sweep.costs or CostModel(),
+            max(graph.n_tasks for graph in sweep.axis("graph").listed),
+        )
+        kept = max(min(KEPT, KEPT_TASKS // max(largest, 1)), 2)
+        self._costs = KeptCosts(noise=model.noise, made=lru_cache(kept)(model.on))
+        self._graph = lru_cache(kept)(self._scaled_graph)
+        self._machine = lru_cache(KEPT)(self._varied_machine)
+        self._policy = lru_cache(KEPT)(self._varied_policy)
+
+    def schedule(self, number: int) -> Schedule:
+        """Return the schedule of a point.
+
+        Raises
+        ------
+        SimschedError
+            If the point is impossible.
+        """
+        return self._simulated(number, self.sweep.costs or CostModel())
+
+    def _simulated(self, number: int, costs: CostModel) -> Schedule:
+        sweep, point = self.sweep, self.sweep.point(number)
+        return simulate(
+            self._graph(point.graph, point.scaling),
+            self._machine(point.machine, point.machine_parameters),
+            self._policy(point.policy, point.policy_parameters),
+            point.layout,
+            costs if point.noise is None else replace(costs, noise=point.noise),
+            sweep.runtime,
+            sweep.engine,
+            point.seed,
+        )
+
+    def outcome(self, number: int) -> Outcome:
+        """Return what came out of a point: its number, and either metrics or the error."""
+        begin = time.perf_counter()
+        try:
+            schedule = self._simulated(number, self._costs)
+            found: Outcome = {
+                "layout_used": schedule.layout,
+                "engine_used": schedule.engine,
+                **schedule.metrics(),
+            }
+        except Exception as error:
+            found = {"error": f"{type(error).__name__}: {error}"}
+        return {"point": number, **found, "replay_s": time.perf_counter() - begin}
+
+    def _scaled_graph(self, graph: int, scaling: int) -> TaskGraph:
+        return scaled(self.sweep.axis("graph").at(graph), self.sweep.axis("scaling").at(scaling))
+
+    def _varied_machine(self, machine: int, parameters: Parameters) -> Machine:
+        base: Machine = self.sweep.axis("machine").at(machine)
+        return base.varied(dict(parameters)) if parameters else base
+
+    def _varied_policy(self, policy: int, parameters: Parameters) -> Policy:
+        return with_parameters(self.sweep.axis("policy").at(policy), dict(parameters))
+
+
+def scaled(graph: TaskGraph, scaling: Scaling) -> TaskGraph:
+    """Return a graph whose tasks take other seconds; where these are unknown, other operations and bytes.
+
+    Raises
+    ------
+    SpecError
+        If no task is of a kind that is to be scaled.
+
+    Examples
+    --------
+    >>> from simsched.graph import TaskGraph
+    >>> graph = TaskGraph.from_edges([1.0, 2.0], kinds=["MatMul", "Add"])
+    >>> scaled(graph, {"Add": 3.0}).durations_s
+    array([1., 6.])
+    """
+    if scaling == 1.0:
+        return graph
+    factors = np.array([_factor(scaling, kind) for kind in graph.kinds.labels])[graph.kinds.codes]
+    if isinstance(scaling, Mapping) and (unknown := scaling.keys() - set(graph.kinds.labels)):
+        raise SpecError(f"scalings: graph {graph.name!r} has no task of kind {min(unknown)!r}")
+    work = np.where(np.isnan(graph.durations_s), factors, 1.0)
+    return replace(
+        graph,
+        durations_s=graph.durations_s * factors,
+        flops=graph.flops * work,
+        bytes_B=graph.bytes_B * work,
+        recording=None,
+    )
+
+
+def _factor(scaling: Scaling, kind: str) -> float:
+    return float(scaling.get(kind, 1.0)) if isinstance(scaling, Mapping) else scaling

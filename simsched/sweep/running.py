@@ -1,0 +1,173 @@
+"""Running a sweep: batches out, rows in, whoever replays them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from simsched.errors import SweepError
+from simsched.native import core
+from simsched.policy import Policy
+from simsched.sweep.batches import Batches
+from simsched.sweep.store import Store, opened
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+    from distributed import Client
+
+    from simsched.sweep.replaying import Outcome
+    from simsched.sweep.sweep import Sweep
+
+Progress = Callable[[int], object] | None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What became of one batch.
+
+    Parameters
+    ----------
+    outcomes : sequence of dict
+        What came out.
+    back : sequence of int
+        Points that were not begun.
+    lost : sequence of int
+        Points of which one at least was running when the process that had them died.
+    how : str
+        How it died.
+    """
+
+    outcomes: Sequence[Outcome]
+    back: Sequence[int] = ()
+    lost: Sequence[int] = ()
+    how: str = ""
+
+
+class Runner(Protocol):
+    """Who replays batches."""
+
+    #: Times that a point is replayed alone before it is taken to be why its process dies.
+    tries: int
+
+    @property
+    def slots(self) -> int:
+        """Batches that are handed out at a time."""
+        ...
+
+    def submit(self, points: list[int]) -> None:
+        """Begin a batch."""
+        ...
+
+    def ended(self) -> Iterable[Ended]:
+        """Wait for one or more batches to end, and return them."""
+        ...
+
+    def close(self) -> None:
+        """Stop what still runs."""
+        ...
+
+
+def run(
+    sweep: Sweep, folder: Path, client: Client | None, workers: int | None, progress: Progress
+) -> pd.DataFrame:
+    """Do what `Sweep.run` describes."""
+    if workers is not None and workers < 1:
+        raise SweepError(f"workers is {workers}; at least one is needed")
+    with opened(folder, sweep) as store:
+        done = Told(progress)
+        done.at(len(store.done))
+        try:
+            _run(sweep, store, client, workers or os.cpu_count() or 1, done)
+            return store.finish()
+        except SweepError as error:
+            kept = f"{len(store.done) - store.n_waiting} of {len(sweep)} points are kept in {folder}"
+            raise SweepError(f"{error}. {kept}; run again to go on") from error
+
+
+def _run(sweep: Sweep, store: Store, client: Client | None, workers: int, done: Told) -> None:
+    from simsched.sweep.processes import Processes
+    from simsched.sweep.threads import Threads
+
+    if client is not None:
+        from simsched.sweep.cluster import Cluster
+
+        _with(Cluster(sweep, client), store, _left(sweep, store), done)
+        return
+    # What this process did not survive the last time is replayed in another one; where one is lethal, more may be.
+    lethal = bool(store.suspects) and _with(Processes(sweep, 1, store), store, sorted(store.suspects), done)
+    store.cleared()
+    if lethal or holds_lock(sweep):
+        _with(Processes(sweep, workers, store), store, _left(sweep, store), done)
+    else:
+        _with(Threads(sweep, workers, store), store, _left(sweep, store), done)
+
+
+def _left(sweep: Sweep, store: Store) -> list[int]:
+    return [number for number in range(len(sweep)) if number not in store.done]
+
+
+def holds_lock(sweep: Sweep) -> bool:
+    """Tell whether replays of a sweep hold Python's lock, so that threads would wait for each other."""
+    native = sweep.engine != "simpy" and core() is not None
+    return not native or any(type(one).decide is not Policy.decide for one in sweep.axis("policy").listed)
+
+
+def _with(runner: Runner, store: Store, points: list[int], done: Told) -> bool:
+    """Replay points, and tell whether a process died of one."""
+    try:
+        suspects = _drive(runner, store, points, done)
+        for point in suspects:
+            _alone(runner, store, point, done)
+        return bool(suspects)
+    finally:
+        runner.close()
+        # Whatever ended this, what was replayed is kept; a full disk says so a second time.
+        store.flush()
+
+
+def _drive(runner: Runner, store: Store, points: list[int], done: Told) -> list[int]:
+    """Replay points; return those that were running when a process died."""
+    batches, running, suspects = Batches(points, runner.slots), 0, list[int]()
+    while batches or running:
+        while batches and running < runner.slots:
+            runner.submit(batches.take())
+            running += 1
+        for ended in runner.ended():
+            running -= 1
+            store.add(ended.outcomes)
+            batches.learn(sum(outcome["replay_s"] for outcome in ended.outcomes), len(ended.outcomes))
+            batches.put_back(ended.back)
+            suspects += ended.lost
+        done.at(len(store.done))
+    return suspects
+
+
+def _alone(runner: Runner, store: Store, point: int, done: Told) -> None:
+    """Replay a point with nothing beside it that could be why its process dies."""
+    deaths, how = 0, ""
+    while point not in store.done and deaths < runner.tries:
+        runner.submit([point])
+        for ended in runner.ended():
+            store.add(ended.outcomes)
+            deaths, how = deaths + len(ended.lost), ended.how
+    if point not in store.done:
+        store.add([{"point": point, "error": f"the process that replayed it died: {how}", "replay_s": 0.0}])
+    done.at(len(store.done))
+
+
+@dataclass
+class Told:
+    """Tells whoever asked how many points are done."""
+
+    progress: Progress
+    told: int = field(default=0)
+
+    def at(self, count: int) -> None:
+        """Tell it now."""
+        if self.progress is not None and count > self.told:
+            self.progress(count - self.told)
+        self.told = count

@@ -1,0 +1,202 @@
+"""The store of a sweep: a folder in which nothing is lost, whenever whoever writes it dies; see docs/sweeping.md.
+
+==================== ==========================================================================================
+`sweep.json`         what the sweep is, and which version writes the store
+`graphs/ID.simsched` the graphs
+`machines/ID.json`   the machine files
+`parts/N.parquet`    rows, as they finished; each appears when it is complete and on the disk
+`begun`              points that were begun and ended in this process since it opened the store
+`results.parquet`    all rows, once the sweep is complete; the parts are then removed
+`lock`               held by who writes
+==================== ==========================================================================================
+"""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from simsched.errors import SimschedError, SweepError
+from simsched.files import replacing
+from simsched.sweep.rows import Rows
+from simsched.sweep.store_head import check_head, write_head
+from simsched.sweep.stored import all_rows, parts_of, points_of, require_pyarrow
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from simsched.sweep.replaying import Outcome
+    from simsched.sweep.sweep import Sweep
+
+#: Rows wait at least so long before they are written, and at least this share of the time since the store was opened:
+#: few parts of a long sweep, and little work to do again.
+LEAST_S, SHARE, MOST_S = 1.0, 0.01, 60.0
+
+
+class Store:
+    """A sweep's folder, open for writing; made by `opened`.
+
+    Parameters
+    ----------
+    folder : Path
+    sweep : Sweep
+    lock : file
+        Held while it is open.
+    """
+
+    def __init__(self, folder: Path, sweep: Sweep, lock: IO[str]) -> None:
+        self.folder, self.lock, self._rows = folder, lock, Rows(sweep)
+        self._points = len(sweep)
+        self._waiting: list[dict[str, Any]] = []
+        self._opened = self._written = time.monotonic()
+        numbers = [int(part.stem) for part in parts_of(folder)]
+        self._next = max(numbers, default=-1) + 1
+        self.done = points_of(folder)
+        self.suspects = _suspects(folder) - self.done
+        self._begun: IO[str] | None = None
+
+    @property
+    def n_waiting(self) -> int:
+        """Rows that are not written yet."""
+        return len(self._waiting)
+
+    def add(self, outcomes: Iterable[Outcome]) -> None:
+        """Keep what came out of some points; those that are there already stay as they are.
+
+        Raises
+        ------
+        SweepError
+            If the folder cannot be written.
+        """
+        for outcome in outcomes:
+            if outcome["point"] not in self.done:
+                self.done.add(outcome["point"])
+                self._waiting.append(self._rows.row(outcome))
+        now = time.monotonic()
+        if now - self._written >= min(max(LEAST_S, SHARE * (now - self._opened)), MOST_S):
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows that wait.
+
+        Raises
+        ------
+        SweepError
+            If the folder cannot be written.
+        """
+        if self._waiting:
+            _write(self.folder / "parts" / f"{self._next:06d}.parquet", _table(self._waiting))
+            self._next, self._waiting = self._next + 1, []
+        self._written = time.monotonic()
+
+    def began(self, points: Sequence[int]) -> None:
+        """Note that this process itself now replays some points: if it dies, one of them may be why."""
+        self._note("+", points)
+
+    def ended(self, points: Sequence[int]) -> None:
+        """Note that it has survived them."""
+        self._note("-", points)
+
+    def cleared(self) -> None:
+        """Forget who was under suspicion."""
+        self._begun = (self.folder / "begun").open("w")
+
+    def _note(self, sign: str, points: Sequence[int]) -> None:
+        assert self._begun is not None  # noqa: S101 - narrows the type: `cleared` comes first
+        try:
+            # What was handed to the system outlasts this process, and a loss of power accuses nobody.
+            self._begun.write(f"{sign}{','.join(map(str, points))}\n")
+            self._begun.flush()
+        except OSError as error:
+            raise SweepError(
+                f"{self.folder / 'begun'} cannot be written: {error.strerror or error}"
+            ) from error
+
+    def finish(self) -> pd.DataFrame:
+        """Write what waits, and all rows as one file where every point has one; return them.
+
+        Raises
+        ------
+        SweepError
+            If the folder cannot be written or read.
+        """
+        self.flush()
+        table = all_rows(self.folder)
+        if table.num_rows == self._points and parts_of(self.folder):
+            _write(self.folder / "results.parquet", table)
+            for part in parts_of(self.folder):
+                part.unlink()
+        frame: pd.DataFrame = table.to_pandas()
+        return frame
+
+    def close(self) -> None:
+        """Close what is open."""
+        if self._begun is not None:
+            self._begun.close()
+
+
+@contextmanager
+def opened(folder: Path, sweep: Sweep) -> Iterator[Store]:
+    """Open the store of a sweep, a new one or one to be continued; nobody else can until it is closed.
+
+    Raises
+    ------
+    SweepError
+        If the folder is another sweep's or another version's, is in use, or cannot be written.
+    MissingExtraError
+        If pyarrow is not installed.
+    """
+    require_pyarrow()
+    try:
+        (folder / "parts").mkdir(parents=True, exist_ok=True)
+        lock = (folder / "lock").open("a")
+    except OSError as error:
+        raise SweepError(f"{folder} cannot be written: {error.strerror or error}") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SweepError(
+                f"{folder} is in use: another run writes it; wait for that one, or stop it"
+            ) from None
+        if not check_head(folder, sweep):
+            write_head(folder, sweep)
+        for left in (folder / "parts").glob(".*.part"):
+            left.unlink()
+        store = Store(folder, sweep, lock)
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+def _suspects(folder: Path) -> set[int]:
+    """Return the points that were begun and not ended when the last process that wrote here died."""
+    found: set[int] = set()
+    notes = folder / "begun"
+    for line in notes.read_text().splitlines() if notes.exists() else []:
+        points = {int(text) for text in line[1:].split(",") if text.isdigit()}
+        found = found | points if line[:1] == "+" else found - points
+    return found
+
+
+def _table(rows: list[dict[str, Any]]) -> pa.Table:
+    import pyarrow as pa
+
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: [row.get(name) for row in rows] for name in names})
+
+
+def _write(file: Path, table: pa.Table) -> None:
+    import pyarrow.parquet as pq
+
+    try:
+        with replacing(file, durable=True) as stream:
+            pq.write_table(table, stream)
+    except SimschedError as error:
+        raise SweepError(str(error)) from error

@@ -1,0 +1,108 @@
+"""Reading the rows of a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.errors import MissingExtraError, SweepError
+from simsched.sweep.rows import LAST, TEXTS
+from simsched.text import one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+
+def results(store: str | Path) -> pd.DataFrame:
+    """Return the rows that a store holds so far, by point; while a sweep runs, too.
+
+    Returns
+    -------
+    DataFrame
+        Of each point that ended: point; what went in (graph, graph_id, machine, each parameter as `machine.NAME` or
+        `policy.NAME`, policy, layout, scaling, noise, seed, engine); layout_used, engine_used; every number of
+        `Schedule.metrics`, NaN where it failed; error, missing where it did not; replay_s, the seconds that it took;
+        sweep_id and the versions of simsched, numpy and python.
+
+    Raises
+    ------
+    SweepError
+        If there is no store, or a file of it is damaged.
+    """
+    require_pyarrow()
+    folder = Path(store)
+    if not (folder / "sweep.json").is_file():
+        raise SweepError(f"{folder} is no store of a sweep: it has no sweep.json")
+    frame: pd.DataFrame = all_rows(folder).to_pandas()
+    return frame
+
+
+def require_pyarrow() -> None:
+    """Check that Parquet can be written and read.
+
+    Raises
+    ------
+    MissingExtraError
+        If pyarrow is not installed.
+    """
+    try:
+        import pyarrow.parquet  # noqa: F401 - only whether it is there
+    except ImportError:
+        raise MissingExtraError("pyarrow", "formats", "the store of a sweep") from None
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """Return the parts of a store, in the order in which they were written."""
+    return sorted((folder / "parts").glob("[0-9]*.parquet"))
+
+
+def _files(folder: Path) -> list[Path]:
+    whole = folder / "results.parquet"
+    return [*([whole] if whole.exists() else []), *parts_of(folder)]
+
+
+def points_of(folder: Path) -> set[int]:
+    """Return the numbers of the points that have a row."""
+    return {point for file in _files(folder) for point in _read(file, ["point"])["point"].to_pylist()}
+
+
+def all_rows(folder: Path) -> pa.Table:
+    """Return all rows by point, each once: a file that was being replaced may still have its parts beside it."""
+    import pyarrow as pa
+
+    try:
+        tables = [_read(file) for file in _files(folder)]
+    except FileNotFoundError:
+        # Whoever writes has just merged the parts: all rows are in one file now.
+        tables = [_read(file) for file in _files(folder)]
+    if not tables:
+        return pa.table({"point": pa.array([], pa.int64())})
+    table = pa.concat_tables(tables, promote_options="permissive").sort_by("point")
+    points = table["point"].to_numpy()
+    return _tidy(table.filter(pa.array([True, *(points[1:] != points[:-1]).tolist()])))
+
+
+def _tidy(table: pa.Table) -> pa.Table:
+    """Return a table with what came out in order, and with types for columns that hold nothing."""
+    import pyarrow as pa
+
+    names = [name for name in table.column_names if name not in LAST]
+    table = table.select([*names, *LAST])
+    kinds = {True: pa.string(), False: pa.float64()}
+    fields = [f.with_type(kinds[f.name in TEXTS]) if pa.types.is_null(f.type) else f for f in table.schema]
+    return table.cast(pa.schema(fields))
+
+
+def _read(file: Path, columns: list[str] | None = None) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_table(file, columns=columns)
+    except FileNotFoundError:
+        raise
+    except (OSError, pa.ArrowInvalid) as error:
+        raise SweepError(
+            f"{file} is damaged: {one_line(str(error))}; remove it, and run() does its points again"
+        ) from error

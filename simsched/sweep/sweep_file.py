@@ -1,0 +1,138 @@
+"""`SPEC.toml`: a sweep as a file, for the command line; see docs/sweeping.md."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
+
+from simsched.errors import FormatError, SimschedError
+from simsched.graph.loading import load
+from simsched.machine import machine
+from simsched.mistakes import told
+from simsched.policy import Layout, policy
+from simsched.spec import Engine
+from simsched.sweep.axes import Range
+from simsched.sweep.design import Design
+from simsched.sweep.sweep import Sweep, checked_scaling
+from simsched.workloads import is_workload, workload
+
+#: Bytes of a file that is read.
+MOST_B = 1_000_000
+#: What a file calls each policy's own layout, TOML having no word for nothing.
+DEFAULT = "default"
+
+
+def _checked(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a validator of text, or of what a list holds, whose errors pydantic lists with the others."""
+
+    def validate(value: Any) -> Any:
+        try:
+            return check(value)
+        except SimschedError as error:
+            raise ValueError(str(error)) from None
+
+    return validate
+
+
+def _beside(info: ValidationInfo) -> Path:
+    """Return the folder of the file, where those that it names are looked for."""
+    return Path(info.context or "")
+
+
+def _graph(value: Any, info: ValidationInfo) -> Any:
+    if not isinstance(value, str):
+        raise ValueError("expected a file or a workload")  # noqa: TRY004 - pydantic lists ValueErrors
+    try:
+        return workload(value) if is_workload(value) else load(_beside(info) / value)
+    except SimschedError as error:
+        raise ValueError(str(error)) from None
+
+
+def _machine(value: Any, info: ValidationInfo) -> Any:
+    beside = _beside(info) / value if isinstance(value, str) else value
+    # The brackets of variations are part of the name.
+    named = isinstance(value, str) and Path(str(beside).partition("[")[0]).is_file()
+    try:
+        return machine(str(beside) if named else value)
+    except SimschedError as error:
+        raise ValueError(str(error)) from None
+
+
+def _values(value: Any) -> Any:
+    if isinstance(value, dict):
+        if not {"low", "high"} <= value.keys() <= {"low", "high", "log"}:
+            raise ValueError("expected a list of values, or { low = ..., high = ..., log = true }")
+        return Range(**value)
+    if not isinstance(value, list) or not value:
+        raise ValueError("expected a list of values, or { low = ..., high = ... }")
+    return value
+
+
+def _seeds(value: Any) -> Any:
+    if type(value) is int and value > 0:
+        return range(value)
+    found = _values(value)
+    ends = [found.low, found.high] if isinstance(found, Range) else found
+    if any(type(seed) is not int or seed < 0 for seed in ends):
+        raise ValueError("expected how many, a list of seeds or a range: whole numbers of zero or more")
+    return found
+
+
+def _layout(value: Any) -> Layout | None:
+    return None if value == DEFAULT else Layout.parse(value)
+
+
+Values = Annotated[Any, BeforeValidator(_checked(_values))]
+Some = Field(min_length=1)
+
+
+class SweepFile(BaseModel):
+    """The keys of a `SPEC.toml`; they are the parameters of `Sweep`, and unknown ones are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    graphs: Annotated[list[Annotated[Any, BeforeValidator(_graph)]], Some]
+    machines: Annotated[list[Annotated[Any, BeforeValidator(_machine)]], Some]
+    policies: Annotated[list[Annotated[Any, BeforeValidator(_checked(policy))]], Some]
+    layouts: Annotated[list[Annotated[Any, BeforeValidator(_checked(_layout))]], Some] = [None]
+    seeds: Annotated[Any, BeforeValidator(_checked(_seeds))] = (0,)
+    machine_parameters: dict[str, Values] = {}
+    policy_parameters: dict[str, Values] = {}
+    scalings: Annotated[list[Annotated[Any, BeforeValidator(_checked(checked_scaling))]], Some] = [1.0]
+    noises: Values = None
+    engine: Engine = "auto"
+    design: Design = "product"
+    samples: int | None = None
+    design_seed: Annotated[int, Field(ge=0)] = 0
+
+
+def read_sweep(path: str | Path) -> Sweep:
+    """Return the sweep that a file describes; files that it names are looked for beside it.
+
+    Raises
+    ------
+    FormatError
+        If it is no TOML; or with all its mistakes, each with its place and value.
+    SpecError
+        If its parts do not fit each other.
+    """
+    file = Path(path)
+    try:
+        with file.open("rb") as stream:
+            content = tomllib.loads(stream.read(MOST_B).decode("utf-8"))
+    except OSError as error:
+        raise FormatError(f"{file} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise FormatError(f"{file} is not TOML: {error}") from error
+    try:
+        found = SweepFile.model_validate(content, context=file.parent)
+    except ValidationError as error:
+        mistakes = [told(mistake) for mistake in error.errors()]
+        raise FormatError(
+            f"{file}: {len(mistakes)} mistake{'s' * (len(mistakes) > 1)}: {'; '.join(mistakes)}"
+        ) from None
+    return Sweep(**{name: getattr(found, name) for name in SweepFile.model_fields})

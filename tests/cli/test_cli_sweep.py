@@ -1,0 +1,86 @@
+"""`simsched sweep`."""
+
+import json
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from simsched.testing.daemons import Daemons
+
+SPEC = """
+graphs = ["lstm[layers=1,steps=2,hidden=64]"]
+machines = ["generic[cores=4]"]
+policies = ["fifo", "critical-path"]
+layouts = ["2x1", "99x1"]
+seeds = 5
+"""
+
+
+def sweep(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "simsched.cli", "sweep", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def spec(tmp_path):
+    (tmp_path / "spec.toml").write_text(SPEC)
+    return tmp_path / "spec.toml"
+
+
+def test_json_counts_points_and_errors(spec, tmp_path):
+    done = sweep(spec, "--out", tmp_path / "out", "--json", "--workers", 2)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert (facts["points"], facts["failed"]) == (20, 10)
+    assert sum(facts["errors"].values()) == 10
+    assert len(pd.read_parquet(facts["results"])) == 20
+
+
+def test_text_and_going_on(spec, tmp_path):
+    first, again = (sweep(spec, "--out", tmp_path / "out") for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    assert "20 points, 10 failed, in" in first.stdout
+    assert "10 x LayoutError: the layout 99x1 needs 99 cores" in first.stdout
+    assert again.stdout == first.stdout
+
+
+def test_the_same_on_a_cluster(spec, tmp_path):
+    sweep(spec, "--out", tmp_path / "here")
+    with Daemons(tmp_path) as daemons:
+        daemons.start()
+        done = sweep(spec, "--out", tmp_path / "there", "--cluster", daemons.address)
+    assert done.returncode == 0, done.stderr
+    here, there = (pd.read_parquet(tmp_path / name / "results.parquet") for name in ("here", "there"))
+    pd.testing.assert_frame_equal(here.drop(columns="replay_s"), there.drop(columns="replay_s"))
+
+
+def test_mistakes_are_one_line(spec, tmp_path):
+    sweep(spec, "--out", tmp_path / "out")
+    (tmp_path / "other.toml").write_text(SPEC.replace("seeds = 5", "seeds = 6"))
+    (tmp_path / "wrong.toml").write_text(SPEC + "sedes = 1")
+    for arguments, words in (
+        (
+            [tmp_path / "other.toml", "--out", tmp_path / "out"],
+            "the store of another sweep: seed, points differs",
+        ),
+        ([tmp_path / "wrong.toml", "--out", tmp_path / "new"], "sedes: unknown key"),
+        (
+            [spec, "--out", tmp_path / "new", "--cluster", "tcp://127.0.0.1:9"],
+            "no Dask scheduler at tcp://127.0.0.1:9",
+        ),
+        ([spec], "--out"),
+    ):
+        done = sweep(*arguments)
+        assert done.returncode == 2
+        assert words in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_help_has_an_example():
+    assert "simsched sweep SPEC.toml --out results --cluster" in " ".join(sweep("--help").stdout.split())
