@@ -27,7 +27,7 @@ def add_to(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         context_settings=READER_OPTIONS,
-        epilog=epilog("optimum small.simsched -m generic[cores=4] --layout 4x1 --out best.png", reader=True),
+        epilog=epilog("optimum small.simsched -m generic[cores=4] -l 4x1 -o best.png", reader=True),
     )(optimum)
 
 

@@ -30,9 +30,7 @@ def add_to(app: typer.Typer) -> None:
     app.command(
         context_settings=READER_OPTIONS,
         epilog=epilog(
-            "sensitivity rnn --layout 17x4 --parameter cores.clock --parameter runtime.dispatch",
-            "sensitivity rnn --out t.png",
-            reader=True,
+            "sensitivity rnn -l 17x4 -o tornado.png", "sensitivity rnn --parameter cores.clock", reader=True
         ),
     )(sensitivity)
 

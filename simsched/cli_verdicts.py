@@ -29,9 +29,7 @@ def add_to(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         context_settings=READER_OPTIONS,
-        epilog=epilog(
-            "verdicts rnn 'rnn[layers=2]' -p fifo -p critical-path --layout 8x8 --seeds 5", reader=True
-        ),
+        epilog=epilog("verdicts rnn -p fifo -p critical-path -l 8x8 --seeds 5", reader=True),
     )(verdicts)
 
 

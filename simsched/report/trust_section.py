@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from simsched.costs.noise import noise_of
 from simsched.report.parts import Bullets, Facts, Paragraph, Part, Section
 from simsched.tables import Table
 from simsched.units import format_time
@@ -56,11 +57,9 @@ def assumptions(question: Question) -> list[str]:
     ]
     runtime = question.runtime or machine.runtime
     told.append(f"the software's own costs: {_runtime(runtime)}")
-    noise = question.costs.noise if question.costs is not None else 0.0
+    noise = noise_of(question.costs.noise if question.costs is not None else 0.0)
     told.append(
-        f"noise of task times: {noise:g} (standard deviation of their logarithm)"
-        if noise
-        else "tasks take exactly what is estimated: no noise"
+        "tasks take exactly what is estimated: no noise" if noise.silent else f"noise of task times: {noise}"
     )
     confidence = Counter(fact.confidence for fact in machine.facts)
     if confidence:

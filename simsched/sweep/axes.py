@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, isfinite
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from simsched.costs.noise import Noise, noise_of
 from simsched.errors import SpecError
 from simsched.spec import Scalar
 
@@ -149,3 +150,16 @@ def number_axis(name: str, values: Sequence[float] | Range, *, whole: bool = Fal
         if isinstance(values, Range)
         else Axis(name, tuple(int(v) if whole else float(v) for v in found.listed))
     )
+
+
+def noise_axis(values: Sequence[float | str | Noise] | Range) -> Axis:
+    """Return the axis of noise: numbers, or specs of models, such as `stragglers[share=0.02]`; with any, all as specs.
+
+    Raises
+    ------
+    SpecError, CostError
+        If a value is none.
+    """
+    if isinstance(values, Range) or not any(isinstance(value, str | Noise) for value in values):
+        return number_axis("noise", cast("Sequence[float] | Range", values))
+    return Axis("noise", tuple(str(noise_of(value)) for value in values))

@@ -37,7 +37,7 @@ class Point:
         What is varied of them.
     layout : Layout or None
         As asked for.
-    noise : float or None
+    noise : float, str or None
         Standard deviation of the logarithm of what tasks really take; the cost model's where None.
     seed : int
     """
@@ -50,7 +50,7 @@ class Point:
     policy_parameters: tuple[tuple[str, Scalar], ...]
     layout: Layout | None
     scaling: int
-    noise: float | None
+    noise: float | str | None
     seed: int
 
 

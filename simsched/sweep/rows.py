@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.costs import CostModel
+from simsched.costs.noise import Noise
 from simsched.errors import SimschedError, SweepError
 from simsched.machine.build import varied_spec
 from simsched.spec import Scalar, format_scalar
@@ -79,7 +80,7 @@ class Rows:
             "scaling": json.dumps(scaling, sort_keys=True)
             if isinstance(scaling, Mapping)
             else f"{scaling:.17g}",
-            "noise": (sweep.costs or CostModel()).noise if point.noise is None else float(point.noise),
+            "noise": _told((sweep.costs or CostModel()).noise if point.noise is None else point.noise),
             "seed": point.seed,
             "engine": sweep.engine,
         }
@@ -99,6 +100,10 @@ class Rows:
         except SimschedError:
             # An impossible parameter is the error of the row, and has a column of its own.
             return str(base)
+
+
+def _told(noise: float | str | Noise) -> float | str:
+    return str(noise) if isinstance(noise, str | Noise) else float(noise)
 
 
 def number_of(sweep: Sweep, row: int | Mapping[str, Any] | pd.Series[Any]) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from simsched.costs import CostModel
+from simsched.costs.noise import Noise
 from simsched.errors import EngineError, SimschedError, SpecError
 from simsched.graph import TaskGraph
 from simsched.graph.loading import load
@@ -19,7 +20,7 @@ from simsched.machine import machine as machine_of
 from simsched.policy import Layout, Policy
 from simsched.policy import policy as policy_of
 from simsched.spec import Engine, Scalar
-from simsched.sweep.axes import Axis, Range, axis, number_axis, parameter_axis
+from simsched.sweep.axes import Axis, Range, axis, noise_axis, number_axis, parameter_axis
 from simsched.sweep.design import Choices, Design, check_design, product, sampled
 from simsched.sweep.points import (
     MACHINE_PREFIX,
@@ -64,7 +65,7 @@ class Sweep:
     scalings : sequence of float or mapping of str to float
         Factors on the seconds of all tasks, or of those of some kinds; where seconds are unknown, operations and bytes
         are multiplied.
-    noises : sequence of float or Range, optional
+    noises : sequence of (float, str or Noise) or Range, optional
         `CostModel.noise`; that of `costs` when not given.
     costs, runtime, engine
         As in `simsched.simulate`, for all points.
@@ -97,7 +98,7 @@ class Sweep:
     machine_parameters: Mapping[str, Values] = field(default_factory=dict)
     policy_parameters: Mapping[str, Values] = field(default_factory=dict)
     scalings: Sequence[Scaling] = (1.0,)
-    noises: Sequence[float] | Range | None = None
+    noises: Sequence[float | str | Noise] | Range | None = None
     costs: CostModel | None = None
     runtime: RuntimeProfile | None = None
     engine: Engine = "auto"
@@ -127,7 +128,7 @@ class Sweep:
                 [None if v is None else Layout.parse(v) for v in axis("layouts", self.layouts).listed],
             ),
             axis("scaling", [checked_scaling(value) for value in axis("scalings", self.scalings).listed]),
-            Axis("noise", (None,)) if self.noises is None else number_axis("noise", self.noises),
+            Axis("noise", (None,)) if self.noises is None else noise_axis(self.noises),
             number_axis("seed", self.seeds, whole=True),
         )
 

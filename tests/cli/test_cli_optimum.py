@@ -49,7 +49,7 @@ def test_optimum(graph_file, tmp_path):
     assert (tmp_path / "o.csv").read_text().count("\n") == 6
     text = simsched("optimum", *options[:5], "-m", "knl-7250[cores=2]")
     assert text.returncode == 0, text.stderr
-    assert "status             optimal" in text.stdout
+    assert "status      optimal" in text.stdout
     assert "note: left out: what running tasks share here" in text.stdout
 
 

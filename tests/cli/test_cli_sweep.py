@@ -80,7 +80,3 @@ def test_mistakes_are_one_line(spec, tmp_path):
         assert done.returncode == 2
         assert words in done.stderr
         assert "Traceback" not in done.stderr
-
-
-def test_help_has_an_example():
-    assert "simsched sweep SPEC.toml --out results --cluster" in " ".join(sweep("--help").stdout.split())

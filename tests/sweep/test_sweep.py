@@ -188,3 +188,20 @@ def test_the_head_says_what_the_sweep_is(graph, tmp_path):
     assert head["seed"] == [3]
     (stored,) = (tmp_path / "store" / "graphs").iterdir()
     assert ss.load(stored).durations_s.tolist() == graph.durations_s.tolist()
+
+
+def test_noise_models_are_an_axis(graph, tmp_path):
+    made = sweep(graph, layouts=["4x1"], noises=[0.2, "stragglers[share=0.5]"], seeds=[3])
+    frame = made.run(tmp_path / "store")
+    assert frame["noise"].tolist() == ["lognormal[sigma=0.2]", "stragglers[share=0.5]"]
+    for row in frame.to_dict("records"):
+        costs = ss.CostModel(noise=row["noise"])
+        again = ss.simulate(graph, MACHINE, "fifo", "4x1", costs=costs, seed=3)
+        assert again.makespan_s == row["makespan_s"]
+        assert made.replay(row["point"]).makespan_s == row["makespan_s"]
+
+
+def test_noise_of_the_cost_model_is_told(graph, tmp_path):
+    costs = ss.CostModel(noise="stragglers")
+    frame = sweep(graph, costs=costs).run(tmp_path / "store")
+    assert frame["noise"].tolist() == ["stragglers"]
