@@ -64,7 +64,7 @@ def test_seeds_count_where_they_make_a_difference():
     assert best.interval.low <= best.interval.middle <= best.interval.high
     assert best.interval.middle == pytest.approx(np.prod(again) ** (1 / len(again)))
     assert "95 % interval" in noisy.markdown
-    assert noisy.findings.scaling["seeds"].tolist()[0] == 4
+    assert noisy.findings.scaling["samples"].tolist()[0] == 4
 
 
 def test_a_policy_that_fails_is_a_row_with_its_error():
