@@ -54,7 +54,7 @@ def link_pages(app: Sphinx, what: str, name: str, thing: Any, options: Any, line
 def name_aliases(
     app: Sphinx, what: str, name: str, thing: Any, options: Any, signature: str | None, returned: str | None
 ) -> tuple[str | None, str | None]:
-    """Show aliases of types in unions by their names, not as Sphinx holds them, and made defaults as what it can read."""
+    """Show aliases of types by their names, not as Sphinx holds them, and made defaults as something it can read."""
     shown = signature and ALIAS.sub(r"\1", signature).replace("<factory>", "...")
     return shown, returned and ALIAS.sub(r"\1", returned)
 

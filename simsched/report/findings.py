@@ -44,6 +44,14 @@ class Run:
         Of each seed; a single one where seeds make no difference.
     error : str
         Why it failed.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], name="three")
+    >>> run = ss.report(graph, "generic[cores=2]", ["fifo"]).findings.best
+    >>> run.name, run.seeded, run.require_schedule().makespan_s
+    ('fifo', False, 4.0)
     """
 
     policy: Policy
