@@ -9,7 +9,9 @@ import pytest
 # Rooms before their files: pytest, given one file alone, would put a plain module where a callable room belongs.
 import simsched.execute
 import simsched.machine
+import simsched.panel
 import simsched.policy
+import simsched.report
 import simsched.reproduce  # noqa: F401
 
 #: Calls that need the compiled modules.

@@ -54,8 +54,9 @@ def link_pages(app: Sphinx, what: str, name: str, thing: Any, options: Any, line
 def name_aliases(
     app: Sphinx, what: str, name: str, thing: Any, options: Any, signature: str | None, returned: str | None
 ) -> tuple[str | None, str | None]:
-    """Show aliases of types in unions by their names: Sphinx shows how it holds them."""
-    return signature and ALIAS.sub(r"\1", signature), returned and ALIAS.sub(r"\1", returned)
+    """Show aliases of types by their names, not as Sphinx holds them, and made defaults as something it can read."""
+    shown = signature and ALIAS.sub(r"\1", signature).replace("<factory>", "...")
+    return shown, returned and ALIAS.sub(r"\1", returned)
 
 
 def _documented(env: BuildEnvironment, target: str) -> str | None:

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from docutils.nodes import Node
+from site_references import PAGE
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -96,7 +97,8 @@ def _table_head(*titles: str) -> Iterator[str]:
 
 
 def _summary(thing: Any) -> str:
-    return (inspect.getdoc(thing) or "").partition("\n")[0].replace("|", "\\|")
+    told = (inspect.getdoc(thing) or "").partition("\n")[0].replace("|", "\\|")
+    return PAGE.sub(r"[\1](../\1.md)", told)
 
 
 def _place(cls: type) -> str:

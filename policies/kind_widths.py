@@ -32,6 +32,14 @@ class KindWidths(Policy):
         URLs.
     other : int
         Cores of every kind not named.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([2.0, 1.0, 1.0], kinds=["MatMul", "Add", "Add"])
+    >>> schedule = ss.simulate(graph, "generic[cores=4]", "kind-widths[widths=MatMul:2]")
+    >>> schedule.tasks[["kind", "width"]].values.tolist()
+    [['MatMul', 2], ['Add', 1], ['Add', 1]]
     """
 
     name = "kind-widths"

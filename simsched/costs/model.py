@@ -94,6 +94,17 @@ class CostModel:
 
         Curves of `curves.toml` are drawn within the intervals stated there, all kinds of a family alike; measured
         seconds within the errors of their medians. Curves given as numbers are taken as they are, and so is the noise.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import simsched as ss
+        >>> drawn = ss.CostModel().drawn(np.random.default_rng(1))
+        >>> drawn.curve("MatMul").serial_share == ss.CostModel().curve("MatMul").serial_share
+        False
+        >>> own = ss.CostModel({"MatMul": ss.Curve(serial_share=0.1)})
+        >>> own.drawn(np.random.default_rng(1)).curve("MatMul").serial_share
+        0.1
         """
         table, other = default_curves()
         families = {curve.family: drawn_curve(curve, generator) for curve in [*table.values(), other]}
@@ -105,6 +116,15 @@ class CostModel:
         """Return the noise of a replay: a factor for each task, float64 (n_tasks,), or None without noise.
 
         The same for the same seed, whatever the policy, layout, machine and engine (docs/semantics.md, rule 7).
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> noisy = ss.CostModel(noise=0.1)
+        >>> (noisy.factors(3, seed=1) == noisy.factors(3, seed=1)).all()
+        np.True_
+        >>> ss.CostModel().factors(3, seed=1) is None
+        True
         """
         noise = noise_of(self.noise)
         return None if noise.silent else noise.drawn(n_tasks, np.random.default_rng([seed, 0]))

@@ -24,7 +24,20 @@ from simsched.spec import made, parse
 
 @dataclass(frozen=True)
 class Noise(Parameters):
-    """Base of noise models: a frozen dataclass with checked fields; its spec makes it again."""
+    """Base of noise models: a frozen dataclass with checked fields; its spec makes it again.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Twice(Noise):
+    ...     def drawn(self, n_tasks, generator):
+    ...         return np.full(n_tasks, 2.0)
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> ss.simulate(graph, "generic[cores=2]", "fifo", costs=ss.CostModel(noise=Twice())).makespan_s
+    8.0
+    """
 
     @property
     def silent(self) -> bool:
@@ -44,6 +57,12 @@ class LogNormal(Noise):
     ----------
     sigma : float
         Standard deviation of the logarithm.
+
+    Examples
+    --------
+    >>> drawn = LogNormal(sigma=0.2).drawn(10_000, np.random.default_rng(1))
+    >>> round(float(np.median(drawn)), 2), round(float(np.std(np.log(drawn))), 2)
+    (1.0, 0.2)
     """
 
     name: ClassVar[str] = "lognormal"
@@ -73,6 +92,12 @@ class Stragglers(Noise):
         How many times as long it takes.
     sigma : float
         Log-normal noise of all tasks beside it.
+
+    Examples
+    --------
+    >>> drawn = Stragglers(share=0.1, factor=4.0).drawn(10_000, np.random.default_rng(1))
+    >>> round(float(np.mean(drawn == 4)), 2), round(float(np.mean(drawn == 1)), 2)
+    (0.1, 0.9)
     """
 
     name: ClassVar[str] = "stragglers"

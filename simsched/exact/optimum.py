@@ -48,6 +48,13 @@ class Optimum:
         How long it searched.
     notes : tuple of str
         What the optimum leaves out of what a replay here does.
+
+    Examples
+    --------
+    >>> from simsched.graph import TaskGraph
+    >>> found = optimum(TaskGraph.from_edges([3.0, 3.0, 2.0, 2.0, 2.0]), "generic[cores=2]", "2x1")
+    >>> found.status, found.makespan_s, found.gap
+    ('optimal', 6.0, 0.0)
     """
 
     schedule: Schedule
@@ -72,7 +79,15 @@ class Optimum:
         return "optimal" if self.gap <= CLOSED else "feasible"
 
     def facts(self) -> dict[str, object]:
-        """Return what came out as one row: of what, and the numbers."""
+        """Return what came out as one row: of what, and the numbers.
+
+        Examples
+        --------
+        >>> from simsched.graph import TaskGraph
+        >>> facts = optimum(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "2x1").facts()
+        >>> facts["tasks"], facts["makespan_s"], facts["status"]
+        (3, 4.0, 'optimal')
+        """
         schedule = self.schedule
         return {
             "machine": schedule.require_machine().spec,

@@ -343,7 +343,15 @@ class Machine:
         return self.spec
 
     def summary(self) -> dict[str, object]:
-        """Return the machine's numbers, for people."""
+        """Return the machine's numbers, for people.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> numbers = ss.machine("knl-7250").summary()
+        >>> numbers["cores"], numbers["tiles"], numbers["SMT ways"]
+        (68, 34, '1 of 4')
+        """
         return {
             "cores": self.n_cores,
             "tiles": self.n_tiles,

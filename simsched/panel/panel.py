@@ -33,6 +33,12 @@ class Panel:
         What it is compared with: the first one, or the one at which somebody pressed the button.
     widget : ipywidgets.Widget
         All of it, to stand in a layout of one's own.
+
+    Examples
+    --------
+    >>> by_hand = panel(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo")
+    >>> by_hand.schedule is by_hand.base, type(by_hand.widget).__name__
+    (True, 'VBox')
     """
 
     def __init__(

@@ -81,6 +81,14 @@ def sobol_bars(frame: pd.DataFrame, ax: Axes | None = None, most: int = MOST) ->
     ------
     SimschedError
         If a column is missing.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([float("nan")], flops=[1e12])
+    >>> found = ss.sobol(graph, "generic", "fifo", parameters=["cores.clock"], samples=4)
+    >>> sobol_bars(found).get_xlabel()
+    "share of the makespan's variance"
     """
     kinds = {"first": "by itself", "total": "total"}
     require_columns(

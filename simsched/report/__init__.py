@@ -6,11 +6,11 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from simsched.report.findings import Findings
+from simsched.report.findings import Findings, Run
 from simsched.report.question import Question
 from simsched.report.report import Report, report
 
-__all__ = ["Findings", "Question", "Report", "report"]
+__all__ = ["Findings", "Question", "Report", "Run", "report"]
 
 
 class _Room(ModuleType):

@@ -44,6 +44,14 @@ class Run:
         Of each seed; a single one where seeds make no difference.
     error : str
         Why it failed.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], name="three")
+    >>> run = ss.report(graph, "generic[cores=2]", ["fifo"]).findings.best
+    >>> run.name, run.seeded, run.require_schedule().makespan_s
+    ('fifo', False, 4.0)
     """
 
     policy: Policy
@@ -102,6 +110,16 @@ class Findings:
         The recorded run beside its replays, where there is one.
     left_out : list of str
         What could not be found out, and why.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], name="three")
+    >>> found = ss.report(graph, "generic[cores=2]", ["sequential", "fifo"]).findings
+    >>> [run.name for run in found.runs], [run.makespans_s.tolist() for run in found.runs]
+    (['sequential', 'fifo'], [[6.0], [4.0]])
+    >>> found.best.name, found.limits.bound_s
+    ('fifo', 4.0)
     """
 
     question: Question

@@ -47,6 +47,14 @@ class Question:
         Most replays for what would help.
     command : str
         What to type for the same report.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> question = Question.of(graph, "generic[cores=2]", ["sequential", "fifo"], seeds=3)
+    >>> [str(policy) for policy in question.policies], question.core_counts
+    (['sequential', 'fifo'], [1, 2, 4, 8])
     """
 
     graph: TaskGraph

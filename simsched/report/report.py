@@ -43,6 +43,16 @@ class Report:
     ----------
     findings : Findings
         Schedules and tables, for further use.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], name="three")
+    >>> found = ss.report(graph, "generic[cores=2]", ["sequential", "fifo"])
+    >>> found.title, len(found.sentences), found.sections[0].title
+    ('three on generic[cores=2]', 5, 'Policies')
+    >>> found.headline in found.html, found.headline in found.markdown
+    (True, True)
     """
 
     findings: Findings
@@ -107,6 +117,18 @@ class Report:
         ------
         SimschedError
             If the suffix is another, or the file cannot be written.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], name="three")
+        >>> found = ss.report(graph, "generic[cores=2]", ["sequential", "fifo"])
+        >>> with TemporaryDirectory() as folder:
+        ...     found.save(Path(folder, "three.md"))
+        ...     Path(folder, "three.md").read_text("utf-8") == found.markdown
+        True
         """
         path = Path(path)
         text = self.html if written_as(path) == "html" else self.markdown

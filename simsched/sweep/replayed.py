@@ -60,6 +60,14 @@ def replayed(
     ------
     SimschedError
         If there are no graphs, policies or seeds, or one stands twice.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graphs = {"three": ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])}
+    >>> runs = ss.replayed(graphs, "generic[cores=2]", ["sequential", "fifo"], seeds=[0])
+    >>> runs.values.tolist()
+    [['three', 'sequential', '1x2', 0, 6.0], ['three', 'fifo', '2x1', 0, 4.0]]
     """
     import pandas as pd
 

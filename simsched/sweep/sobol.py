@@ -76,6 +76,14 @@ def sobol(
     References
     ----------
     Variance based sensitivity analysis of model output. Computer Physics Communications 181, 2010.
+
+    Examples
+    --------
+    >>> from simsched.graph import TaskGraph
+    >>> one = TaskGraph.from_edges([float("nan")], flops=[1e12])
+    >>> found = sobol(one, "generic", "fifo", parameters=["cores.clock", "runtime.dispatch"], samples=16)
+    >>> found[["rank", "parameter"]].values.tolist()
+    [[1, 'cores.clock'], [2, 'runtime.dispatch']]
     """
     import pandas as pd
 

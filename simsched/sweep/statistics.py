@@ -134,6 +134,14 @@ def verdicts(runs: pd.DataFrame, *, over: Over = "seeds") -> pd.DataFrame:
     References
     ----------
     Statistically rigorous Java performance evaluation, OOPSLA 2007: intervals in place of single numbers.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graphs = {"three": ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])}
+    >>> runs = ss.replayed(graphs, "generic[cores=2]", ["sequential", "fifo"], seeds=[0, 1])
+    >>> ss.verdicts(runs)[["graph", "policy", "other", "ratio", "verdict"]].values.tolist()
+    [['three', 'sequential', 'fifo', 1.5, 'slower']]
     """
     import pandas as pd
 

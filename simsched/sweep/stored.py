@@ -29,6 +29,16 @@ def results(store: str | Path) -> pd.DataFrame:
     ------
     SweepError
         If there is no store, or a file of it is damaged.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> with TemporaryDirectory() as folder:
+    ...     rows = ss.Sweep([graph], ["generic[cores=2]"], ["sequential", "fifo"]).run(folder)
+    ...     results(folder).equals(rows)
+    True
     """
     require_pyarrow()
     folder = Path(store)

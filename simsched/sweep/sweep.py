@@ -88,6 +88,8 @@ class Sweep:
     >>> sweep = Sweep([graph], ["generic[cores=1]", "generic[cores=2]"], ["fifo", "critical-path"])
     >>> len(sweep), sweep.replay(3).makespan_s
     (4, 4.0)
+    >>> [axis.name for axis in sweep.axes if axis.size > 1], sweep.choices.shape
+    (['machine', 'policy'], (4, 7))
     """
 
     graphs: Sequence[GraphSource]
@@ -159,6 +161,15 @@ class Sweep:
         ------
         SpecError
             If there is none of this number.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> sweep = ss.Sweep([graph], ["generic[cores=2]"], ["fifo"], ["1x2", "2x1"], seeds=range(10))
+        >>> point = sweep.point(13)
+        >>> str(point.layout), point.seed
+        ('2x1', 3)
         """
         if not 0 <= number < len(self):
             raise SpecError(f"there is no point {number}; the sweep has {len(self)}, from 0")
@@ -183,7 +194,15 @@ class Sweep:
         )
 
     def axis(self, name: str) -> Axis:
-        """Return an axis by name."""
+        """Return an axis by name.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> ss.Sweep([graph], ["generic"], ["fifo"], seeds=range(3)).axis("seed").values
+        (0, 1, 2)
+        """
         return next(each for each in self.axes if each.name == name)
 
     def replay(self, row: int | Mapping[str, Any] | pd.Series[Any]) -> Schedule:
@@ -198,6 +217,14 @@ class Sweep:
         ------
         SimschedError
             If the row is none of this sweep; or what the row had as its error.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> sweep = ss.Sweep([graph], ["generic[cores=2]"], ["sequential", "fifo"])
+        >>> sweep.replay(1).policy, sweep.replay(1).makespan_s
+        ('fifo', 4.0)
         """
         from simsched.sweep.replaying import Replayer
         from simsched.sweep.rows import number_of
@@ -235,6 +262,17 @@ class Sweep:
         SweepError
             If the store is another sweep's, another version's or in use, or cannot be written; or if the cluster was
             lost. What was replayed is kept.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> sweep = ss.Sweep([graph], ["generic[cores=2]"], ["sequential", "fifo"])
+        >>> with TemporaryDirectory() as folder:
+        ...     rows = sweep.run(folder)
+        >>> rows[["point", "policy", "makespan_s"]].values.tolist()
+        [[0, 'sequential', 6.0], [1, 'fifo', 4.0]]
         """
         from simsched.sweep.running import run
 

@@ -78,6 +78,7 @@ def beside_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
 @pytest.mark.parametrize("page", list(_pages()))
 def test_the_python_of_a_page_runs(page: str) -> None:
     text, names = (ROOT / page).read_text("utf-8"), _taken_for_granted()
+    names["graph"].save("step.simsched")
     for found in BLOCK.finditer(text):
         if not found["why"]:
             before = text.count("\n", 0, found.start("code"))

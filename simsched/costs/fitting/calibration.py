@@ -286,7 +286,18 @@ class Calibration:
         return {kind: curve_of(fits) for kind, fits in self.wide_fits().items()}
 
     def wide_fits(self) -> dict[str, list[Fit]]:
-        """Return the fits of each kind that three or more widths tell; kinds without one are left out."""
+        """Return the fits of each kind that three or more widths tell; kinds without one are left out.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> wide = MeasuredOp(Op("MatMul", "8x8;8x8"), (Point(1, 8e-3), Point(2, 5e-3), Point(4, 3.5e-3)))
+        >>> narrow = MeasuredOp(Op("Add", "8x8;8x8"), (Point(1, 1e-6),))
+        >>> fits = ss.Calibration.of([wide, narrow], "by hand").wide_fits()
+        >>> {kind: [fit.points for fit in found] for kind, found in fits.items()}
+        {'MatMul': [3]}
+        """
         found: dict[str, list[Fit]] = {}
         for one in self.ops:
             for fit in one.fits:
