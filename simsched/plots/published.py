@@ -60,7 +60,7 @@ def grouped_bars(
     """
     require_columns(frame, [label, group, value], "grouped_bars")
     labels, groups = list(dict.fromkeys(frame[label])), list(dict.fromkeys(frame[group]))
-    ax = shown_axes((max(6.0, 0.3 * len(labels) * (len(groups) + 1)), 4.0)) if ax is None else ax
+    ax = shown_axes((max(6.0, 0.3 * len(labels) * (len(groups) + 1)), 4.0), ax)
     width = 0.8 / max(len(groups), 1)
     handles: list[Artist] = []
     for i, name in enumerate(groups):
@@ -116,7 +116,7 @@ def curves(frame: pd.DataFrame, x: str, group: str, title: str, ax: Axes | None 
     'minutes'
     """
     require_columns(frame, [x, group, "simulated", "paper"], "curves")
-    ax = shown_axes((7.0, 4.2)) if ax is None else ax
+    ax = shown_axes((7.0, 4.2), ax)
     handles: list[Artist] = []
     groups = list(dict.fromkeys(frame[group]))
     for i, name in enumerate(groups):
