@@ -6,13 +6,17 @@ import sys
 
 import pytest
 
-# Rooms before their files: pytest, given one file alone, would put a plain module where a callable room belongs.
+# Rooms before their files: pytest, given one file alone, would put a plain module where a callable room, or a function
+# of the file's name, belongs.
+import simsched.exact
 import simsched.execute
 import simsched.machine
 import simsched.panel
+import simsched.plots
 import simsched.policy
 import simsched.report
-import simsched.reproduce  # noqa: F401
+import simsched.reproduce
+import simsched.sweep  # noqa: F401 - imported for the order
 
 #: Calls that need the compiled modules.
 COMPILED = (

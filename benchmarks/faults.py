@@ -64,7 +64,7 @@ class Scene:
     def _client(self) -> subprocess.Popen[str]:
         command = [sys.executable, __file__, "--client", self._daemons.address, "--store", str(self._store)]
         sizes = ["--points", str(self._points), "--tasks", str(self._tasks)]
-        return subprocess.Popen([*command, *sizes], stderr=subprocess.PIPE, text=True)  # noqa: S603
+        return subprocess.Popen([*command, *sizes], stderr=subprocess.PIPE, text=True)  # noqa: S603 - ourselves
 
     def kill(self, part: str) -> None:
         """Kill a part; a worker's nanny and the client are started again, as their owners would."""

@@ -58,6 +58,14 @@ GraphArgument = Annotated[
         autocompletion=names_of("workloads"),
     ),
 ]
+GraphsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="GRAPH...",
+        help="Trace, model or graph files of one format, or workloads; options of readers go to all.",
+        autocompletion=names_of("workloads"),
+    ),
+]
 MachineOption = Annotated[
     str,
     typer.Option(
@@ -71,6 +79,13 @@ PolicyOption = Annotated[
         "--policy", "-p", metavar="NAME", autocompletion=POLICIES, help="A policy, as in corun[candidates=3]."
     ),
 ]
+PoliciesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy", "-p", metavar="NAME", autocompletion=POLICIES,
+        help="A policy; repeat for more. All when not given.",
+    ),
+]  # fmt: skip
 LayoutOption = Annotated[
     str | None, typer.Option("--layout", "-l", metavar="ExC", help="Executors x cores, as in 8x8.")
 ]
@@ -86,6 +101,19 @@ NoiseOption = Annotated[
 LimitOption = Annotated[
     float,
     typer.Option("--limit", metavar="SECONDS", help="Seconds that the search for an optimum may take."),
+]
+SchedulesOutOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--out", "-o", metavar="FILE",
+        help="Write the schedule by suffix: .png .svg .html .json .parquet .csv; repeat for more.",
+    ),
+]  # fmt: skip
+TablesOutOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--out", "-o", metavar="FILE", help="Write by suffix: .png .svg .csv .parquet; repeat for more."
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 

@@ -11,13 +11,13 @@ from simsched.cli_common import (
     POLICIES,
     READER_OPTIONS,
     GraphArgument,
+    GraphsArgument,
     JsonOption,
     LayoutOption,
     PolicyOption,
     epilog,
     graph_of,
     graphs_of,
-    names_of,
     progress_bar,
     say,
 )
@@ -78,14 +78,7 @@ def execute(
 
 
 def calibrate(
-    graphs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="GRAPH...",
-            help="Trace, model or graph files of one format, or workloads.",
-            autocompletion=names_of("workloads"),
-        ),
-    ],
+    graphs: GraphsArgument,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")],
     repeats: RepeatsOption = 10,
     widths: Annotated[
@@ -139,14 +132,7 @@ def _widths(text: str | None) -> Widths | None:
 
 
 def crosscheck(
-    graphs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="GRAPH...",
-            help="Trace, model or graph files, or workloads; options of readers go to all.",
-            autocompletion=names_of("workloads"),
-        ),
-    ],
+    graphs: GraphsArgument,
     policy: Annotated[
         list[str] | None,
         typer.Option(

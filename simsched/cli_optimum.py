@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from simsched.cli_common import (
@@ -15,6 +12,7 @@ from simsched.cli_common import (
     LayoutOption,
     LimitOption,
     MachineOption,
+    SchedulesOutOption,
     SeedOption,
     epilog,
     graph_of,
@@ -39,15 +37,7 @@ def optimum(
     limit: LimitOption = 20.0,
     seed: SeedOption = 0,
     json_: JsonOption = False,
-    out: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Write the schedule by suffix: .png .svg .html .json .parquet .csv; repeat for more.",
-        ),
-    ] = None,
+    out: SchedulesOutOption = None,
 ) -> None:
     """Find GRAPH's shortest schedule, and prove it.
 

@@ -11,7 +11,7 @@ import typer
 
 from simsched.cli_common import say
 from simsched.tables import table_text
-from simsched.terminal import markdown_text, width
+from simsched.terminal import fitted_markdown, width
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,7 @@ def say_table(frame: pd.DataFrame) -> None:
 
 def say_markdown(text: str) -> None:
     """Print Markdown, on a terminal with its tables laid out."""
-    say(markdown_text(text, width()))
+    say(fitted_markdown(text, width()))
 
 
 def say_facts(facts: Mapping[str, Any], notes: Iterable[str] = ()) -> None:

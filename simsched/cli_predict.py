@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +17,7 @@ from simsched.cli_common import (
     NoiseOption,
     PolicyOption,
     SeedOption,
+    TablesOutOption,
     epilog,
     graph_of,
     progress_bar,
@@ -69,12 +69,7 @@ def predict(
         typer.Option("--samples", metavar="N", min=1, help="Replays of each core count; 1 for no interval."),
     ] = 20,
     json_: JsonOption = False,
-    out: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Write by suffix: .png .svg .csv .parquet; repeat for more."
-        ),
-    ] = None,
+    out: TablesOutOption = None,
 ) -> None:
     """Predict GRAPH's makespan on other core counts.
 

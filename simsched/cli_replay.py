@@ -9,7 +9,6 @@ import typer
 
 from simsched.cli_common import (
     DEFAULT_MACHINE,
-    POLICIES,
     READER_OPTIONS,
     EngineOption,
     GraphArgument,
@@ -18,7 +17,9 @@ from simsched.cli_common import (
     LimitOption,
     MachineOption,
     NoiseOption,
+    PoliciesOption,
     PolicyOption,
+    SchedulesOutOption,
     SeedOption,
     epilog,
     graph_of,
@@ -56,15 +57,7 @@ def run(
     seed: SeedOption = 0,
     noise: NoiseOption = "0",
     json_: JsonOption = False,
-    out: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Write by suffix: .png .svg .html .json .parquet .csv; repeat for more.",
-        ),
-    ] = None,
+    out: SchedulesOutOption = None,
     roofline: RooflineOption = None,
     core_use: CoreUseOption = None,
 ) -> None:
@@ -97,16 +90,7 @@ def compare(
     context: typer.Context,
     graph: GraphArgument,
     machine: MachineOption = DEFAULT_MACHINE,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--policy",
-            "-p",
-            metavar="NAME",
-            autocompletion=POLICIES,
-            help="A policy; repeat for more. All when not given.",
-        ),
-    ] = None,
+    policy: PoliciesOption = None,
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,

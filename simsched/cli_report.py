@@ -11,7 +11,6 @@ import typer
 
 from simsched.cli_common import (
     DEFAULT_MACHINE,
-    POLICIES,
     READER_OPTIONS,
     EngineOption,
     GraphArgument,
@@ -19,6 +18,7 @@ from simsched.cli_common import (
     LayoutOption,
     MachineOption,
     NoiseOption,
+    PoliciesOption,
     SeedOption,
     epilog,
     graph_of,
@@ -43,29 +43,25 @@ def report(
     context: typer.Context,
     graph: GraphArgument,
     machine: MachineOption = DEFAULT_MACHINE,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--policy",
-            "-p",
-            metavar="NAME",
-            autocompletion=POLICIES,
-            help="A policy; repeat for more. All when not given.",
-        ),
-    ] = None,
+    policy: PoliciesOption = None,
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
     noise: NoiseOption = "0",
     seeds: Annotated[
-        int, typer.Option("--seeds", min=1, help="Replays of a policy where seeds make a difference.")
+        int,
+        typer.Option(
+            "--seeds", metavar="N", min=1, help="Replays of a policy where seeds make a difference."
+        ),
     ] = 10,
     replays: Annotated[
-        int, typer.Option("--replays", min=0, help="Replays for what would help; 0 for none.")
+        int, typer.Option("--replays", metavar="N", min=0, help="Replays for what would help; 0 for none.")
     ] = 32,
     out: Annotated[
         list[Path] | None,
-        typer.Option("--out", "-o", help="Write by suffix: .html, one page, or .md; repeat for both."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write by suffix: .html, one page, or .md; repeat for both."
+        ),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the report as Markdown.")] = False,
     json_: JsonOption = False,

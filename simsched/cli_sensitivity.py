@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,6 +17,7 @@ from simsched.cli_common import (
     NoiseOption,
     PolicyOption,
     SeedOption,
+    TablesOutOption,
     epilog,
     graph_of,
     progress_bar,
@@ -62,12 +62,7 @@ def sensitivity(
     seed: SeedOption = 0,
     noise: NoiseOption = "0",
     json_: JsonOption = False,
-    out: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Write by suffix: .png .svg .csv .parquet; repeat for more."
-        ),
-    ] = None,
+    out: TablesOutOption = None,
 ) -> None:
     """Tell which numbers move GRAPH's makespan most.
 

@@ -16,6 +16,7 @@ from simsched.cli_common import (
     JsonOption,
     MachineOption,
     SeedOption,
+    TablesOutOption,
     epilog,
     graph_of,
     progress_bar,
@@ -32,6 +33,14 @@ SUITED = {
     "widths": ["kind-widths"],
     "optuna": ["critical-path", "fifo", "corun", "kind-widths"],
 }
+
+MethodOption = Annotated[
+    Search,
+    typer.Option(
+        "--method",
+        help="enumerate: every layout; widths: one kind's width at a time; optuna: policy, layout and widths.",
+    ),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -69,13 +78,7 @@ def tune(
     reserved: Annotated[
         int, typer.Option("--reserved", metavar="N", min=0, help="Cores that are no workers.")
     ] = 0,
-    method: Annotated[
-        Search,
-        typer.Option(
-            "--method",
-            help="enumerate: every layout; widths: one kind's width at a time; optuna: policy, layout and widths.",
-        ),
-    ] = "enumerate",
+    method: MethodOption = "enumerate",
     evaluations: Annotated[
         int,
         typer.Option(
@@ -85,12 +88,7 @@ def tune(
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
     json_: JsonOption = False,
-    out: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Write by suffix: .png .svg .csv .parquet; repeat for more."
-        ),
-    ] = None,
+    out: TablesOutOption = None,
 ) -> None:
     """Search GRAPH's best layout, policy and widths.
 

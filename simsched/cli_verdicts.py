@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -12,11 +11,13 @@ from simsched.cli_common import (
     POLICIES,
     READER_OPTIONS,
     EngineOption,
+    GraphsArgument,
     JsonOption,
     LayoutOption,
     MachineOption,
     NoiseOption,
     SeedOption,
+    TablesOutOption,
     epilog,
     graphs_of,
     progress_bar,
@@ -34,10 +35,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def verdicts(
-    graphs: Annotated[
-        list[str],
-        typer.Argument(metavar="GRAPH...", help="Trace, model or graph files of one format, or workloads."),
-    ],
+    graphs: GraphsArgument,
     policy: Annotated[
         list[str],
         typer.Option(
@@ -57,12 +55,7 @@ def verdicts(
         typer.Option("--over", help="seeds: these very graphs; graphs: graphs like these."),
     ] = "seeds",
     json_: JsonOption = False,
-    out: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Write by suffix: .png .svg .csv .parquet; repeat for more."
-        ),
-    ] = None,
+    out: TablesOutOption = None,
 ) -> None:
     """Tell which policy is faster, and how sure that is.
 

@@ -41,12 +41,12 @@ def fitted(line: str, cells: int | None) -> str:
     return "\n".join(folded(line[end:], cells, line[:end], " " * end))
 
 
-def markdown_text(markdown: str, cells: int | None) -> str:
+def fitted_markdown(markdown: str, cells: int | None) -> str:
     r"""Return Markdown as it is where it goes to a file or a pipe, and else with tables laid out and lines folded.
 
     Examples
     --------
-    >>> print(markdown_text("| op | time |\n| --- | --- |\n| MatMul | 3 ms |\n", 40))
+    >>> print(fitted_markdown("| op | time |\n| --- | --- |\n| MatMul | 3 ms |\n", 40))
     op     time
     MatMul 3 ms
     """

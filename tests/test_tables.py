@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from simsched.table_layout import GAP, Column, laid_out
 from simsched.tables import table_text
-from simsched.terminal import markdown_text
+from simsched.terminal import fitted_markdown
 from simsched.text import cells_of
 
 
@@ -60,7 +60,7 @@ def test_any_table_fits_and_keeps_its_numbers(data, width):
 
 def test_markdown_for_a_terminal_has_no_escapes_and_no_bars():
     markdown = "# Title\n\n| name | holds |\n| --- | --- |\n| a &lt; b | yes |\n\nSome words more than fit.\n"
-    assert markdown_text(markdown, 16).splitlines() == [
+    assert fitted_markdown(markdown, 16).splitlines() == [
         "# Title", "", "name  holds", "a < b yes", "", "Some words more", "than fit.",
     ]  # fmt: skip
-    assert markdown_text(markdown, None) == markdown
+    assert fitted_markdown(markdown, None) == markdown

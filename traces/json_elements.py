@@ -20,7 +20,17 @@ import numpy.typing as npt
 
 from simsched.errors import FormatError, MissingExtraError
 from simsched.graph.loading import Mend, open_plain
-from simsched.traces.json_stream import MAX_DEPTH, MAX_VALUE_B, Parser, chunks, cut_off, give_up, too_large
+from simsched.traces.json_stream import (
+    MAX_DEPTH,
+    MAX_VALUE_B,
+    STEPS,
+    Parser,
+    chunks,
+    cut_off,
+    give_up,
+    too_deep,
+    too_large,
+)
 
 if TYPE_CHECKING:
     import msgspec
@@ -30,10 +40,7 @@ CHUNK_B = 1024 * 1024
 #: An object should have a name once; each time what is left of a chunk is looked at again.
 MAX_ARRAYS = 16
 _QUOTE, _COMMA, _OPENING = ord('"'), ord(","), ord("[")
-_STEPS = np.zeros(256, np.int8)
-_STEPS[[ord("["), ord("{")]] = 1
-_STEPS[[ord("]"), ord("}")]] = -1
-_MARKS = _STEPS != 0
+_MARKS = STEPS != 0
 _MARKS[[_QUOTE, _COMMA]] = True
 _BYTE = re.compile(r" \(byte (\d+)\)")
 _ELEMENT = re.compile(r" - at `\$\[(\d+)\].*")
@@ -58,7 +65,7 @@ class _Marks:
         quote = kind == _QUOTE
         outside = ~(quote | np.logical_xor.accumulate(quote))
         kind = kind[outside]
-        return cls(at[outside], kind, np.cumsum(_STEPS[kind], dtype=np.int64) + depth)
+        return cls(at[outside], kind, np.cumsum(STEPS[kind], dtype=np.int64) + depth)
 
     def commas(self, depth: int) -> npt.NDArray[np.intp]:
         """Return where the commas of one depth are."""
@@ -120,9 +127,7 @@ class Elements(Generic[T]):
         while True:
             marks = _Marks.of(self._text, self._depth)
             if len(marks.depth) and marks.depth.max() > MAX_DEPTH:
-                raise FormatError(
-                    f"{self._path}: near byte {self._offset_B}: values nested more than {MAX_DEPTH} deep; refused"
-                )
+                raise too_deep(self._path, self._offset_B)
             if self._base:
                 closing = np.flatnonzero(marks.depth < self._base)[:1]
                 end = int(marks.at[closing[0]]) if len(closing) else None

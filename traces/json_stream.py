@@ -23,9 +23,10 @@ MAX_VALUE_B = 16 * 1024 * 1024
 #: The parser's C code does not survive integers of more digits than Python converts (4300).
 MAX_DIGITS = 1000
 _LONG_NUMBER = re.compile(rb"[0-9]{%d}" % MAX_DIGITS)
-_STEPS = np.zeros(256, np.int8)
-_STEPS[[ord("["), ord("{")]] = 1
-_STEPS[[ord("]"), ord("}")]] = -1
+#: How much deeper each byte leads, outside texts.
+STEPS = np.zeros(256, np.int8)
+STEPS[[ord("["), ord("{")]] = 1
+STEPS[[ord("]"), ord("}")]] = -1
 
 
 def shown(value: object, most: int = 60) -> str:
@@ -60,13 +61,11 @@ class _Guard:
             raise FormatError(
                 f"{self._path}: near byte {offset_B}: a number of more than {MAX_DIGITS} digits; refused"
             )
-        depths = np.cumsum(_STEPS[np.frombuffer(outside, np.uint8)], dtype=np.int64) + self._depth
+        depths = np.cumsum(STEPS[np.frombuffer(outside, np.uint8)], dtype=np.int64) + self._depth
         if len(depths):
             self._depth = int(depths[-1])
             if depths.max() > MAX_DEPTH:
-                raise FormatError(
-                    f"{self._path}: near byte {offset_B}: values nested more than {MAX_DEPTH} deep; refused"
-                )
+                raise too_deep(self._path, offset_B)
 
     def _outside_strings(self, chunk: bytes) -> bytes:
         chunk = (self._escape + chunk).replace(b"\\\\", b"").replace(b'\\"', b"")
@@ -201,6 +200,11 @@ def give_up(error: FormatError, mend: Mend | None) -> None:
     if mend is None:
         raise FormatError(f"{error}; tolerant=true keeps what is complete") from None
     mend(f"{error}; what is complete before that was read")
+
+
+def too_deep(path: Path, offset_B: int) -> FormatError:
+    """Return the error that tells of values in values in values."""
+    return FormatError(f"{path}: near byte {offset_B}: values nested more than {MAX_DEPTH} deep; refused")
 
 
 def too_large(path: Path, offset_B: int) -> FormatError:

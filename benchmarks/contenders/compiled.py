@@ -26,7 +26,9 @@ def simgrid_python() -> list[str] | None:
     # The system's packages serve the system's interpreter, not that of a virtual environment.
     for python in (sys.executable, "/usr/bin/python3"):
         try:
-            found = subprocess.run([python, "-c", "import simgrid"], check=False, capture_output=True)  # noqa: S603
+            found = subprocess.run(  # noqa: S603 - our own arguments
+                [python, "-c", "import simgrid"], check=False, capture_output=True
+            )
         except OSError:
             continue
         if not found.returncode:

@@ -48,7 +48,7 @@ def draw(plan: Plan, ax: Axes | None = None) -> Axes:
     Axes
         That of the LDM; the times have a twin of it.
     """
-    ax = shown_axes((8.0, 3.6)) if ax is None else ax
+    ax = shown_axes((8.0, 3.6), ax)
     tensors = _draw_ldm(plan, ax)
     twin = ax.twiny()
     parts = _draw_time(plan, twin)

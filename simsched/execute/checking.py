@@ -42,8 +42,7 @@ def crosscheck(
         By name, or under their own names.
     policies : sequence of str
     layouts : sequence of str, optional
-        As in `simulate`; `kx1` on all threads and `1xk` when not given. A policy leaves out layouts that mean nothing
-        to it.
+        As in `simulate`; `kx1` on all threads and `1xk` when not given. Policies leave out what means nothing to them.
     repeats : int
         Runs of each case that count.
     machine : str
@@ -72,19 +71,14 @@ def crosscheck(
     [['product', 'fifo', '1x1']]
     """
     target = machine_of(machine)
-    wanted = layouts or (f"{target.n_threads}x1", f"1x{target.n_threads}")
-    parts = [_Part.of(name, graph, policies, wanted, target) for name, graph in _named(graphs).items()]
-    if not any(part.asked and part.graph.n_tasks for part in parts):
-        raise EngineError("there is nothing to check; give a graph with tasks, and a policy")
+    parts = _parts(_named(graphs), policies, layouts, target)
     settings = settings or Settings(machine=machine, settle_s=SETTLE_S)
     settings = _deciding([case for part in parts for case in part.basis], repeats, settings, progress)
     # Cases of one graph stand side by side: what is compared is as close in time as it can be.
     runs = iter(interleaved([case for part in parts for case in part.cases], repeats, settings, progress))
-    measured = [list(zip(part.cases, runs, strict=False)) for part in parts]
-    checked = [
-        one for part, pairs in zip(parts, measured, strict=True) for one in part.checked(pairs, target)
-    ]
-    basis = [pair for part, pairs in zip(parts, measured, strict=True) for pair in pairs[: len(part.basis)]]
+    measured = [(part, list(zip(part.cases, runs, strict=False))) for part in parts]
+    checked = [one for part, pairs in measured for one in part.checked(pairs, target)]
+    basis = [pair for part, pairs in measured for pair in pairs[: len(part.basis)]]
     return CrossCheck(tuple(checked), calibrated(basis))
 
 
@@ -155,6 +149,19 @@ def _deciding(
         return settings
     runs = interleaved(first, max(repeats // 4, 1), settings, progress)
     return replace(settings, costs=calibrated(list(zip(first, runs, strict=True))).cost_model())
+
+
+def _parts(
+    graphs: Mapping[str, TaskGraph],
+    policies: Sequence[str],
+    layouts: Sequence[str | None] | None,
+    target: Machine,
+) -> list[_Part]:
+    wanted = layouts or (f"{target.n_threads}x1", f"1x{target.n_threads}")
+    parts = [_Part.of(name, graph, policies, wanted, target) for name, graph in graphs.items()]
+    if not any(part.asked and part.graph.n_tasks for part in parts):
+        raise EngineError("there is nothing to check; give a graph with tasks, and a policy")
+    return parts
 
 
 def _named(graphs: Mapping[str, TaskGraph] | Sequence[TaskGraph] | TaskGraph) -> dict[str, TaskGraph]:

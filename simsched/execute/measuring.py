@@ -46,15 +46,13 @@ def calibrate(
     repeats : int
         Runs of each graph on each width that count, and of each pair.
     widths : {"sweep", "climb"} or sequence of int, optional
-        Which widths are measured: every one, those that hill climbing asks for, or these. When not given, every one on
-        hosts of up to 8 hardware threads, and climbing beyond.
+        Every width, those that hill climbing asks for, or these; when not given, climbing beyond 8 hardware threads.
     step : int, optional
         Threads that climbing adds at a time; 4, as in the paper, when not given.
     tolerance : float
         Relative rise that does not end a climb.
     pairs : int, optional
-        Ops that run beside each other and beside themselves, those first that take most of the time; 3 when not given,
-        where there are two hardware threads.
+        Ops that run beside each other and themselves, the longest first; 3 when not given, on two hardware threads.
     settings : Settings, optional
         How they run.
     progress : callable, optional
@@ -68,8 +66,7 @@ def calibrate(
     Raises
     ------
     SimschedError
-        If there are no tasks to measure, widths, a step or pairs are asked for that the host cannot run, or a run does
-        not end in time.
+        If there are no tasks, the host cannot run the widths, step or pairs, or a run does not end in time.
 
     Examples
     --------
@@ -83,13 +80,19 @@ def calibrate(
     if not sum(graph.n_tasks for graph in every):
         raise EngineError("there are no tasks to calibrate on; give a graph, or several")
     host = machine_of(machine)
-    if pairs is None:
-        pairs = PAIRED if host.n_threads > 1 else 0
     run = _Turns(repeats, settings or Settings(machine=machine), progress)
     found = _measured(every, host, run, *chosen_widths(host, widths, step), tolerance)
-    paired = measured_pairs(every, host, found.ops, pairs, run)
+    return _with_pairs(found, every, host, pairs, run).cost_model()
+
+
+def _with_pairs(
+    found: Calibration, graphs: Sequence[TaskGraph], host: Machine, pairs: int | None, run: _Turns
+) -> Calibration:
+    if pairs is None:
+        pairs = PAIRED if host.n_threads > 1 else 0
+    paired = measured_pairs(graphs, host, found.ops, pairs, run)
     facts = {"pairs_left_out": "; ".join(paired.left_out)} if paired.left_out else {}
-    return replace(found, pairs=paired.pairs, facts={**found.facts, **facts}).cost_model()
+    return replace(found, pairs=paired.pairs, facts={**found.facts, **facts})
 
 
 @dataclass(frozen=True, eq=False)

@@ -188,12 +188,10 @@ def replay_recorded(
         raise GraphError("calibrated_on is empty; give recordings, or leave it out for the graph's own")
     basis = gaps if calibrated_on is None else Gaps.pooled(Gaps.of(_recorded(g)) for g in calibrated_on)
     overheads = basis.overheads()
-    plain = _replayed(_timed(recorded), recorded, policy, layout, RuntimeProfile())
-    tasks = (
-        _interrupted(recorded, gaps, overheads, own_tasks=policy is None)
-        if interruptions
-        else _timed(recorded)
-    )
+    tasks = _timed(recorded)
+    plain = _replayed(tasks, recorded, policy, layout, RuntimeProfile())
+    if interruptions:
+        tasks = _interrupted(recorded, gaps, overheads, own_tasks=policy is None)
     calibrated = _replayed(tasks, recorded, policy, layout, overheads.runtime())
     return RecordedReplay(recorded, plain, calibrated, gaps, overheads)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.plots.canvas import log_ticks, outside_legend, require_columns, shown_axes
-from simsched.plots.palette import OKABE_ITO
+from simsched.plots.palette import MARKERS, OKABE_ITO
 from simsched.units import time_unit
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 #: Errors beyond the grey band are worth a look.
 BAND = 0.1
-MARKERS = "osD^vPX*"
 
 
 def accuracy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -51,7 +50,7 @@ def accuracy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     'measured makespan (s)'
     """
     require_columns(frame, ["policy", "measured_s", "predicted_s"], "accuracy")
-    ax = shown_axes((7.0, 4.5)) if ax is None else ax
+    ax = shown_axes((7.0, 4.5), ax)
     shown = frame[(frame["measured_s"] > 0) & (frame["predicted_s"] > 0)]
     if not len(shown):
         ax.text(0.5, 0.5, "no case took time", transform=ax.transAxes, ha="center", va="center")

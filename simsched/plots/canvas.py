@@ -31,8 +31,10 @@ def require_matplotlib() -> None:
         raise MissingExtraError("matplotlib", "viz", "drawing") from None
 
 
-def shown_axes(size: Size) -> Axes:
-    """Return axes of a new pyplot figure of `size` inches: a notebook shows it, a script saves it."""
+def shown_axes(size: Size, ax: Axes | None) -> Axes:
+    """Return `ax`, or those of a new pyplot figure of `size` inches: a notebook shows it, a script saves it."""
+    if ax is not None:
+        return ax
     require_matplotlib()
     import matplotlib.pyplot as plt
 

@@ -44,7 +44,7 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """
     require_columns(frame, ["policy", "layout", "makespan_s", "bound_s", "speedup"], "comparison")
     rows = np.arange(len(frame))
-    ax = shown_axes((8.0, 1.3 + 0.35 * len(frame))) if ax is None else ax
+    ax = shown_axes((8.0, 1.3 + 0.35 * len(frame)), ax)
     makespan, bound = frame["makespan_s"].to_numpy(np.float64), frame["bound_s"].to_numpy(np.float64)
     longest = float(np.max(makespan[np.isfinite(makespan)], initial=0.0))
     unit = time_unit(longest)

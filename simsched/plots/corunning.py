@@ -74,7 +74,7 @@ def corunning(schedule: Schedule, ax: Axes | None = None) -> Axes:
     >>> ss.plots.corunning(ss.simulate(graph, "generic[cores=2]", "fifo")).get_xlabel()
     'time (s)'
     """
-    ax = shown_axes((10.0, 3.2)) if ax is None else ax
+    ax = shown_axes((10.0, 3.2), ax)
     frame = corunning_frame(schedule)
     unit = time_unit(schedule.makespan_s)
     time = frame["time_s"].to_numpy() * unit.per_s

@@ -78,7 +78,7 @@ def corunning_events(schedule: Schedule, ax: Axes | None = None) -> Axes:
     >>> ss.plots.corunning_events(ss.simulate(graph, "generic[cores=2]", "fifo")).get_xlabel()
     'starts and finishes'
     """
-    ax = shown_axes((10.0, 3.2)) if ax is None else ax
+    ax = shown_axes((10.0, 3.2), ax)
     running = Events.of(schedule).running
     mean = float(running.mean()) if len(running) else 0.0
     ax.plot(

@@ -120,7 +120,7 @@ def cost_curves(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     'time (µs)'
     """
     require_columns(frame, COLUMNS, "cost_curves")
-    ax = shown_axes((8.0, 4.2)) if ax is None else ax
+    ax = shown_axes((8.0, 4.2), ax)
     longest_s = frame[["measured_s", "fitted_s"]].max().max() if len(frame) else 0.0
     unit = time_unit(float(longest_s))
     handles: list[ErrorbarContainer] = []

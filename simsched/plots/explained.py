@@ -58,7 +58,7 @@ def critical_path(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     totals = frame["seconds_s"].groupby(rows, sort=False).sum().sort_values(ascending=False, kind="stable")
     whole_s = float(totals.sum())
     unit = time_unit(whole_s)
-    ax = shown_axes((8.0, 1.2 + 0.3 * len(totals))) if ax is None else ax
+    ax = shown_axes((8.0, 1.2 + 0.3 * len(totals)), ax)
     for place, name in enumerate(totals.index):
         ours = frame[rows == name]
         waits = ours["part"].iloc[0] != "run"
@@ -119,7 +119,7 @@ def core_time(frames: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Axe
         raise SimschedError("core_time draws one table or more; there is none")
     for frame in frames.values():
         require_columns(frame, ["group", "cause", "share"], "core_time")
-    ax = shown_axes((8.0, 1.6 + 0.5 * len(frames))) if ax is None else ax
+    ax = shown_axes((8.0, 1.6 + 0.5 * len(frames)), ax)
     handles: dict[str, Container] = {}
     for place, frame in enumerate(frames.values()):
         right = left = 0.0
@@ -216,7 +216,7 @@ def what_if(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ['task 2, 2x faster', 'task 0, 2x faster']
     """
     require_columns(frame, ["what", "name", "speedup", "gain"], "what_if")
-    ax = shown_axes((8.0, 1.2 + 0.25 * len(frame))) if ax is None else ax
+    ax = shown_axes((8.0, 1.2 + 0.25 * len(frame)), ax)
     gains = 100 * frame["gain"].to_numpy(np.float64)
     kinds = (frame["what"] == "kind").to_numpy()
     handles: list[Artist] = []

@@ -83,7 +83,7 @@ def gantt(
     if max_rows is not None and max_rows < 1:
         raise SimschedError(f"max_rows={max_rows}: draw at least one core")
     rows = shown_rows(schedule, max_rows)
-    ax = shown_axes(figure_size(rows)) if ax is None else ax
+    ax = shown_axes(figure_size(rows), ax)
     draw(schedule, ax, color=color, rows=rows, title=title, legend=legend)
     return ax
 

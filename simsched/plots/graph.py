@@ -101,7 +101,7 @@ def draw_graph(graph: TaskGraph, ax: Axes | None = None) -> Axes:
 
     places = graph_frame(graph)[["depth", "row"]].to_numpy(float)
     colours = by_kind(graph.kinds, np.ones(graph.n_tasks))
-    ax = shown_axes((9.0, 4.0)) if ax is None else ax
+    ax = shown_axes((9.0, 4.0), ax)
     lines = np.stack([places[graph.successors.sources()], places[graph.successors.indices]], axis=1)
     ax.add_collection(LineCollection(list(lines), colors="0.8", linewidths=0.5, zorder=1))
     ax.scatter(places[:, 0], places[:, 1], s=12 if graph.n_tasks < 500 else 4, c=colours.rgb, zorder=2)

@@ -121,7 +121,7 @@ def layouts(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """
     require_columns(frame, COLUMNS, "layouts")
     executors, widths = sorted(set(frame["executors"])), sorted(set(frame["width"]))
-    ax = shown_axes((3.2 + 0.6 * len(widths), 1.4 + 0.42 * len(executors))) if ax is None else ax
+    ax = shown_axes((3.2 + 0.6 * len(widths), 1.4 + 0.42 * len(executors)), ax)
     times = frame.pivot(index="executors", columns="width", values="relative").to_numpy(np.float64)
     # Cells without a number are transparent.
     ax.set_facecolor("white")

@@ -99,7 +99,7 @@ def draw(
     picture = machine.structure.picture()
     left, bottom, right, top = extent(picture)
     given = None if values is None else _numbers(values, machine.n_cores)
-    ax = shown_axes(figure_size(picture, given is not None)) if ax is None else ax
+    ax = shown_axes(figure_size(picture, given is not None), ax)
     cores = _colours(given, machine.n_cores, label or "", limits)
     ax.set_aspect("equal", anchor="W")
     ax.set_xlim(left - 0.1, right + 0.1)

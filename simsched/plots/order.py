@@ -124,7 +124,7 @@ def start_order(schedule: Schedule, label: npt.ArrayLike, ax: Axes | None = None
     'depth'
     """
     frame = start_order_frame(schedule, label)
-    ax = shown_axes((7.0, 4.0)) if ax is None else ax
+    ax = shown_axes((7.0, 4.0), ax)
     many = len(frame) > 2000
     ax.plot(
         frame["position"],

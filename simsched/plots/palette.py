@@ -1,4 +1,4 @@
-"""Colours of the tasks of a Gantt chart."""
+"""Colours and shapes of what is drawn, and the colours of the tasks of a Gantt chart."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ OKABE_ITO: tuple[RGB, ...] = tuple(
 )
 GREY: RGB = (0.72, 0.72, 0.72)
 HIGHLIGHT: RGB = OKABE_ITO[3]
+#: Shapes of points, as many as colours.
+MARKERS = "osD^vPX*"
 
 RULES = ("kind", "executor", "critical", "depth")
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.plots.accuracy import MARKERS
 from simsched.plots.canvas import log_ticks, outside_legend, plain, require_columns, shown_axes
-from simsched.plots.palette import OKABE_ITO
+from simsched.plots.palette import MARKERS, OKABE_ITO
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,7 +138,7 @@ def policies(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """
     require_columns(frame, COLUMNS, "policies")
     workloads, names = list(dict.fromkeys(frame["workload"])), list(dict.fromkeys(frame["policy"]))
-    ax = shown_axes((8.0, 1.3 + 0.16 * (len(names) + 1) * len(workloads))) if ax is None else ax
+    ax = shown_axes((8.0, 1.3 + 0.16 * (len(names) + 1) * len(workloads)), ax)
     ax.axvline(1.0, color="0.5", linewidth=1, zorder=1)
     handles: list[Artist | Container] = []
     for place, name in enumerate(names):

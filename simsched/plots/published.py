@@ -58,29 +58,31 @@ def grouped_bars(
     >>> len(ss.plots.grouped_bars(frame, "network", "threads", "minutes").patches) == len(frame)
     True
     """
-    from matplotlib.ticker import LogFormatter
-
     require_columns(frame, [label, group, value], "grouped_bars")
     labels, groups = list(dict.fromkeys(frame[label])), list(dict.fromkeys(frame[group]))
-    ax = shown_axes((max(6.0, 0.3 * len(labels) * (len(groups) + 1)), 4.0)) if ax is None else ax
+    ax = shown_axes((max(6.0, 0.3 * len(labels) * (len(groups) + 1)), 4.0), ax)
     width = 0.8 / max(len(groups), 1)
     handles: list[Artist] = []
     for i, name in enumerate(groups):
-        rows = frame[frame[group] == name]
+        rows, colour = frame[frame[group] == name], OKABE_ITO[i % len(OKABE_ITO)]
         places = np.array([labels.index(one) for one in rows[label]]) + (i - (len(groups) - 1) / 2) * width
-        handles.append(ax.bar(places, rows[value], 0.94 * width, color=OKABE_ITO[i % len(OKABE_ITO)])[0])
+        handles.append(ax.bar(places, rows[value], 0.94 * width, color=colour)[0])
         _published(ax, places, rows, width)
-    ax.set_xticks(
-        range(len(labels)), [plain(str(one)) for one in labels], rotation=30, ha="right", parse_math=False
-    )
+    ax.set_xticks(range(len(labels)), map(plain, map(str, labels)), rotation=30, ha="right", parse_math=False)
     if log:
-        ax.set_yscale("log")
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_formatter(LogFormatter())
+        _logarithmic(ax)
     ax.set_ylabel(title)
     ax.spines[["top", "right"]].set_visible(False)
     outside_legend(ax, handles, [str(name) for name in groups])
     return ax
+
+
+def _logarithmic(ax: Axes) -> None:
+    from matplotlib.ticker import LogFormatter
+
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter(LogFormatter())
 
 
 def curves(frame: pd.DataFrame, x: str, group: str, title: str, ax: Axes | None = None) -> Axes:
@@ -114,7 +116,7 @@ def curves(frame: pd.DataFrame, x: str, group: str, title: str, ax: Axes | None 
     'minutes'
     """
     require_columns(frame, [x, group, "simulated", "paper"], "curves")
-    ax = shown_axes((7.0, 4.2)) if ax is None else ax
+    ax = shown_axes((7.0, 4.2), ax)
     handles: list[Artist] = []
     groups = list(dict.fromkeys(frame[group]))
     for i, name in enumerate(groups):

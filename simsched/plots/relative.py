@@ -37,7 +37,7 @@ def relative_times(matrix: pd.DataFrame, title: str = "", ax: Axes | None = None
     ['1', '1.5', '2', '1']
     """
     rows, columns = matrix.shape
-    ax = shown_axes((2.5 + 1.1 * columns, 1.6 + 0.5 * rows)) if ax is None else ax
+    ax = shown_axes((2.5 + 1.1 * columns, 1.6 + 0.5 * rows), ax)
     shades = np.log10(matrix.to_numpy(float))
     # Beyond a hundred times longer nothing is left to tell apart by colour.
     ax.imshow(shades, cmap="YlOrRd", vmin=0.0, vmax=2.0, aspect="auto")

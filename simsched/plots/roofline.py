@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.plots.accuracy import MARKERS
 from simsched.plots.canvas import outside_legend, require_columns, set_title, shown_axes, verbatim
-from simsched.plots.palette import GREY, OKABE_ITO
+from simsched.plots.palette import GREY, MARKERS, OKABE_ITO
 from simsched.plots.roofs import roofs_frame
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ def draw_roofline(ops: pd.DataFrame, roofs: pd.DataFrame, ax: Axes | None = None
     """
     require_columns(ops, ["kind", "intensity", "attained_flops", "share"], "draw_roofline")
     require_columns(roofs, ["part", "level", "peak_flops", "bandwidth_Bps"], "draw_roofline")
-    ax = shown_axes((8.5, 4.8)) if ax is None else ax
+    ax = shown_axes((8.5, 4.8), ax)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ends = _ends(ops, roofs)

@@ -56,7 +56,7 @@ def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     require_columns(
         frame, ["cores", "makespan_s", "efficiency", *(column for column, _, _ in BOUNDS)], "scaling"
     )
-    ax = shown_axes((8.0, 4.2)) if ax is None else ax
+    ax = shown_axes((8.0, 4.2), ax)
     frame = frame.sort_values("cores", kind="stable")
     unit = time_unit(float(frame["makespan_s"].max()))
     cores = frame["cores"].to_numpy()

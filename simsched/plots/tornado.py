@@ -49,7 +49,7 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, most: int = MOST) -> Ax
     ends = ["low_makespan_s", "high_makespan_s"]
     require_columns(frame, ["parameter", "value", "unit", "low", "high", "makespan_s", *ends], "tornado")
     shown = frame.head(most)
-    ax = shown_axes((8.0, 1.4 + 0.32 * len(shown))) if ax is None else ax
+    ax = shown_axes((8.0, 1.4 + 0.32 * len(shown)), ax)
     unit = time_unit(float(frame["makespan_s"].max()) if len(frame) else 1.0)
     nominal = shown["makespan_s"].to_numpy() * unit.per_s
     for column, colour, label in zip(ends, OKABE_ITO[:2], ("at its low end", "at its high end"), strict=True):
@@ -97,7 +97,7 @@ def sobol_bars(frame: pd.DataFrame, ax: Axes | None = None, most: int = MOST) ->
         "sobol_bars",
     )
     shown = frame.head(most)
-    ax = shown_axes((8.0, 1.4 + 0.4 * len(shown))) if ax is None else ax
+    ax = shown_axes((8.0, 1.4 + 0.4 * len(shown)), ax)
     for place, (kind, label) in enumerate(kinds.items()):
         value = shown[kind].to_numpy(float)
         ends = np.maximum([value - shown[f"{kind}_low"], shown[f"{kind}_high"] - value], 0.0)

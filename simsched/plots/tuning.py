@@ -84,7 +84,7 @@ def tuning(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     'makespan (s)'
     """
     require_columns(frame, COLUMNS, "tuning")
-    ax = shown_axes((7.0, 4.0)) if ax is None else ax
+    ax = shown_axes((7.0, 4.0), ax)
     unit = time_unit(float(frame["makespan_s"].max()))
     for number, (name, rows) in enumerate(frame.groupby("search", sort=False)):
         colour, at = OKABE_ITO[number % len(OKABE_ITO)], rows["evaluation"]

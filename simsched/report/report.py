@@ -176,12 +176,12 @@ def report(
     """Replay a graph on a machine under some policies, and report everything there is to say.
 
     Which policy is best and how far from the lower bounds; what ran where and when, as an interactive chart; where the
-    time went and what would help; other core counts and layouts; the graph, its costs and the machine; how far to trust
-    all that. A policy that fails is a row with its error.
+    time went and what would help; other core counts and layouts; graph, costs and machine; how far to trust all that.
+    A policy that fails is a row with its error.
 
     Parameters
     ----------
-    graph, machine, costs, runtime, engine
+    graph, machine, costs, runtime, engine, progress
         As in `simsched.simulate`.
     policies : sequence of policies, optional
         As `simsched.policy` takes them; all that are installed when not given.
@@ -190,20 +190,16 @@ def report(
     seed : int
         The first seed, whose schedules are drawn.
     seeds : int
-        Replays of a policy, each of its own seed, where seeds make a difference: the cost model has noise, or the
-        policy draws at random.
+        Replays of a policy, each of its own seed, where noise or the policy draws at random.
     replays : int
         Most replays for what would help; 0 for none.
     command : str
         What to type for the same report; written into it.
-    progress : callable, optional
-        Called now and then with the number of tasks replayed since its last call.
 
     Returns
     -------
     Report
-        `.save("report.html")` or `.save("report.md")`; `.html`, `.markdown`, `.headline`; `.findings` holds schedules
-        and tables.
+        `.save("report.html")`, `.save("report.md")`; `.findings` holds schedules and tables.
 
     Raises
     ------
@@ -214,11 +210,8 @@ def report(
     --------
     >>> import simsched as ss
     >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], name="three")
-    >>> found = ss.report(graph, "generic[cores=2]", ["sequential", "fifo"])
-    >>> found.headline.split(",")[0]
+    >>> ss.report(graph, "generic[cores=2]", ["sequential", "fifo"]).headline.split(",")[0]
     'three takes 4 s on generic[cores=2] (2 cores) under fifo'
-    >>> found.findings.best.makespans_s.tolist()
-    [4.0]
     """
     question = Question.of(
         graph, machine, policies, layout, costs=costs, runtime=runtime, engine=engine, seed=seed, seeds=seeds,

@@ -49,7 +49,7 @@ def _steps(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 def _events(runs: Runs, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the ops that run at every start and finish of the first network, their means, and published means dotted."""
-    ax = shown_axes((9.0, 4.5)) if ax is None else ax
+    ax = shown_axes((9.0, 4.5), ax)
     network = frame["network"].iloc[0]
     handles, labels = [], []
     for colour, row in zip(OKABE_ITO, frame[frame["network"] == network].itertuples(), strict=False):

@@ -79,8 +79,7 @@ def crossed(
         raise SpecError("nothing to run; give at least one machine, one job and one system")
 
     def best(cell: tuple[tuple[str, Column], str]) -> Run:
-        (on, column), system = cell
-        run = _best(on, column, system)
+        run = _best(*cell[0], cell[1])
         if progress is not None:
             progress(1)
         return run

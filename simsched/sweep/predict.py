@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,37 +60,28 @@ def predict(
     machine, policy, costs, runtime, engine, seed, progress
         As in `simsched.simulate`. The machine's tiles stay whole and the memory of each domain stays as it is.
     cores : sequence of int
-        Core counts.
     width : int, optional
         Cores of one executor, on as many executors as fit; the policy's default layout when not given.
     weak : bool
         Weak scaling by copies: the graph is the work of the fewest cores, twice as many run two independent copies.
     samples : int
         Replays of each core count: the first with the costs as they are, each other with cost curves drawn from what
-        they leave open (`CostModel.drawn`) and the noise of its own seed, from `seed` on. 1 tells no interval.
+        they leave open (`CostModel.drawn`) and the noise of its own seed, from `seed` on; 1 for no interval.
 
     Returns
     -------
     DataFrame
-        One row a core count:
-
-        - cores; tasks; layout
-        - makespan_s: that of the costs as they are, with noise the median of the samples; low_s and high_s, between
-          which 95 % of the samples lie, NaN of a single one
-        - critical_path_s, area_s (lower bounds for every policy); bound_s (the larger)
-        - speedup (over one core that runs every task alone); efficiency (speedup over cores); utilization
-        - binds: what most of the makespan is put down to, one of `simsched.sweep.binding.RESOURCES`; binds_share
-        - knee: whether it is the knee, see `simsched.sweep.knee`; never in weak scaling
-        - extrapolated: whether it lies beyond what is built or was measured; note, which says so; samples
+        One row a core count: cores, tasks, layout; makespan_s, that of the costs as they are, with noise the median of
+        the samples; low_s and high_s, between which 95 % of the samples lie, NaN of a single one; critical_path_s and
+        area_s, lower bounds for every policy; bound_s, the larger; speedup over one core that runs every task alone;
+        efficiency, that over cores; utilization; binds, what most of the makespan is put down to, one of
+        `simsched.sweep.binding.RESOURCES`; binds_share; knee, see `simsched.sweep.knee`, never in weak scaling;
+        extrapolated, whether it lies beyond what is built or was measured; note, which says so; samples.
 
     Raises
     ------
-    MachineError
-        If there are no core counts, or one of them is impossible.
-    GraphError
-        If weak scaling by copies is asked for core counts that are no multiples of the fewest.
     SimschedError
-        If there are no samples.
+        If there are no core counts or samples, or a count is impossible, or for copies no multiple of the fewest.
 
     Examples
     --------
@@ -99,34 +92,10 @@ def predict(
     """
     import pandas as pd
 
-    if not hasattr(cores, "__len__") or len(cores) == 0:
-        raise MachineError(f"cores is {cores!r}; expected at least one core count, as in [17, 34, 68]")
-    if samples < 1:
-        raise SimschedError(f"samples is {samples}; expected at least 1")
-    base, model = machine_of(machine), costs or CostModel()
-    machines = [base.varied({"cores": count}) for count in cores]
-    points = [
-        _Point(one, target, _layout(target, width))
-        for one, target in zip(grown(graph, cores, weak), machines, strict=True)
-    ]
-
-    def replay(point: _Point, sample: int, model: CostModel) -> Schedule:
-        return simulate(
-            point.graph, point.machine, policy, point.layout, model, runtime, engine, seed + sample,
-            progress=progress,
-        )  # fmt: skip
-
-    rows = [_row(replay(point, 0, model), model, runtime) for point in points]
-    drawn = {i: model.drawn(np.random.default_rng([seed + i, 1])) for i in range(1, samples)}
-    # Of the samples only the makespan is kept: schedules of a million tasks would fill the memory.
-    pairs = [(point, sample) for point in points for sample in drawn]
-    others = at_once(lambda pair: replay(*pair, drawn[pair[1]]).makespan_s, pairs)
-    noisy = model.factors(1, 0) is not None
-    found = [
-        _with_interval(row, others[i * len(drawn) : (i + 1) * len(drawn)], point.machine.n_threads, noisy)
-        for i, (row, point) in enumerate(zip(rows, points, strict=True))
-    ]
-    return _with_knee(pd.DataFrame(found), weak or callable(graph))
+    points = _points(graph, machine_of(machine), cores, width, weak)
+    replay = partial(_replayed, policy=policy, runtime=runtime, engine=engine, progress=progress)
+    rows = _rows(points, costs or CostModel(), runtime, replay, _seeds(seed, samples))
+    return _with_knee(pd.DataFrame(rows), weak or callable(graph))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +107,73 @@ class _Point:
     layout: tuple[int, int] | None
 
 
+def _points(
+    graph: TaskGraph | Callable[[int], TaskGraph],
+    machine: Machine,
+    cores: Sequence[int],
+    width: int | None,
+    weak: bool,
+) -> list[_Point]:
+    if not hasattr(cores, "__len__") or len(cores) == 0:
+        raise MachineError(f"cores is {cores!r}; expected at least one core count, as in [17, 34, 68]")
+    machines = [machine.varied({"cores": count}) for count in cores]
+    return [
+        _Point(one, target, _layout(target, width))
+        for one, target in zip(grown(graph, cores, weak), machines, strict=True)
+    ]
+
+
 def _layout(machine: Machine, width: int | None) -> tuple[int, int] | None:
     return None if width is None else (max(machine.n_cores // width, 1), width)
+
+
+def _replayed(
+    point: _Point,
+    costs: CostModel,
+    *,
+    policy: str | Policy | type[Policy],
+    runtime: RuntimeProfile | None,
+    engine: Engine,
+    seed: int,
+    progress: Callable[[int], object] | None,
+) -> Schedule:
+    return simulate(
+        point.graph, point.machine, policy, point.layout, costs, runtime, engine, seed, progress=progress
+    )
+
+
+def _sampled(
+    points: Sequence[_Point], costs: CostModel, replay: Callable[..., Schedule], seeds: Sequence[int]
+) -> list[list[float]]:
+    """Return for each point its makespans, in seconds, with costs and noise drawn from each of the seeds."""
+    drawn = {seed: costs.drawn(np.random.default_rng([seed, 1])) for seed in seeds}
+    # Of the samples only the makespan is kept: schedules of a million tasks would fill the memory.
+    found = at_once(
+        lambda pair: replay(pair[0], drawn[pair[1]], seed=pair[1]).makespan_s, [*product(points, seeds)]
+    )
+    return [found[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(points))]
+
+
+def _seeds(seed: int, samples: int) -> range:
+    if samples < 1:
+        raise SimschedError(f"samples is {samples}; expected at least 1")
+    return range(seed, seed + samples)
+
+
+def _rows(
+    points: Sequence[_Point],
+    costs: CostModel,
+    runtime: RuntimeProfile | None,
+    replay: Callable[..., Schedule],
+    seeds: range,
+) -> list[dict[str, Any]]:
+    rows = [_row(replay(point, costs, seed=seeds[0]), costs, runtime) for point in points]
+    others = _sampled(points, costs, replay, seeds[1:])
+    noisy = costs.factors(1, 0) is not None
+    return [
+        _with_interval(row, others_s, point.machine.n_threads, noisy)
+        for row, others_s, point in zip(rows, others, points, strict=True)
+    ]
 
 
 def _row(schedule: Schedule, costs: CostModel, runtime: RuntimeProfile | None) -> dict[str, Any]:

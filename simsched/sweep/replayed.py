@@ -71,31 +71,32 @@ def replayed(
     """
     import pandas as pd
 
-    if isinstance(policies, str):
-        raise SimschedError(f"policies is {policies!r}; expected a list of policies, as in [{policies!r}]")
     target, wanted = machine_of(machine), None if layout is None else Layout.parse(layout)
-    chosen = [policy_of(policy) for policy in policies]
-    for name, given in (("graphs", [*graphs]), ("policies", [*map(str, chosen)]), ("seeds", [*seeds])):
-        if not given:
-            raise SimschedError(f"{name} is {given!r}; expected at least one")
-        if twice := [one for place, one in enumerate(given) if one in given[:place]]:
-            raise SimschedError(f"{name}: {twice[0]!r} stands there twice; leave one out")
+    chosen = _checked(graphs, policies, seeds)
 
     def row(case: tuple[str, Policy, int]) -> dict[str, object]:
         graph, policy, seed = case
+        layout = policy.suited(wanted)
         schedule = simulate(
-            graphs[graph],
-            target,
-            policy,
-            policy.suited(wanted),
-            costs,
-            runtime,
-            engine,
-            seed,
-            progress=progress,
+            graphs[graph], target, policy, layout, costs, runtime, engine, seed, progress=progress
         )
         told = {"graph": graph, "policy": schedule.policy, "layout": schedule.layout}
         return told | {"seed": seed, "makespan_s": schedule.makespan_s}
 
     cases = [(graph, policy, seed) for graph in graphs for policy in chosen for seed in seeds]
     return pd.DataFrame(at_once(row, cases))
+
+
+def _checked(
+    graphs: Mapping[str, TaskGraph], policies: Sequence[str | Policy | type[Policy]], seeds: Sequence[int]
+) -> list[Policy]:
+    """Return the policies, after a look for what is empty or stands twice."""
+    if isinstance(policies, str):
+        raise SimschedError(f"policies is {policies!r}; expected a list of policies, as in [{policies!r}]")
+    chosen = [policy_of(policy) for policy in policies]
+    for name, given in (("graphs", [*graphs]), ("policies", [*map(str, chosen)]), ("seeds", [*seeds])):
+        if not given:
+            raise SimschedError(f"{name} is {given!r}; expected at least one")
+        if twice := [one for place, one in enumerate(given) if one in given[:place]]:
+            raise SimschedError(f"{name}: {twice[0]!r} stands there twice; leave one out")
+    return chosen

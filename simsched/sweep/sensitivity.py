@@ -85,11 +85,8 @@ def sensitivity(
     values = [value for one in wanted for value in (one.low, one.high, *_beside(inputs, one, change))]
     names = [one.name for one in wanted for _ in range(4)]
     found = at_once(lambda pair: makespan_s({pair[0]: pair[1]}), zip(names, values, strict=True))
-    rows = [
-        _row(one, nominal_s, values[4 * i : 4 * i + 4], found[4 * i : 4 * i + 4])
-        for i, one in enumerate(wanted)
-    ]
-    return _ranked(rows)
+    fours = [slice(4 * i, 4 * i + 4) for i in range(len(wanted))]
+    return _ranked([_row(one, nominal_s, values[i], found[i]) for one, i in zip(wanted, fours, strict=True)])
 
 
 def makespan_of(

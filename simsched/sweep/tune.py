@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -44,12 +45,6 @@ def tune(
 ) -> pd.DataFrame:
     """Search the policy, the layout and the widths of a graph on a machine.
 
-    - `enumerate`: every layout of every policy, as Graphi's profiler does;
-    - `widths`: the policy `kind-widths`, one kind's width at a time (`simsched.sweep.tune_widths.descend`);
-    - `optuna`: policies, layouts and widths by kind at once (`simsched.sweep.tune_optuna.search`).
-
-    The first two replay as many points at a time as there are CPUs.
-
     Parameters
     ----------
     graph, machine, costs, runtime, engine, seed, progress
@@ -57,10 +52,10 @@ def tune(
     policy : policy or sequence of policies
         As `simsched.policy` takes them. `kind-widths` stands for all its widths.
     layouts : iterable of str, Layout or pair of int, optional
-        Layouts to try, as in ["2x32", (4, 16)]; when not given, `worker_layouts`, and for `optuna` any layout of the
-        worker cores. A uniform (inter-op, intra-op) of frameworks is a layout inter x intra of
-        `fifo[pinned=false,oversubscribe=true]`.
+        As in ["2x32", (4, 16)]; `worker_layouts` when not given, for `optuna` any layout of the worker cores.
     method : {"enumerate", "widths", "optuna"}
+        Every layout of every policy, as Graphi's profiler does; `kind-widths`, one kind's width at a time
+        (`simsched.sweep.tune_widths.descend`); or all at once (`simsched.sweep.tune_optuna.search`).
     evaluations : int
         Replays that `widths` and `optuna` spend at most.
     reserved : int
@@ -75,12 +70,8 @@ def tune(
 
     Raises
     ------
-    LayoutError
-        If there is no layout to try, or one of them is impossible.
-    SpecError
-        If there is no such method, or it does not search this policy.
-    MissingExtraError
-        If Optuna is asked for and not installed.
+    LayoutError, SpecError, MissingExtraError
+        If there is no such layout or method, it does not search this policy, or Optuna is not installed.
 
     References
     ----------
@@ -92,31 +83,65 @@ def tune(
     >>> tune(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo")["layout"].tolist()
     ['2x1', '1x2']
     """
-    target, policies = machine_of(machine), _policies(policy, method)
-    if evaluations < 1:
-        raise SpecError(f"evaluations is {evaluations}; the least is 1")
+    target, policies = machine_of(machine), _policies(policy, method, evaluations)
+    tuned = _Tuned(graph, target, policies, costs, runtime, engine, seed, progress)
+    if method == "enumerate":
+        return tuned.enumerated(layouts, reserved)
+    return tuned.searched(method, layouts, reserved, evaluations)
 
-    def replay(under: str | Policy, layout: Layout | None) -> Schedule:
-        return simulate(graph, target, under, layout, costs, runtime, engine, seed, progress=progress)
 
-    points = _enumerated(target, policies, layouts, reserved) if method == "enumerate" else []
-    most = len(points) or evaluations
-    trials = Trials(replay, replay(BASELINE, None), bounds(graph, target, costs, runtime), most)
-    trials.all_seconds(points)
-    if method != "enumerate":
-        widths = Widths.of(graph, (costs or CostModel()).on(graph, target, runtime))
+@dataclass(frozen=True, eq=False)
+class _Tuned:
+    """What is tuned: what `simulate` takes, and the policies among which is searched."""
+
+    graph: TaskGraph
+    machine: Machine
+    policies: list[Policy]
+    costs: CostModel | None
+    runtime: RuntimeProfile | None
+    engine: Engine
+    seed: int
+    progress: Callable[[int], object] | None
+
+    def replay(self, policy: str | Policy, layout: Layout | None) -> Schedule:
+        return simulate(
+            self.graph, self.machine, policy, layout, self.costs, self.runtime, self.engine, self.seed,
+            progress=self.progress,
+        )  # fmt: skip
+
+    def trials(self, most: int) -> Trials:
+        limits = bounds(self.graph, self.machine, self.costs, self.runtime)
+        return Trials(self.replay, self.replay(BASELINE, None), limits, most)
+
+    def enumerated(
+        self, layouts: Iterable[str | Layout | tuple[int, int]] | None, reserved: int
+    ) -> pd.DataFrame:
+        points = _enumerated(self.machine, self.policies, layouts, reserved)
+        trials = self.trials(len(points))
+        trials.all_seconds(points)
+        return trials.frame()
+
+    def searched(
+        self,
+        method: Search,
+        layouts: Iterable[str | Layout | tuple[int, int]] | None,
+        reserved: int,
+        most: int,
+    ) -> pd.DataFrame:
+        trials = self.trials(most)
+        widths = Widths.of(self.graph, (self.costs or CostModel()).on(self.graph, self.machine, self.runtime))
         if method == "widths":
             descend(trials, widths)
         else:
             given = None if layouts is None else _given(layouts, reserved)
-            search(trials, policies, given, widths, _workers(target, reserved), seed)
-    return trials.frame()
+            search(trials, self.policies, given, widths, _workers(self.machine, reserved), self.seed)
+        return trials.frame()
 
 
 def _policies(
-    policy: str | Policy | type[Policy] | Sequence[str | Policy | type[Policy]], method: str
+    policy: str | Policy | type[Policy] | Sequence[str | Policy | type[Policy]], method: str, evaluations: int
 ) -> list[Policy]:
-    """Return the policies to search, which must suit the method."""
+    """Return the policies to search, which must suit the method; some evaluations must be allowed."""
     if method not in get_args(Search):
         raise SpecError(f"method is {method!r}; expected one of {', '.join(get_args(Search))}")
     given = [policy] if isinstance(policy, (str, Policy, type)) else policy
@@ -125,6 +150,8 @@ def _policies(
         raise SpecError("there is no policy to tune; give at least one")
     if method == "widths" and [one.name for one in found] != [TUNED]:
         raise SpecError(f"method widths searches the widths of {TUNED}, not of {', '.join(map(str, found))}")
+    if evaluations < 1:
+        raise SpecError(f"evaluations is {evaluations}; the least is 1")
     return found
 
 

@@ -24,6 +24,7 @@ from simsched.testing.invariants import (
 
 if TYPE_CHECKING:
     from simsched.policy import Policy
+    from simsched.schedule import Schedule
     from simsched.spec import Engine
 
 
@@ -36,12 +37,11 @@ def check_policy(
 ) -> None:
     """Run a policy on random graphs, machines, layouts, software costs and noise, and check every invariant.
 
-    A policy with a parameter `smt` that is true gets machines with two or more hardware threads of each core in use.
+    A policy whose parameter `smt` is true gets machines with two or more hardware threads of each core in use.
 
     Parameters
     ----------
     policy : str, Policy or class of Policy
-        The policy to check.
     work_conserving : bool
         Check also that no executor idles beside a ready task, and Graham's bound; for static policies.
     examples : int
@@ -64,7 +64,6 @@ def check_policy(
     >>> @dataclass(frozen=True)
     ... class ShortestFirst(ss.RankPolicy):
     ...     name = "shortest-first"
-    ...
     ...     def rank(self, problem):
     ...         return problem.seconds
     >>> check_policy(ShortestFirst, examples=3)
@@ -74,17 +73,9 @@ def check_policy(
     @settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(st.data())
     def suite(data: st.DataObject) -> None:
-        graph = data.draw(ours.graphs(widths=4), label="graph")
-        machine = data.draw(ours.machines_for(chosen), label="machine")
         runtime = data.draw(st.one_of(st.just(RuntimeProfile()), ours.runtimes()), label="runtime")
         costs = CostModel(noise=data.draw(st.sampled_from([0.0, 0.0, 0.3]), label="noise"))
-        layout = data.draw(ours.layouts_for(chosen, machine), label="layout")
-        seed = data.draw(st.integers(0, 3), label="seed")
-
-        schedule, again = (
-            simulate(graph, machine, chosen, layout, costs, runtime, engine, seed) for _ in range(2)
-        )
-        check_same(schedule, again)
+        schedule = _replayed_twice(data, chosen, costs, runtime, engine)
         if isinstance(chosen, RankPolicy) and not chosen.pinned:
             # Threads that are not pinned share cores, by design.
             check_precedence(schedule)
@@ -94,8 +85,26 @@ def check_policy(
         else:
             check_schedule(schedule)
             if work_conserving and runtime == RuntimeProfile():
-                check_work_conserving(schedule)
-                if not machine.effects.any:
-                    check_graham(schedule)
+                _check_busy(schedule)
 
     suite()
+
+
+def _replayed_twice(
+    data: st.DataObject, policy: Policy, costs: CostModel, runtime: RuntimeProfile, engine: Engine
+) -> Schedule:
+    graph = data.draw(ours.graphs(widths=4), label="graph")
+    machine = data.draw(ours.machines_for(policy), label="machine")
+    layout = data.draw(ours.layouts_for(policy, machine), label="layout")
+    seed = data.draw(st.integers(0, 3), label="seed")
+    schedule, again = (
+        simulate(graph, machine, policy, layout, costs, runtime, engine, seed) for _ in range(2)
+    )
+    check_same(schedule, again)
+    return schedule
+
+
+def _check_busy(schedule: Schedule) -> None:
+    check_work_conserving(schedule)
+    if not schedule.require_machine().effects.any:
+        check_graham(schedule)

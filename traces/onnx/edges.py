@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simsched.errors import FormatError
+from simsched.graph.contracting import MAX_EDGES
 from simsched.traces.onnx.model import Model
-
-#: Leaving nodes out can join each of their sources with each of their readers.
-MAX_EDGES = 4_000_000
 
 
 def edges(model: Model, kept: Sequence[object]) -> dict[tuple[int, int], str]:

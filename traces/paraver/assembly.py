@@ -20,6 +20,7 @@ from simsched.traces.paraver.vocabulary import Event, Vocabulary
 from simsched.traces.shared.timeline import recording
 
 if TYPE_CHECKING:
+    from simsched.graph.recording import Recording
     from simsched.graph.taskgraph import TaskGraph
 
 TASKWAIT = "taskwait"
@@ -90,15 +91,19 @@ def assemble(
             scopes=[row.scope for row in rows],
             name=path.name.removesuffix(".gz").removesuffix(".prv"),
             report=report,
-            recording=recording(
-                path,
-                [row.start_ns for row in rows],
-                [row.finish_ns for row in rows],
-                *_lanes(rows, records.threads, _thread_names(records.header, names)),
-            ),
+            recording=_recording(path, rows, records, names),
         )
     except GraphError as error:
         raise GraphError(f"{path}: {error}") from None
+
+
+def _recording(path: Path, rows: Sequence[_Row], records: Records, names: Sequence[str]) -> Recording:
+    return recording(
+        path,
+        [row.start_ns for row in rows],
+        [row.finish_ns for row in rows],
+        *_lanes(rows, records.threads, _thread_names(records.header, names)),
+    )
 
 
 def _add_taskwaits(
