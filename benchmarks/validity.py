@@ -3,8 +3,8 @@
     python benchmarks/validity.py [--shared PATH]
 
 Runs the cross-check on this host, replays the recorded runs, models the measured tables, reproduces the papers,
-schedules the graphs with proven optima, and compares the engines: some fifteen minutes on a machine that does nothing else.
-Bad results stay in the table. Why the worst case of a claim is what it is stands in validity/reasons.toml, together
+proves optima of small graphs, and compares the engines: some fifteen minutes on a machine that does nothing else. Bad
+results stay in the table. Why the worst case of a claim is what it is stands in validity/reasons.toml, together
 with the case it was found for; where another case is now the worst, the table says that nobody has looked into it.
 """
 
