@@ -6,16 +6,19 @@ A method that opens a later room when it is called (`Schedule.gantt`, `TaskGraph
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import simsched as ss
+
 ROOT = Path(__file__).parents[1]
 #: Each room may import those that stand before it; small things that every room may use come first, by their names.
 SMALL = (
-    "version", "text", "errors", "units", "html", "spec", "parameters", "mistakes", "plugins", "files", "table_layout",
-    "tables", "terminal",
+    "version", "rooms", "text", "errors", "units", "html", "spec", "parameters", "mistakes", "plugins", "files",
+    "table_layout", "tables", "terminal",
 )  # fmt: skip
 ROOMS = (
     "native", "graph", "machine", "costs", "policy", "schedule", "replay", "exact", "workloads", "plots", "execute",
@@ -77,3 +80,11 @@ def test_what_is_added_imports_rooms_alone(folder):
     assert imports
     beside = [f"{path} imports {other}" for path, _, other in imports if other not in ORDER]
     assert not beside, "\n".join(beside)
+
+
+@pytest.mark.parametrize("name", ["machine", "policy", "execute", "report", "reproduce", "panel"])
+def test_a_room_is_called_as_the_function_of_its_name(name):
+    room = getattr(ss, name)
+    assert inspect.ismodule(room)
+    assert inspect.signature(room) == inspect.signature(getattr(room, name))
+    assert room.__call__ is getattr(room, name)

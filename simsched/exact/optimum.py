@@ -150,8 +150,9 @@ def optimum(
     choices = _choices(graph, task_costs, wanted)
     limits = bounds(graph, target, costs, runtime, thorough=True).bound_s
     best, chosen, units, found = _Search.of(graph, choices).found(limits, seed, limit_s)
-    notes = (*task_costs.notes, *left_out(target, model, target.runtime if runtime is None else runtime))
-    schedule = schedule_of(graph, target, wanted, best, choices.seconds[chosen], notes, seed)
+    notes = left_out(target, model, target.runtime if runtime is None else runtime)
+    said = (*task_costs.notes, *notes)
+    schedule = schedule_of(graph, target, wanted, best, choices.seconds[chosen], said, seed)
     # Sums of floats in another order may differ in their last digits.
     bound_s = min(max(units.seconds(found.bound), limits), schedule.makespan_s)
     return Optimum(schedule, bound_s, units.exact, found.solver_s, notes)
