@@ -44,6 +44,10 @@ def matmul(m: int, n: int, k: int, element_B: int = 4, *, transposed: bool = Fal
     )
 
 
+def _pair(size: int | tuple[int, int]) -> tuple[int, int]:
+    return (size, size) if isinstance(size, int) else size
+
+
 def _out(size: int, window: int, stride: int, padding: int) -> int:
     if min(size, window, stride) < 1 or padding < 0:
         raise NestError(
@@ -75,12 +79,11 @@ def convolution(
     size, kernel : int or (int, int)
         Height and width of the input, without padding, and of the kernel.
     stride, padding, batch : int
-        Stride and zero padding of both directions; images.
+        Of both directions; images.
     layout : {"NCHW", "HWCN"}
         Of input and output in memory; with "HWCN", as in swDNN, the images of a batch are contiguous, and the weights
         are stored kernel first, filters last.
     element_B : int
-        Bytes of an element.
 
     Returns
     -------
@@ -98,7 +101,7 @@ def convolution(
     >>> nest.total_flops, nest.tensors[-1].shape
     (884736, (1, 16, 32, 32))
     """
-    (h, w), (kh, kw) = ((x, x) if isinstance(x, int) else x for x in (size, kernel))
+    (h, w), (kh, kw) = _pair(size), _pair(kernel)
     oh, ow = _out(h, kh, stride, padding), _out(w, kw, stride, padding)
     x = {"n": "n", "c": "ic", "h": "oh*stride+kh-padding", "w": "ow*stride+kw-padding"}
     y = {"n": "n", "c": "oc", "h": "oh", "w": "ow"}
@@ -108,10 +111,7 @@ def convolution(
     return LoopNest(
         name=f"convolution {batch}x{channels}x{h}x{w} -> {filters}, {kh}x{kw}/{stride}",
         loops={"n": batch, "oc": filters, "oh": oh, "ow": ow, "ic": channels, "kh": kh, "kw": kw},
-        reads=(
-            Access("X", tuple(x[a] for a in axes), tuple(stored[a] for a in axes)),
-            Access("W", weights),
-        ),
+        reads=(Access("X", tuple(x[a] for a in axes), tuple(stored[a] for a in axes)), Access("W", weights)),
         write=Access("Y", tuple(y[a] for a in axes)),
         reductions=frozenset({"ic", "kh", "kw"}),
         flops=2,
@@ -136,18 +136,10 @@ def pooling(
     Parameters
     ----------
     kind : {"max", "avg"}
-    channels : int
-        Of input and output.
-    size : int or (int, int)
-        Height and width of the input, without padding.
-    window : int
-        Height and width of a window.
-    stride : int, optional
-        As the window when not given.
-    padding, batch : int
-        Zero padding of both directions; images.
-    element_B : int
-        Bytes of an element.
+    channels, size, padding, batch, element_B
+        As in `convolution`.
+    window, stride : int
+        Height and width of a window, and its steps; as the window when not given.
 
     Returns
     -------
@@ -168,24 +160,13 @@ def pooling(
     if kind not in {"max", "avg"}:
         raise NestError(f"pooling kind {kind!r} is unknown; give 'max' or 'avg'")
     step = window if stride is None else stride
-    h, w = (size, size) if isinstance(size, int) else size
+    h, w = _pair(size)
+    oh, ow = _out(h, window, step, padding), _out(w, window, step, padding)
+    read = ("n", "c", "oh*stride+kh-padding", "ow*stride+kw-padding")
     return LoopNest(
         name=f"{kind} pooling {batch}x{channels}x{h}x{w}, {window}x{window}/{step}",
-        loops={
-            "n": batch,
-            "c": channels,
-            "oh": _out(h, window, step, padding),
-            "ow": _out(w, window, step, padding),
-            "kh": window,
-            "kw": window,
-        },
-        reads=(
-            Access(
-                "X",
-                ("n", "c", "oh*stride+kh-padding", "ow*stride+kw-padding"),
-                (batch, channels, h, w),
-            ),
-        ),
+        loops={"n": batch, "c": channels, "oh": oh, "ow": ow, "kh": window, "kw": window},
+        reads=(Access("X", read, (batch, channels, h, w)),),
         write=Access("Y", ("n", "c", "oh", "ow")),
         reductions=frozenset({"kh", "kw"}),
         element_B=element_B,

@@ -10,7 +10,7 @@ from simsched.hwmodels.ldm.by_columns import by_columns
 from simsched.hwmodels.ldm.directives import directives
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest, trips
-from simsched.hwmodels.ldm.split import split
+from simsched.hwmodels.ldm.split import Split, split
 from simsched.hwmodels.ldm.tiles import footprint_B
 from simsched.hwmodels.ldm.times import Times, serial
 from simsched.hwmodels.ldm.transfers import blocks, transfer
@@ -88,6 +88,12 @@ def no_reuse(nest: LoopNest, group: CoreGroup, copies: Reading = "directives") -
         return directives(nest, group)
     if copies == "columns":
         return by_columns(nest, group)
+    return _untuned(shares, group, copies)
+
+
+def _untuned(shares: Split, group: CoreGroup, copies: Reading) -> Times:
+    """Return the time where rows, or a run, are all that is copied in at once."""
+    part = shares.part
     tiles = _tiles(part, group.ldm_B, copies)
     counts = trips(part, tiles)
     visits = math.prod(counts.values())

@@ -17,7 +17,7 @@ from simsched.costs.noise import Noise, noise_of
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import MeasuredSeconds
 from simsched.errors import CostError
-from simsched.graph import TaskGraph
+from simsched.graph import LabelColumn, TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
 
@@ -186,6 +186,8 @@ def _traffic(graph: TaskGraph, machine: Machine, one_core: Seconds, used: Second
 
     No more can have come from memory than the threads used to run it reach there in its seconds.
     """
+    if np.isnan(graph.bytes_B).all():
+        return np.zeros(graph.n_tasks)
     reach_Bps = machine.reach_Bps[np.minimum(np.ceil(used).astype(np.int64), machine.n_threads)]
     with np.errstate(over="ignore"):
         return np.nan_to_num(np.minimum(graph.bytes_B, reach_Bps * one_core / used))
@@ -205,9 +207,9 @@ def _terms(curves: Sequence[Curve], runtime: RuntimeProfile) -> Terms:
 
 def _families(graph: TaskGraph, curves: Sequence[Curve], covers: Mask | None) -> tuple[str, ...]:
     """Return, in a sentence, how many tasks follow the curve of each family; nothing where all were measured."""
-    codes = graph.kinds.codes if covers is None else graph.kinds.codes[~covers]
+    kinds = graph.kinds if covers is None else LabelColumn(graph.kinds.codes[~covers], graph.kinds.labels)
     counts: Counter[str] = Counter()
-    for curve, count in zip(curves, np.bincount(codes, minlength=len(curves)).tolist(), strict=True):
+    for curve, count in zip(curves, kinds.counts.tolist(), strict=True):
         counts[curve.family] += count
     if covers is not None and covers.all():
         return ()

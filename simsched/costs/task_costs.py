@@ -49,14 +49,12 @@ class Terms:
 
     def pieces(self, graph: TaskGraph) -> Seconds:
         """Return how many pieces each task divides into, at least 1; infinite where that is unknown or unlimited."""
-        labels = graph.kinds.codes
         found = np.full(graph.n_tasks, np.inf)
-        for amount, grains in (
-            (graph.flops, self.grain_flops[labels]),
-            (graph.bytes_B, self.grain_B[labels]),
-        ):
-            known = (grains > 0) & ~np.isnan(amount)
-            found[known] = np.maximum(amount[known] / grains[known], 1.0)
+        for amount, of_label in ((graph.flops, self.grain_flops), (graph.bytes_B, self.grain_B)):
+            if of_label.any():
+                grains = of_label[graph.kinds.codes]
+                known = (grains > 0) & ~np.isnan(amount)
+                found[known] = np.maximum(amount[known] / grains[known], 1.0)
         return found
 
 

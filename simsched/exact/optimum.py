@@ -142,10 +142,8 @@ def optimum(
 
     Raises
     ------
-    LayoutError
-        If the layout has more threads than the machine has in use.
     SimschedError
-        If the graph is too large, or the limit is not above 0.
+        If the graph is too large, the layout has more threads than the machine, or the limit is not above 0.
     MissingExtraError
         If OR-Tools is not installed.
 
@@ -161,30 +159,32 @@ def optimum(
     <Optimum optimal: 6 s, at least 6 s>
     """
     target = machine_of(machine)
-    wanted = None if layout is None else _checked(Layout.parse(layout), target)
-    if not 0 < limit_s < float("inf"):
-        raise SimschedError(f"limit_s is {limit_s}; expected seconds to search, more than 0")
+    wanted = _checked(layout, limit_s, target)
     model = costs or CostModel()
     task_costs = model.on(graph, target, runtime)
     choices = _choices(graph, task_costs, wanted)
     limits = bounds(graph, target, costs, runtime, thorough=True).bound_s
     best, chosen, units, found = _Search.of(graph, choices).found(limits, seed, limit_s)
     notes = left_out(target, model, target.runtime if runtime is None else runtime)
-    schedule = schedule_of(
-        graph, target, wanted, best, choices.seconds[chosen], (*task_costs.notes, *notes), seed
-    )
+    said = (*task_costs.notes, *notes)
+    schedule = schedule_of(graph, target, wanted, best, choices.seconds[chosen], said, seed)
     # Sums of floats in another order may differ in their last digits.
     bound_s = min(max(units.seconds(found.bound), limits), schedule.makespan_s)
     return Optimum(schedule, bound_s, units.exact, found.solver_s, notes)
 
 
-def _checked(layout: Layout, machine: Machine) -> Layout:
-    if layout.cores > machine.n_threads:
+def _checked(
+    layout: str | Layout | tuple[int, int] | None, limit_s: float, machine: Machine
+) -> Layout | None:
+    if not 0 < limit_s < float("inf"):
+        raise SimschedError(f"limit_s is {limit_s}; expected seconds to search, more than 0")
+    wanted = None if layout is None else Layout.parse(layout)
+    if wanted is not None and wanted.cores > machine.n_threads:
         raise LayoutError(
-            f"the layout {layout} needs {layout.cores} cores; {machine} has {machine.n_threads}, and an optimum is "
+            f"the layout {wanted} needs {wanted.cores} cores; {machine} has {machine.n_threads}, and an optimum is "
             "known only of threads that have a core each"
         )
-    return layout
+    return wanted
 
 
 def _choices(graph: TaskGraph, costs: TaskCosts, layout: Layout | None) -> Choices:

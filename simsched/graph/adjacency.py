@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,14 @@ class Csr:
     def neighbours(self, i: int) -> Index:
         """Return the neighbours of node `i`, ascending."""
         return self.indices[self.indptr[i] : self.indptr[i + 1]]
+
+    @cached_property
+    def topological_order(self) -> Index | None:
+        """Node numbers, every node before its neighbours, 0 to n - 1 where that is one; None if there is a cycle."""
+        order = topological_order(self)
+        if order is not None:
+            order.setflags(write=False)
+        return order
 
     def degrees(self) -> Index:
         """Return the number of neighbours of each node."""

@@ -40,7 +40,7 @@ def build(
     if n > MAX_TASKS:
         raise GraphError(f"{n} tasks are more than {MAX_TASKS}, the most a graph can hold")
     texts = _names(names, n)
-    successors, order, merged = adjacency(n, edges, lambda task: called(task, texts))
+    successors, merged = adjacency(n, edges, lambda task: called(task, texts))
     graph = TaskGraph(
         successors=successors,
         durations_s=durations,
@@ -56,7 +56,6 @@ def build(
         report=report,
         recording=checks.recording(recording, n),
     )
-    graph.keep_order(order)
     _tell(report, graph, merged)
     return graph
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -95,8 +96,8 @@ class LabelColumn:
     --------
     >>> from simsched.graph import LabelColumn
     >>> kinds = LabelColumn.from_strings(["MatMul", "Add", "MatMul"])
-    >>> kinds.labels, kinds.codes.tolist(), kinds[2]
-    (('MatMul', 'Add'), [0, 1, 0], 'MatMul')
+    >>> kinds.labels, kinds.codes.tolist(), kinds[2], kinds.counts.tolist()
+    (('MatMul', 'Add'), [0, 1, 0], 'MatMul', [2, 1])
     """
 
     codes: npt.NDArray[np.int32]
@@ -120,6 +121,13 @@ class LabelColumn:
         if plain == list(table):
             return cls(codes, tuple(table))
         return cls.from_strings([plain[code] for code in codes.tolist()])
+
+    @cached_property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How often each label stands there, shape (labels,)."""
+        counts = np.bincount(self.codes, minlength=len(self.labels))
+        counts.setflags(write=False)
+        return counts
 
     def __len__(self) -> int:
         return len(self.codes)

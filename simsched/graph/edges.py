@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
-from simsched.graph.adjacency import Csr, Index, find_cycle, from_edges, topological_order
+from simsched.graph.adjacency import Csr, find_cycle, from_edges
 
 MAX_EDGES = 2**31 - 1
 
@@ -18,10 +18,8 @@ MAX_EDGES = 2**31 - 1
 Caller = Callable[[int], str]
 
 
-def adjacency(
-    n: int, edges: npt.ArrayLike | Iterable[Sequence[int]], called: Caller
-) -> tuple[Csr, Index, int]:
-    """Return the successors of `n` tasks, a topological order and how many duplicate edges were merged.
+def adjacency(n: int, edges: npt.ArrayLike | Iterable[Sequence[int]], called: Caller) -> tuple[Csr, int]:
+    """Return the successors of `n` tasks and how many duplicate edges were merged.
 
     Parameters
     ----------
@@ -47,21 +45,20 @@ def adjacency(
     if len(loops):
         raise GraphError(f"edge {loops[0]} is a self-loop on {called(int(sources[loops[0]]))}; leave it out")
     successors, merged = from_edges(n, sources, targets)
-    return successors, acyclic_order(successors, called), merged
+    refuse_cycle(successors, called)
+    return successors, merged
 
 
-def acyclic_order(successors: Csr, called: Caller) -> Index:
-    """Return a topological order.
+def refuse_cycle(successors: Csr, called: Caller) -> None:
+    """Check that there is a topological order.
 
     Raises
     ------
     GraphError
         If there is a cycle; the message names one.
     """
-    order = topological_order(successors)
-    if order is None:
+    if successors.topological_order is None:
         raise GraphError(f"the graph has a cycle: {_cycle_story(find_cycle(successors), called)}")
-    return order
 
 
 def _cycle_story(cycle: list[int], called: Caller, most: int = 8) -> str:

@@ -167,9 +167,8 @@ def _graph(archive: Archive, header: dict[str, Any]) -> TaskGraph:
     _refuse_unknown_members(archive, named, lane_names is not None)
     names = stored.names(archive, n) if named else None
     labels = fields.object("labels")
-    successors, order = stored.successors(archive, n, m, names)
-    graph = TaskGraph(
-        successors=successors,
+    return TaskGraph(
+        successors=stored.successors(archive, n, m, names),
         durations_s=checks.numbers(archive.array("durations_s", "<f8", n), n, "duration", "seconds"),
         widths=checks.widths(archive.array("widths", "<i4", n), n),
         flops=checks.numbers(archive.array("flops", "<f8", n), n, "FLOPs", "operations"),
@@ -183,8 +182,6 @@ def _graph(archive: Archive, header: dict[str, Any]) -> TaskGraph:
         report=stored.report(fields.object("report")),
         recording=None if lane_names is None else stored.recording(archive, lane_names, n),
     )
-    graph.keep_order(order)
-    return graph
 
 
 def _refuse_unknown_members(archive: Archive, named: bool, recorded: bool) -> None:

@@ -8,11 +8,11 @@ import numpy as np
 
 from simsched.errors import GraphError
 from simsched.graph import checks
-from simsched.graph.adjacency import Csr, Index
+from simsched.graph.adjacency import Csr
 from simsched.graph.archive import Archive, Array
 from simsched.graph.build import MAX_TASKS, called
 from simsched.graph.columns import LabelColumn, TextColumn
-from simsched.graph.edges import MAX_EDGES, acyclic_order
+from simsched.graph.edges import MAX_EDGES, refuse_cycle
 from simsched.graph.recording import Recording, positive
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import parse_shape
@@ -93,8 +93,8 @@ class Fields:
         return None if absent else self.strings(key)
 
 
-def successors(archive: Archive, n: int, m: int, names: TextColumn | None) -> tuple[Csr, Index]:
-    """Return the successors of `n` tasks, `m` in all, and a topological order."""
+def successors(archive: Archive, n: int, m: int, names: TextColumn | None) -> Csr:
+    """Return the successors of `n` tasks, `m` in all."""
     indptr, indices = archive.array("indptr", "<i8", n + 1), archive.array("indices", "<i4", m)
     _refuse_offsets(indptr, m, "indptr.npy")
     outside = np.flatnonzero((indices < 0) | (indices >= n))
@@ -110,7 +110,8 @@ def successors(archive: Archive, n: int, m: int, names: TextColumn | None) -> tu
     if len(unsorted):
         entry, task = unsorted[0] + 1, sources[unsorted[0]]
         raise MisfitError(f"indices.npy: entry {entry} does not ascend among the successors of task {task}")
-    return csr, acyclic_order(csr, lambda task: called(task, names))
+    refuse_cycle(csr, lambda task: called(task, names))
+    return csr
 
 
 def _refuse_offsets(offsets: Array, end: int, member: str) -> None:

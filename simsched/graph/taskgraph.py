@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
-from simsched.graph.adjacency import Csr, Index, topological_order
+from simsched.graph.adjacency import Csr, Index
 from simsched.graph.columns import Floats, LabelColumn, TextColumn
 from simsched.graph.recording import RecordedOn, Recording, Seconds
 from simsched.graph.report import ImportReport
@@ -99,26 +99,6 @@ class TaskGraph:
         for array in (self.durations_s, self.widths, self.flops, self.bytes_B, *recorded):
             array.setflags(write=False)
 
-    def keep_order(self, order: Index) -> None:
-        """Keep a topological order that the checks have found already, so that it is not looked for again.
-
-        Parameters
-        ----------
-        order : int32 array, shape (n,)
-            Every task before its successors; it becomes read-only.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import simsched as ss
-        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(1, 0)])
-        >>> graph.keep_order(np.array([1, 0, 2], np.int32))
-        >>> graph.topological_order
-        array([1, 0, 2], dtype=int32)
-        """
-        order.setflags(write=False)
-        vars(self)["topological_order"] = order
-
     @classmethod
     def from_edges(
         cls,
@@ -145,21 +125,17 @@ class TaskGraph:
             Recorded seconds of each task; NaN where unknown.
         edges : (m, 2) array or iterable of pairs
             Task indices (before, after). Duplicates are merged, and the report says so.
-        kinds, scopes : iterable of str or str, optional
-            Kind and scope of each task, or one for all.
+        kinds, scopes, shapes : iterable or str, optional
+            Of each task, or one string for all; shapes of a task's inputs as tuples of tuples or as text
+            (`64x512;512x512`).
         names : iterable of str, optional
             Name of each task.
-        shapes : iterable or str, optional
-            Of each task the shapes of its inputs, as tuples of tuples or as text (`64x512;512x512`); a
-            string is that of all tasks.
         flops, bytes_B : array_like of float, shape (n,), optional
             Work of each task; NaN where unknown.
         widths : array_like of int, shape (n,), or int
             Threads that ran each task when it was recorded.
-        name, recorded_on, recording : optional
-            See `TaskGraph`.
-        report : ImportReport, optional
-            Continued: duplicate edges and counts are added to it.
+        name, recorded_on, recording, report : optional
+            See `TaskGraph`; duplicate edges and counts are added to a report.
 
         Returns
         -------
@@ -202,10 +178,9 @@ class TaskGraph:
         Examples
         --------
         >>> import networkx as nx
-        >>> import simsched as ss
-        >>> diamond = nx.DiGraph([("load", "left"), ("load", "right"), ("left", "join"), ("right", "join")])
-        >>> nx.set_node_attributes(diamond, 0.5, "duration_s")
-        >>> ss.TaskGraph.from_networkx(diamond).critical_path_s
+        >>> chain = nx.path_graph(3, nx.DiGraph)
+        >>> nx.set_node_attributes(chain, 0.5, "duration_s")
+        >>> TaskGraph.from_networkx(chain).critical_path_s
         1.5
         """
         from simsched.graph.interop import from_networkx
@@ -232,10 +207,9 @@ class TaskGraph:
         Examples
         --------
         >>> import pandas as pd
-        >>> import simsched as ss
         >>> tasks = pd.DataFrame({"duration_s": [1.0, 2.0], "kind": ["Conv2D", "Relu"]})
         >>> edges = pd.DataFrame({"before": [0], "after": [1]})
-        >>> ss.TaskGraph.from_frames(tasks, edges, name="layer")
+        >>> TaskGraph.from_frames(tasks, edges, name="layer")
         <TaskGraph 'layer': 2 tasks, 1 edges>
         """
         from simsched.graph.interop import from_frames
@@ -252,12 +226,9 @@ class TaskGraph:
         Examples
         --------
         >>> import networkx as nx
-        >>> import simsched as ss
-        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 1), (1, 2)], kinds="MatMul")
+        >>> graph = TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 1), (1, 2)], kinds="MatMul")
         >>> sorted(nx.descendants(graph.to_networkx(), 0))
         [1, 2]
-        >>> graph.to_networkx().nodes[2]["duration_s"]
-        3.0
         """
         from simsched.graph.interop import to_networkx
 
@@ -272,8 +243,7 @@ class TaskGraph:
 
         Examples
         --------
-        >>> import simsched as ss
-        >>> tasks, edges = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).to_frames()
+        >>> tasks, edges = TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).to_frames()
         >>> tasks["duration_s"].tolist(), edges.values.tolist()
         ([1.0, 2.0, 3.0], [[0, 2], [1, 2]])
         """
@@ -296,10 +266,10 @@ class TaskGraph:
         """Edges, by target."""
         return self.successors.transposed()
 
-    @cached_property
+    @property
     def topological_order(self) -> Index:
         """Task indices, every task before its successors; 0 to n - 1 where these are such an order."""
-        order = topological_order(self.successors)
+        order = self.successors.topological_order
         if order is None:
             raise GraphError(f"graph {self.name!r} has a cycle; TaskGraph.from_edges tells which")
         return order
@@ -323,12 +293,9 @@ class TaskGraph:
 
         Examples
         --------
-        >>> import simsched as ss
-        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)])
+        >>> graph = TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)])
         >>> graph.levels()
         array([4., 5., 3.])
-        >>> graph.levels([1.0, 1.0, 1.0])
-        array([2., 2., 1.])
         """
         from simsched.graph.longest_path import longest_path_to_sinks
 
@@ -355,10 +322,7 @@ class TaskGraph:
 
     @property
     def average_parallelism(self) -> float:
-        """Work over critical path: how many tasks run at once, on average, where nothing limits them.
-
-        NaN if a recorded duration is unknown, or if the critical path has no length.
-        """
+        """Work over critical path, the tasks that run at once where nothing limits them; NaN where one is unknown."""
         return self.work_s / self.critical_path_s if self.critical_path_s else float("nan")
 
     def critical_path(self, seconds: npt.ArrayLike | None = None) -> list[int]:
@@ -375,8 +339,7 @@ class TaskGraph:
 
         Examples
         --------
-        >>> import simsched as ss
-        >>> ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).critical_path()
+        >>> TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).critical_path()
         [1, 2]
         """
         from simsched.graph.longest_path import critical_path
@@ -396,7 +359,6 @@ class TaskGraph:
         Parameters
         ----------
         task : int
-            Index of the task.
 
         Returns
         -------
@@ -404,10 +366,9 @@ class TaskGraph:
 
         Examples
         --------
-        >>> import simsched as ss
-        >>> ss.TaskGraph.from_edges([1.0, 2.0], names=["embed", "attend"]).task_name(1)
+        >>> TaskGraph.from_edges([1.0, 2.0], names=["embed", "attend"]).task_name(1)
         'attend'
-        >>> ss.TaskGraph.from_edges([1.0, 2.0], kinds="MatMul").task_name(1)
+        >>> TaskGraph.from_edges([1.0, 2.0], kinds="MatMul").task_name(1)
         'MatMul 1'
         """
         if self.names is not None:
@@ -420,7 +381,6 @@ class TaskGraph:
         Parameters
         ----------
         task : int
-            Index of the task.
 
         Returns
         -------
@@ -428,8 +388,7 @@ class TaskGraph:
 
         Examples
         --------
-        >>> import simsched as ss
-        >>> ss.TaskGraph.from_edges([1.0], kinds="MatMul", shapes="64x512;512x32").shape(0)
+        >>> TaskGraph.from_edges([1.0], kinds="MatMul", shapes="64x512;512x32").shape(0)
         ((64, 512), (512, 32))
         """
         return parse_shape(self.shapes[task])
@@ -461,10 +420,7 @@ class TaskGraph:
         """
         from simsched.graph.cleanup import cleanup
 
-        result = self
-        for step in steps:
-            result = cleanup(step).apply(result)
-        return result
+        return reduce(lambda graph, step: cleanup(step).apply(graph), steps, self)
 
     def save(self, path: str | Path, *, format: str | None = None) -> None:
         """Write the graph to a file, in simsched's own format (.simsched, or no suffix) or another one by suffix.
@@ -509,8 +465,7 @@ class TaskGraph:
 
         Examples
         --------
-        >>> import simsched as ss
-        >>> ax = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).draw()
+        >>> ax = TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).draw()
         >>> ax.get_xlabel()
         'depth'
         """
@@ -530,20 +485,13 @@ class TaskGraph:
 
         Examples
         --------
-        >>> import simsched as ss
-        >>> summary = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).summary()
+        >>> summary = TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).summary()
         >>> summary["tasks"], summary["depth"], summary["average_parallelism"]
         (3, 2, 1.2)
         """
-        facts: dict[str, object] = {"tasks": self.n_tasks, "edges": self.n_edges}
-        if self.n_tasks and not np.isnan(self.work_s):
-            facts["work_s"] = round(self.work_s, 9)
-            facts["critical_path_s"] = round(self.critical_path_s, 9)
-            if self.critical_path_s:
-                facts["average_parallelism"] = round(self.average_parallelism, 3)
-        facts["depth"] = int(self.depths.max(initial=-1)) + 1
-        facts["kinds"] = len(self.kinds.labels)
-        return facts
+        from simsched.graph.summary import summary
+
+        return summary(self)
 
     def _repr_html_(self) -> str:
         return card(f"TaskGraph {self.name}", self.summary())

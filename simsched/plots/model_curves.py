@@ -77,6 +77,6 @@ def _longest(graph: TaskGraph, one_core_s: np.ndarray, most: int) -> list[int]:
     """Return the longest task of each of the kinds that hold most seconds."""
     codes = graph.kinds.codes
     held = np.bincount(codes, one_core_s, len(graph.kinds.labels))
-    there = np.bincount(codes, minlength=len(graph.kinds.labels)) > 0
+    there = graph.kinds.counts > 0
     kinds = [kind for kind in np.argsort(-held, kind="stable").tolist() if there[kind]][:most]
     return [int(np.where(codes == kind, one_core_s, -1.0).argmax()) for kind in kinds]

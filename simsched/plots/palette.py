@@ -100,7 +100,7 @@ def _by_kind(schedule: Schedule) -> Colouring:
 def by_kind(kinds: LabelColumn, amounts: Floats) -> Colouring:
     """Return a colour for each of the 8 kinds that hold most of the amounts, shape (n,); the others are grey."""
     held = np.bincount(kinds.codes, amounts, len(kinds.labels))
-    used = np.flatnonzero(np.bincount(kinds.codes, minlength=len(kinds.labels)))
+    used = np.flatnonzero(kinds.counts)
     ranked = used[np.argsort(-held[used], kind="stable")]
     top = ranked[: len(OKABE_ITO)]
     of_kind = np.tile(np.asarray(GREY), (len(kinds.labels), 1))

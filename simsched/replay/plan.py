@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -220,5 +221,13 @@ def _position(policy: RankPolicy, problem: Problem) -> Index:
     if rank.dtype.kind == "f" and np.isnan(rank).any():
         raise PolicyError(f"policy {policy}: rank() returned NaN for task {int(np.isnan(rank).argmax())}")
     position = np.empty(n, np.int32)
-    position[np.argsort(rank, kind="stable")] = np.arange(n, dtype=np.int32)
+    position[_ascending(rank)] = np.arange(n, dtype=np.int32)
     return position
+
+
+def _ascending(rank: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Return the order of ascending ranks, of equal ones the lower index first."""
+    # NumPy sorts three times as fast where it need not be stable; without ties that is the same order.
+    order = np.argsort(rank)
+    ranked = rank[order]
+    return np.argsort(rank, kind="stable") if (ranked[1:] == ranked[:-1]).any() else order

@@ -45,9 +45,8 @@ def simulate(
     graph : TaskGraph
         What runs.
     machine : str, Path or Machine
-        As `simsched.machine` takes it.
     policy : str, Policy or class of Policy
-        As `simsched.policy` takes it.
+        As `simsched.machine` and `simsched.policy` take them.
     layout : str, Layout or pair of int, optional
         Executors x cores, as in "8x8"; the policy's own default when not given.
     costs : CostModel, optional
@@ -59,8 +58,7 @@ def simulate(
     seed : int
         Seed of every random draw: noise, random order.
     factors : array_like of float, shape (n,), optional
-        Seconds of each task that really pass over those estimated, which are what policies decide by; when not given,
-        drawn as the cost model's noise says.
+        Seconds that really pass over those estimated, by which policies decide; else drawn as the model's noise says.
     progress : callable, optional
         Called now and then with the number of tasks finished since its last call.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,17 +45,12 @@ def what_if(
     Parameters
     ----------
     schedule : Schedule
-        A simulated one.
     critical_path : DataFrame
         Its critical path through time, as `Explanation.critical_path` returns it.
-    speedup : float
-        How many times faster a task becomes, above 0.
-    kind_speedup : float
-        How many times faster all tasks of a kind become, above 0.
-    top : int
-        Rows of tasks to return; all kinds that were replayed are returned, too.
-    replays : int
-        Most replays.
+    speedup, kind_speedup : float
+        How many times faster a task becomes, and all tasks of a kind, above 0.
+    top, replays : int
+        Rows of tasks to return, beside those of all kinds that were replayed; most replays.
     progress : callable, optional
         Called with 1 after each replay.
 
@@ -78,29 +74,26 @@ def what_if(
     [['task 2', 1.5], ['task 0', 0.5]]
     """
     inputs = _checked(schedule, speedup, kind_speedup, top, replays)
-    ran = critical_path[critical_path["part"] == "run"]
-    on_path_s = np.zeros(schedule.graph.n_tasks)
-    np.add.at(on_path_s, ran["task"].to_numpy(), ran["seconds_s"].to_numpy())
-    cases = [*_kinds(schedule, on_path_s, min(replays // 4, KINDS))]
-    cases += _tasks(on_path_s, replays - len(cases))
+    on_path_s = _on_path_s(schedule.graph.n_tasks, critical_path)
+    cases = [*_kinds(schedule, on_path_s, kind_speedup, min(replays // 4, KINDS))]
+    cases += _tasks(on_path_s, speedup, replays - len(cases))
 
     def makespan_s(case: _Case) -> float:
-        factors = np.ones(schedule.graph.n_tasks) if inputs.factors is None else inputs.factors.copy()
-        factors[case.tasks] /= kind_speedup if case.kind is not None else speedup
-        shorter = _again(schedule, inputs, factors)
+        shorter = _again(schedule, inputs, case)
         if progress is not None:
             progress(1)
         return shorter.makespan_s
 
-    return _frame(schedule, cases, on_path_s, at_once(makespan_s, cases), speedup, kind_speedup, top)
+    return _frame(schedule, cases, on_path_s, at_once(makespan_s, cases), top)
 
 
+@dataclass(frozen=True, eq=False)
 class _Case:
-    """Tasks that become faster together: one, or all of a kind."""
+    """Tasks that become so many times faster together: one, or all of a kind."""
 
-    def __init__(self, tasks: npt.NDArray[np.intp], kind: str | None = None) -> None:
-        self.tasks = tasks
-        self.kind = kind
+    tasks: npt.NDArray[np.intp]
+    speedup: float
+    kind: str | None = None
 
 
 def _checked(schedule: Schedule, speedup: float, kind_speedup: float, top: int, replays: int) -> Inputs:
@@ -117,23 +110,33 @@ def _checked(schedule: Schedule, speedup: float, kind_speedup: float, top: int, 
     return schedule.inputs
 
 
-def _kinds(schedule: Schedule, on_path_s: Seconds, most: int) -> Iterable[_Case]:
+def _on_path_s(n_tasks: int, critical_path: pd.DataFrame) -> Seconds:
+    """Return the seconds that each task runs on the path."""
+    ran = critical_path[critical_path["part"] == "run"]
+    on_path_s = np.zeros(n_tasks)
+    np.add.at(on_path_s, ran["task"].to_numpy(), ran["seconds_s"].to_numpy())
+    return on_path_s
+
+
+def _kinds(schedule: Schedule, on_path_s: Seconds, speedup: float, most: int) -> Iterable[_Case]:
     """Yield the kinds that run longest on the path, the longest first."""
     kinds = schedule.graph.kinds
     seconds = np.bincount(kinds.codes, on_path_s, len(kinds.labels))
     for code in np.argsort(-seconds, kind="stable")[:most].tolist():
         if seconds[code] and kinds.labels[code]:
-            yield _Case(np.flatnonzero(kinds.codes == code), kinds.labels[code])
+            yield _Case(np.flatnonzero(kinds.codes == code), speedup, kinds.labels[code])
 
 
-def _tasks(on_path_s: Seconds, most: int) -> Iterable[_Case]:
+def _tasks(on_path_s: Seconds, speedup: float, most: int) -> Iterable[_Case]:
     """Yield the tasks that run longest on the path, the longest first, of equal ones the lower index."""
     for task in np.argsort(-on_path_s, kind="stable")[:most]:
         if on_path_s[task]:
-            yield _Case(np.array([task]))
+            yield _Case(np.array([task]), speedup)
 
 
-def _again(schedule: Schedule, inputs: Inputs, factors: Seconds) -> Schedule:
+def _again(schedule: Schedule, inputs: Inputs, case: _Case) -> Schedule:
+    factors = np.ones(schedule.graph.n_tasks) if inputs.factors is None else inputs.factors.copy()
+    factors[case.tasks] /= case.speedup
     return simulate(
         schedule.graph, schedule.require_machine(), inputs.policy, inputs.layout, inputs.costs, inputs.runtime,
         inputs.engine, schedule.seed, factors=factors,
@@ -141,13 +144,7 @@ def _again(schedule: Schedule, inputs: Inputs, factors: Seconds) -> Schedule:
 
 
 def _frame(
-    schedule: Schedule,
-    cases: list[_Case],
-    on_path_s: Seconds,
-    makespans_s: list[float],
-    speedup: float,
-    kind_speedup: float,
-    top: int,
+    schedule: Schedule, cases: list[_Case], on_path_s: Seconds, makespans_s: list[float], top: int
 ) -> pd.DataFrame:
     import pandas as pd
 
@@ -161,7 +158,7 @@ def _frame(
         "name": [f"all {kind}" if kind_ else name for kind, kind_, name in zip(kinds, whole, names, strict=True)],
         "kind": kinds,
         "n_tasks": np.array([len(case.tasks) for case in cases], np.int64),
-        "speedup": np.where(whole, kind_speedup, speedup),
+        "speedup": np.array([case.speedup for case in cases], np.float64),
         "on_path_s": np.array([on_path_s[case.tasks].sum() for case in cases], np.float64),
         "makespan_s": np.array(makespans_s, np.float64),
     })  # fmt: skip

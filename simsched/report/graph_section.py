@@ -60,7 +60,7 @@ def kinds_table(question: Question) -> Table:
     kinds = question.graph.kinds
     costs = (question.costs or CostModel()).on(question.graph, question.machine, question.runtime)
     seconds = np.bincount(kinds.codes, costs.one_core_s, len(kinds.labels))
-    counts = np.bincount(kinds.codes, minlength=len(kinds.labels))
+    counts = kinds.counts
     held = [code for code in np.argsort(-seconds, kind="stable").tolist() if counts[code]]
     whole = float(seconds.sum()) or 1.0
 

@@ -47,7 +47,7 @@ class Widths:
         """Return the widths that the tasks of a graph can be given by kind."""
         labels = graph.kinds.labels
         work = np.bincount(graph.kinds.codes, costs.one_core_s, len(labels))
-        used = np.bincount(graph.kinds.codes, minlength=len(labels)) > 0
+        used = graph.kinds.counts > 0
         order = [row for row in np.argsort(-work, kind="stable").tolist() if used[row]]
         return cls(tuple(labels[row] for row in order[:MOST_KINDS]), len(order) > MOST_KINDS, costs.widest)
 

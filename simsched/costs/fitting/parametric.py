@@ -136,14 +136,7 @@ def fit_curve(
     >>> round(fit.one_core_s.value, 6), round(fit.serial_share.value, 3)
     (0.008, 0.25)
     """
-    if not points:
-        raise CostError("a curve cannot be fitted to no points")
-    if not 0 < confidence < 1:
-        raise CostError(f"confidence is {confidence}; expected between 0 and 1")
-    if bootstrap < 0:
-        raise CostError(f"bootstrap is {bootstrap}; expected the number of draws, or 0")
-    if bootstrap and generator is None:
-        raise CostError("a bootstrap draws at random; give it a generator, as np.random.default_rng(0)")
+    _check(points, confidence, bootstrap, generator)
     widths = np.array([point.width for point in points], np.float64)
     problem = _Problem(widths, np.log([point.seconds for point in points]), runtime or RuntimeProfile())
     x, jacobian = problem.solved(problem.log_s)
@@ -153,6 +146,17 @@ def fit_curve(
     t1, s, a = (_interval(i, value, ends, x) for i, value in enumerate(problem.full(x)))
     worst = float(np.abs(np.expm1(residual)).max())
     return Fit(sharing, t1, s, a, confidence, how, r2(problem.log_s, residual), worst, len(points))
+
+
+def _check(points: Sequence[Point], confidence: float, bootstrap: int, generator: object) -> None:
+    if not points:
+        raise CostError("a curve cannot be fitted to no points")
+    if not 0 < confidence < 1:
+        raise CostError(f"confidence is {confidence}; expected between 0 and 1")
+    if bootstrap < 0:
+        raise CostError(f"bootstrap is {bootstrap}; expected the number of draws, or 0")
+    if bootstrap and generator is None:
+        raise CostError("a bootstrap draws at random; give it a generator, as np.random.default_rng(0)")
 
 
 def fitted(one: MeasuredOp, runtime: RuntimeProfile | None = None) -> MeasuredOp:

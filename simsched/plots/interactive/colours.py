@@ -85,7 +85,7 @@ def _by_kind(schedules: Sequence[Schedule], ranked: Sequence[Schedule]) -> Rule:
         amounts = np.bincount(
             kinds.codes, (one.finish_s - one.start_s) * one.widths, minlength=len(kinds.labels)
         )
-        used = np.bincount(kinds.codes, minlength=len(kinds.labels)) > 0
+        used = kinds.counts > 0
         for label, amount in zip(np.array(kinds.labels, object)[used], amounts[used].tolist(), strict=True):
             place.setdefault(label, len(place))
             held[label] = held.get(label, 0.0) + amount

@@ -1,0 +1,90 @@
+"""Imports run one way through the rooms: what a file needs at import stands in its own room or in an earlier one.
+
+A method that opens a later room when it is called (`Schedule.gantt`, `TaskGraph.draw`) imports there, in its body.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import simsched as ss
+
+ROOT = Path(__file__).parents[1]
+#: Each room may import those that stand before it; small things that every room may use come first, by their names.
+SMALL = (
+    "version", "rooms", "text", "errors", "units", "html", "spec", "parameters", "mistakes", "plugins", "files",
+    "table_layout", "tables", "terminal",
+)  # fmt: skip
+ROOMS = (
+    "native", "graph", "machine", "costs", "policy", "schedule", "replay", "exact", "workloads", "plots", "execute",
+    "sweep", "reproduce", "report", "panel", "testing",
+)  # fmt: skip
+LAST = ("listing", "listing_text")
+ORDER = {name: place for place, name in enumerate([*SMALL, *ROOMS, *LAST])}
+#: What users may add too: found by entry point, each free to use all of simsched's rooms.
+ADDED = ("hwmodels", "policies", "traces")
+#: The published systems are added, too, by entry point, and one of them is a policy and how it cuts its graphs.
+REPRODUCED = {("reproduce", "policies")}
+
+
+def _top_level(path: Path) -> Iterator[str]:
+    """Yield the modules of simsched that a file imports when it is imported itself."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            yield from (
+                [f"simsched.{alias.name}" for alias in node.names] if module == "simsched" else [module]
+            )
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def _imports(folder: str) -> Iterator[tuple[Path, str, str]]:
+    """Yield file, room and imported room for what the files of a folder import of other rooms."""
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if parts[0] == "simsched" and (parts[1] in ADDED or parts[1] == "__init__"):
+            continue  # links to the folders above, and the facade
+        room = parts[1] if parts[0] == "simsched" else parts[0]
+        for module in _top_level(path):
+            names = module.split(".")
+            if names[0] == "simsched" and names[1:] and names[1] != room:
+                yield path.relative_to(ROOT), room, names[1]
+
+
+def test_rooms_are_those_that_there_are():
+    found = {path.name for path in (ROOT / "simsched").iterdir() if (path / "__init__.py").exists()}
+    found |= {path.stem for path in (ROOT / "simsched").glob("*.py")}
+    assert {name for name in found if not name.startswith(("cli", "__"))} - {*ADDED} == set(ORDER)
+
+
+def test_imports_run_to_earlier_rooms():
+    back = [
+        f"{path} ({room}) imports {other}"
+        for path, room, other in _imports("simsched")
+        if room in ORDER
+        and (room, other) not in REPRODUCED
+        and not ORDER.get(other, len(ORDER)) < ORDER[room]
+    ]
+    assert not back, "\n".join(back)
+
+
+@pytest.mark.parametrize("folder", ADDED)
+def test_what_is_added_imports_rooms_alone(folder):
+    imports = list(_imports(folder))
+    assert imports
+    beside = [f"{path} imports {other}" for path, _, other in imports if other not in ORDER]
+    assert not beside, "\n".join(beside)
+
+
+@pytest.mark.parametrize("name", ["machine", "policy", "execute", "report", "reproduce", "panel"])
+def test_a_room_is_called_as_the_function_of_its_name(name):
+    room = getattr(ss, name)
+    assert inspect.ismodule(room)
+    assert inspect.signature(room) == inspect.signature(getattr(room, name))
+    assert room.__call__ is getattr(room, name)
