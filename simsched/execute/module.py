@@ -22,11 +22,11 @@ def module() -> Any:
     EngineError
         If it is missing or does not load.
     """
+    if find_spec("simsched.native._execute") and not find_spec("scipy_openblas32"):
+        raise MissingExtraError("scipy-openblas32", "execute", "a real run")
     try:
         return import_module("simsched.native._execute")
     except ImportError as error:
-        if find_spec("simsched.native._execute") and not find_spec("scipy_openblas32"):
-            raise MissingExtraError("scipy-openblas32", "execute", "a real run") from None
         raise EngineError(
             f"graphs really run on Linux, with the compiled module simsched.native._execute ({error}); {HOW_TO_GET}"
         ) from error
