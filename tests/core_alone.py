@@ -37,7 +37,7 @@ class _Without:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Find what is not hidden."""
-        return None if name.split(".")[0] in self.hidden else self.finder.find_spec(name, path, target)
+        return None if name.partition(".")[0] in self.hidden else self.finder.find_spec(name, path, target)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.finder, name)
@@ -82,9 +82,9 @@ def calls(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "report.md", lambda: ss.report(graph, machine).save(folder / "report.md")
     yield "formats: json", lambda: ss.load(samples / "cnn.kineto.json.gz")
     yield "formats: parquet", lambda: schedule.save(folder / "run.parquet")
-    yield "viz: gantt", lambda: schedule.gantt()
+    yield "viz: gantt", schedule.gantt
     yield "viz: plot", lambda: plots.comparison(ss.compare(graph, machine, policies))
-    yield "interactive: explore", lambda: schedule.explore()
+    yield "interactive: explore", schedule.explore
     yield "notebook: panel", lambda: ss.panel(graph, machine, "fifo")
     yield "optimum: optimum", lambda: ss.optimum(graph, machine)
     yield "tune: optuna", lambda: ss.tune(graph, machine, "fifo", method="optuna")

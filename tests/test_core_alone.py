@@ -8,7 +8,9 @@ from pathlib import Path
 
 def test_the_core_alone():
     script = Path(__file__).with_name("core_alone.py")
-    done = subprocess.run([sys.executable, "-W", "error", script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", script], capture_output=True, text=True, check=False
+    )
     assert not done.returncode, done.stderr
     for name, said in json.loads(done.stdout).items():
         extra, needs, _ = name.partition(": ")

@@ -19,8 +19,8 @@ def test_the_oldest_versions_are_those_of_the_bounds():
     bounds = {needed.name: needed.specifier for needed in map(Requirement, lines)}
     pins = {needed.name: needed.specifier for needed in map(Requirement, _lines(HERE / "lowest.txt"))}
     assert pins.keys() == bounds.keys()
-    for name in bounds:
-        (bound,), (pin,) = bounds[name], pins[name]
+    for name, (bound,) in bounds.items():
+        (pin,) = pins[name]
         assert (bound.operator, pin.operator) == (">=", "=="), name
         assert Version(bound.version) == Version(pin.version), name
 
