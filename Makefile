@@ -52,7 +52,7 @@ lowest:
 	rm -rf build/lowest
 	$(PYTHON) -m venv build/lowest
 	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check -c tests/lowest.txt \
-	  '.[cli,viz,interactive,formats,execute]' pytest pytest-xdist hypothesis
+	  '.[cli,viz,interactive,formats,tune,execute]' pytest pytest-xdist hypothesis
 	tests/installed.sh . build/lowest/bin/python
 
 sanitize:

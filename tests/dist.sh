@@ -2,7 +2,7 @@
 # make dist: the sdist and the wheel that it builds, each installed and tested in a clean environment.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-extras='cli,viz,interactive,formats,execute'
+extras='cli,viz,interactive,formats,tune,execute'
 clean=$(mktemp -d)
 trap 'rm -rf "$clean"' EXIT
 

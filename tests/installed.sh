@@ -1,6 +1,6 @@
 #!/bin/sh
 # What an installed simsched must do with no sources in sight but the tests: installed.sh FOLDER [PYTHON]
-# FOLDER has tests/; extras needed: cli, viz, interactive, formats, execute, and pytest, pytest-xdist, hypothesis.
+# FOLDER has tests/; extras needed: cli, viz, interactive, formats, tune, execute, and pytest, pytest-xdist, hypothesis.
 set -eu
 tests=$(cd "$1" && pwd)/tests
 python=$(command -v "${2:-python}")
