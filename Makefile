@@ -1,6 +1,8 @@
 # make run    sets up and replays the bundled traces: tables, pictures and Chrome traces in out/
 # make test   sets up and runs lint, types, tests, doctests, notebooks and the code of the docs
 # make docs   builds the site into out/docs, with every notebook run; begin at out/docs/index.html
+# make dist   builds the sdist and the wheel into dist/, and tests both in clean environments
+# make lowest tests the core with the oldest libraries that are supported (tests/lowest.txt)
 # make sanitize   runs the tests of the compiled module and the engines under ASan and UBSan, the executor under TSan (build/sanitize, build/threads)
 PYTHON ?= python3
 VENV   ?= .venv
@@ -8,7 +10,7 @@ BIN    := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard simsched/native/*.?pp simsched/native/*.inl simsched/native/*.cmake)
 SAMPLES := traces/samples
 
-.PHONY: run test lint types docs sanitize clean
+.PHONY: run test lint types docs dist lowest sanitize clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/ready-all
@@ -41,6 +43,17 @@ $(VENV)/bin/python:
 $(VENV)/ready-%: $(VENV)/bin/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
 	@touch $@
+
+dist:
+	PYTHON=$(PYTHON) tests/dist.sh
+
+# pip installs what is here, as a user would: the tests see no sources.
+lowest:
+	rm -rf build/lowest
+	$(PYTHON) -m venv build/lowest
+	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check -c tests/lowest.txt \
+	  '.[cli,viz,interactive,formats,tune,execute]' pytest pytest-xdist hypothesis
+	tests/installed.sh . build/lowest/bin/python
 
 sanitize:
 	PYTHON=$(PYTHON) tests/native/sanitize.sh -q

@@ -44,10 +44,10 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 
 def _need_compiled() -> None:
-    from simsched.errors import EngineError
+    from simsched.errors import SimschedError
     from simsched.execute.module import module
 
     try:
         module()
-    except EngineError as error:
+    except SimschedError as error:
         pytest.skip(str(error))

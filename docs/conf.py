@@ -7,7 +7,7 @@ as they do in the repository.
 import sys
 from pathlib import Path
 
-from simsched.errors import EngineError
+from simsched.errors import SimschedError
 from simsched.execute.module import module as executor
 from simsched.version import version as installed
 
@@ -51,7 +51,7 @@ nb_merge_streams = True
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 try:
     executor()
-except EngineError:
+except SimschedError:
     nb_execution_excludepatterns = ["notebooks/02_*"]
 
 html_theme = "pydata_sphinx_theme"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
-from simsched.errors import EngineError
+from simsched.errors import EngineError, MissingExtraError
 from simsched.native import HOW_TO_GET
 
 
@@ -16,9 +17,13 @@ def module() -> Any:
 
     Raises
     ------
+    MissingExtraError
+        If the BLAS that it runs on is not installed.
     EngineError
         If it is missing or does not load.
     """
+    if find_spec("simsched.native._execute") and not find_spec("scipy_openblas32"):
+        raise MissingExtraError("scipy-openblas32", "execute", "a real run")
     try:
         return import_module("simsched.native._execute")
     except ImportError as error:

@@ -105,10 +105,16 @@ def _few(schedules: list[Schedule]) -> list[Schedule]:
 def _moving(chart: Explorer) -> str:
     script = (HERE / "unpack.js").read_text(encoding="utf-8")
     return (
-        f'<div class="moving"><p>{text(HOW_TO)}</p>\n'
+        f'{_licence(library())}<div class="moving"><p>{text(HOW_TO)}</p>\n'
         f'<div id="chart" role="group" aria-label="{text(chart.description)}"></div></div>\n'
         f"{_packed('library', library())}{_packed('data', chart.item)}<script>\n{script}</script>\n"
     )
+
+
+def _licence(scripts: str) -> str:
+    """Return the licence at the head of bokeh's scripts, which packing hides, as a comment."""
+    notice = scripts.partition("/*!")[2].partition("*/")[0]
+    return f"<!-- BokehJS, packed below:{notice.replace('--', '- -')}-->\n"
 
 
 def _packed(name: str, content: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import simsched as ss
-from simsched.errors import EngineError
+from simsched.errors import SimschedError
 from simsched.execute.module import module
 from simsched.traces.samples import sample_files
 
@@ -82,5 +82,5 @@ def real_runs():
     """Leave a test out where the compiled module of real runs is missing."""
     try:
         module()
-    except EngineError as error:
+    except SimschedError as error:
         pytest.skip(str(error))

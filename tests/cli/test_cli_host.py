@@ -8,7 +8,7 @@ import pytest
 
 import simsched as ss
 from simsched.cli_common import graphs_of
-from simsched.errors import EngineError, SimschedError
+from simsched.errors import SimschedError
 from simsched.execute.module import module
 
 
@@ -16,7 +16,7 @@ from simsched.execute.module import module
 def spinning(tmp_path):
     try:
         module()
-    except EngineError as error:
+    except SimschedError as error:
         pytest.skip(str(error))
     path = tmp_path / "spins.simsched"
     ss.TaskGraph.from_edges([2e-4] * 6, [(0, 3), (1, 4)], kinds="spin").save(path)

@@ -12,7 +12,7 @@ import pytest
 import simsched as ss
 from simsched.costs import CostModel
 from simsched.costs.fitting import Calibration, MeasuredOp, Op, Point
-from simsched.errors import EngineError
+from simsched.errors import SimschedError
 from simsched.execute.checked import Checked, CrossCheck
 from simsched.execute.execution import Execution, Run
 from simsched.execute.module import module
@@ -26,7 +26,7 @@ def native() -> Any:
     """The compiled module of real runs."""
     try:
         return module()
-    except EngineError as error:
+    except SimschedError as error:
         pytest.skip(str(error))
 
 

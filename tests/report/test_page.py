@@ -52,6 +52,11 @@ def test_it_is_whole_and_loads_nothing(three):
     assert "http://" not in re.sub(r'xmlns(:xlink)?="[^"]*"', "", three.html)
 
 
+def test_the_licence_of_what_is_packed_can_be_read(three):
+    assert "<!-- BokehJS" in three.html
+    assert "THIS SOFTWARE IS PROVIDED BY THE COPYRIGHT HOLDERS" in three.html
+
+
 def test_landmarks_headings_and_alternatives(three):
     elements = outline(three.html).elements
     tags = [tag for tag, _ in elements]

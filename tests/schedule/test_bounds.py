@@ -41,6 +41,7 @@ def test_a_deadline_that_leaves_only_wide_teams():
     assert (limits.critical_path_s, limits.area_s) == (9, 8)
     assert limits.moldable_area_s == pytest.approx(10, rel=1e-8)
     assert limits.name == "moldable area"
+    pytest.importorskip("ortools")
     assert ss.optimum(chain, "generic[cores=2]", costs=costs).makespan_s >= limits.bound_s * (1 - 1e-9)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from simsched.errors import EngineError
+from simsched.errors import SimschedError
 
 Floats = npt.NDArray[np.float32]
 
@@ -20,7 +20,7 @@ def _libraries() -> list[str]:
 
     try:
         return ["", "onednn_"] if module().onednn_version() else [""]
-    except EngineError:
+    except SimschedError:
         return []
 
 
@@ -35,7 +35,7 @@ def _sets() -> list[str]:
 
     try:
         return list(module().instruction_sets())
-    except EngineError:
+    except SimschedError:
         return []
 
 

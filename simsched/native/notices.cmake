@@ -1,0 +1,13 @@
+# The licences of what is linked into the modules go along with them, in the wheel's own folder of licences.
+file(GLOB licence "${nanobind_DIR}/../../nanobind-*.dist-info/licenses/LICENSE")
+if(NOT licence)
+  message(WARNING "no licence beside nanobind: it is missing from this build, which must not be given to others")
+  return()
+endif()
+file(READ "${nanobind_DIR}/../ext/robin_map/include/tsl/robin_map.h" header)
+string(REGEX MATCH "MIT License.*SOFTWARE\\.\n" robin "${header}")
+string(REPLACE "\n *" "\n" robin "${robin}")
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/robin-map.txt" "${robin}")
+set(licences "${SKBUILD_METADATA_DIR}/licenses")
+install(FILES "${licence}" DESTINATION "${licences}" RENAME nanobind.txt)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/robin-map.txt" DESTINATION "${licences}")

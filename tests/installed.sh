@@ -1,0 +1,20 @@
+#!/bin/sh
+# What an installed simsched must do with no sources in sight but the tests: installed.sh FOLDER [PYTHON]
+# FOLDER has tests/; extras needed: cli, viz, interactive, formats, tune, execute, and pytest, pytest-xdist, hypothesis.
+set -eu
+tests=$(cd "$1" && pwd)/tests
+python=$(command -v "${2:-python}")
+case $python in /*) ;; *) python=$PWD/$python ;; esac
+empty=$(mktemp -d)
+trap 'rm -rf "$empty"' EXIT
+cd "$empty"
+
+"$python" -c '
+from simsched.execute.module import module
+from simsched.native import find
+assert find() and module(), "the compiled modules are missing"
+'
+"$python" -m simsched.cli run rnn --layout 8x8 --out run.html
+"$python" -m pytest -q -n auto -p no:cacheprovider \
+  "$tests/graph" "$tests/schedule" "$tests/policies" "$tests/machine" "$tests/costs" "$tests/replay" "$tests/sweep" \
+  "$tests/test_core_alone.py"
