@@ -98,6 +98,7 @@ def test_auto_says_that_the_compiled_engine_is_missing(monkeypatch):
 
 
 @pytest.mark.parametrize(("cls", "starts"), [(LastFirst, [4, 1, 0]), (Polled, [1.75, 3.25, 7.25])])
+@pytest.mark.rule("Shared queue")
 def test_a_subclass_of_a_rule_decides_as_it_says(replay, cls, starts):
     """Tasks of 4, 3 and 1 s. The last first, one at a time: 2 at 0, 1 at 1, 0 at 4 s.
 
