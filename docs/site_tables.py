@@ -12,11 +12,13 @@ from typing import Any
 
 from docutils.nodes import Node
 from site_references import PAGE
+from site_rules import marked, rules_of_semantics
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import simsched as ss
 from simsched.plugins import named, registered
+from simsched.replay.engines import LIMITS
 from simsched.spec import format_scalar
 
 #: Pages that stand above the pages of a folder.
@@ -91,6 +93,23 @@ def formats() -> Iterator[str]:
         yield f"| `{name}` | {' | '.join(read)} | {options} | {suffixes} |"
 
 
+def rules() -> Iterator[str]:
+    """Yield a table of the rules of replay and their tests."""
+    tests = list(marked())
+    yield from _table_head("rule", "tests")
+    for rule in rules_of_semantics():
+        names = [f"`{test.path.removeprefix('tests/')}::{test.name}`" for test in tests if test.rule == rule]
+        yield f"| {rule} | {', '.join(names)} |"
+
+
+def limits() -> Iterator[str]:
+    """Yield a table of what one engine cannot do."""
+    engines = {"simpy": "SimPy", "native": "compiled"}
+    yield from _table_head("engine", "cannot", "so")
+    for limit in LIMITS:
+        yield f"| {engines[limit.engine]} | {limit.what} | {limit.instead} |"
+
+
 def _table_head(*titles: str) -> Iterator[str]:
     yield f"| {' | '.join(titles)} |"
     yield f"|{' --- |' * len(titles)}"
@@ -121,6 +140,8 @@ MAKERS = {
     "made-machines": machines,
     "made-classes": classes,
     "made-formats": formats,
+    "made-rules": rules,
+    "made-limits": limits,
 }
 
 

@@ -117,6 +117,7 @@ def run_facts(schedule: Schedule) -> dict[str, Any]:
     return {
         "makespan_s": schedule.makespan_s,
         "engine": schedule.engine,
+        "engine_why": schedule.inputs.engine_why if schedule.inputs else "",
         "machine": schedule.require_machine().spec,
         "policy": schedule.policy,
         "layout": schedule.layout,

@@ -22,7 +22,8 @@ def engine(request):
 def replay(engine):
     """Replay a graph given by seconds and edges; by default on two cores under critical-path."""
 
-    def run(seconds, edges, policy="critical-path", machine="generic[cores=2]", **options):
-        return ss.simulate(ss.TaskGraph.from_edges(seconds, edges), machine, policy, engine=engine, **options)
+    def run(seconds, edges, policy="critical-path", machine="generic[cores=2]", bytes_B=None, **options):
+        graph = ss.TaskGraph.from_edges(seconds, edges, bytes_B=bytes_B)
+        return ss.simulate(graph, machine, policy, engine=engine, **options)
 
     return run

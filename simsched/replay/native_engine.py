@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,7 @@ from simsched.graph.adjacency import Csr
 from simsched.native import HOW_TO_GET, find
 from simsched.policy import CandidateRule
 from simsched.replay.decider import Decider
+from simsched.replay.engines import Progress, rule_of
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.replay.result import Times, schedule_of
 from simsched.replay.run import BEYOND_NUMBERS
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 #: What the compiled module says when a time is no number any more.
 OVERFLOW = "the times grow beyond all numbers"
-Progress = Callable[[int], object] | None
 NONE = np.empty(0)
 NOTHING = Loads(NONE, NONE, np.empty(0, np.int64))
 NO_TASKS = Csr(np.zeros(1, np.int64), np.empty(0, np.int32))
@@ -49,8 +48,8 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
     try:
         if isinstance(plan, StaticPlan):
             return _list(native, plan, progress)
-        if isinstance(plan.policy, CandidateRule):
-            return _corun(native, plan, plan.policy, progress)
+        if rule := rule_of(plan):
+            return _corun(native, plan, rule, progress)
         return _callback(native, plan, progress)
     except OverflowError as error:
         # A policy's own is its own.

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.costs import CostModel, TaskCosts
-from simsched.errors import CostError, EngineError, LayoutError, SimschedError
+from simsched.errors import CostError, LayoutError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
-from simsched.native import core
 from simsched.policy import Layout, Policy, Problem, RankPolicy
 from simsched.policy import policy as policy_of
+from simsched.replay import engines
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.schedule import Schedule
 from simsched.schedule.inputs import Inputs
@@ -54,7 +53,8 @@ def simulate(
     runtime : RuntimeProfile, optional
         The software's own costs; the machine's when not given, none with `RuntimeProfile()`.
     engine : {"auto", "simpy", "native"}
-        Which engine replays; "auto" takes the compiled one wherever it is installed.
+        Which engine replays; "auto" takes the compiled one wherever it can. `schedule.engine` is the one that did,
+        `schedule.inputs.engine_why` says why.
     seed : int
         Seed of every random draw: noise, random order.
     factors : array_like of float, shape (n,), optional
@@ -78,13 +78,16 @@ def simulate(
     4.0
     """
     _check_types(graph, costs, runtime, seed)
+    engines.check_engine(engine)
     target, chosen, model = machine_of(machine), policy_of(policy), costs or CostModel()
     profile = runtime or target.runtime
     wanted, software = _wanted(layout, chosen, target), software_of(profile, chosen)
     problem = Problem(graph, target, model.on(graph, target, software), wanted, seed)
     passing = model.factors(graph.n_tasks, seed) if factors is None else _given(factors, graph)
-    schedule = _engine(engine)(_plan(problem, chosen, software, passing), progress)
-    return replace(schedule, inputs=Inputs(chosen, wanted, model, profile, passing, engine))
+    plan = _plan(problem, chosen, software, passing)
+    choice = engines.chosen(engine, plan)
+    schedule = choice.replay(plan, progress)
+    return replace(schedule, inputs=Inputs(chosen, wanted, model, profile, passing, engine, choice.why))
 
 
 def _wanted(layout: str | Layout | tuple[int, int] | None, chosen: Policy, target: Machine) -> Layout | None:
@@ -135,16 +138,3 @@ def _check_finite(costs: TaskCosts, noise: Seconds | None) -> None:
         total = float(seconds.sum())
     if not np.isfinite(total):
         raise CostError("the seconds of all tasks add up to infinity; check the durations, and the noise")
-
-
-def _engine(name: str) -> Callable[[Plan, Callable[[int], object] | None], Schedule]:
-    if name not in get_args(Engine):
-        raise EngineError(f"there is no engine {name!r}; there are {', '.join(get_args(Engine))}")
-    # core() says once, if it must, that the compiled module is missing.
-    if name == "native" or (name == "auto" and core() is not None):
-        from simsched.replay import native_engine
-
-        return native_engine.replay
-    from simsched.replay import simpy_engine
-
-    return simpy_engine.replay

@@ -29,6 +29,8 @@ class Inputs:
         Seconds that passed over those estimated, task by task; None where they are the same.
     engine : {"auto", "simpy", "native"}
         What was asked for.
+    engine_why : str
+        Why the engine that replayed it, `Schedule.engine`, did.
 
     Examples
     --------
@@ -44,3 +46,4 @@ class Inputs:
     runtime: RuntimeProfile
     factors: Seconds | None
     engine: Engine
+    engine_why: str

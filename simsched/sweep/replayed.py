@@ -59,7 +59,7 @@ def replayed(
     Raises
     ------
     SimschedError
-        If there are no graphs, policies or seeds, or one stands twice.
+        If there are no graphs by name, no policies or no seeds, or one stands twice.
 
     Examples
     --------
@@ -71,6 +71,10 @@ def replayed(
     """
     import pandas as pd
 
+    if isinstance(policies, str):
+        raise SimschedError(f"policies is {policies!r}; expected a list of policies, as in [{policies!r}]")
+    if not isinstance(graphs, Mapping):
+        raise SimschedError(f"graphs is {graphs!r:.80}; expected graphs by name, as in {{'mine': graph}}")
     target, wanted = machine_of(machine), None if layout is None else Layout.parse(layout)
     chosen = _checked(graphs, policies, seeds)
 

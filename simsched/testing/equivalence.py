@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simsched.costs import CostModel, Curve
 from simsched.machine import RuntimeProfile
 from simsched.plugins import registered
-from simsched.policy import Policy, RankPolicy, Shortcuts, Start
+from simsched.policy import CandidateRule, Policy, RankPolicy, Shortcuts, Start
 from simsched.policy import policy as policy_of
 from simsched.replay import simulate
 from simsched.testing import strategies as ours
@@ -27,9 +27,15 @@ if TYPE_CHECKING:
 
 COLUMNS = ("ready_s", "start_s", "finish_s", "team", "executor", "start_order", "alone_s")
 
-
+NOISES: tuple[float | str, ...] = (
+    0.0,
+    0.0,
+    0.3,
+    "lognormal[sigma=2]",
+    "stragglers[share=0.2,factor=4]",
+    "stragglers[share=0.5,factor=0.1,sigma=0.3]",
+)
 #: Policies with tasks that run past the queue; random graphs have tasks of up to 10 s.
-NOISES: tuple[float | str, ...] = (0.0, 0.0, 0.3, "stragglers[share=0.2,factor=4]")
 SHORTCUTS = (
     "critical-path[small_s=0.5]",
     "critical-path[small_s=1.5,reserved=1,pinned=false,oversubscribe=true]",
@@ -73,6 +79,28 @@ class PooledLifo(Pooled):
         return "lifo"
 
 
+class LastFirst(CandidateRule):
+    """A rule that decides otherwise than the one that both engines know."""
+
+    queue = "shared"
+
+    def decide(self, view: View) -> Iterable[Start]:
+        """Return the last ready task, on one core."""
+        if view.ready and view.idle_cores:
+            yield Start(view.ready[-1])
+
+
+class OtherRule(Policy):
+    """Prepares such a rule."""
+
+    name = "other-rule"
+
+    def prepared(self, problem: Problem) -> Policy:
+        """Return the rule."""
+        one = np.ones((problem.graph.n_tasks, 1), np.int32)
+        return LastFirst(one, problem.costs.seconds(1)[:, None], most=1)
+
+
 class HalfOfTheIdle(Policy):
     """A policy in Python, for the callback: the last ready task on half of the idle cores."""
 
@@ -96,6 +124,7 @@ def policies() -> st.SearchStrategy[Policy]:
         "data-parallel[pinned=false,oversubscribe=true]",
         "wavefront[pinned=false,oversubscribe=true,prefer=producer]",
         "fifo[oversubscribe=true]",
+        "data-parallel[oversubscribe=true,prefer=producer,placement=dense]",
         *SHORTCUTS,
         "corun[candidates=1,interval=3]",
         "corun[candidates=5,interval=1]",
@@ -111,7 +140,7 @@ def policies() -> st.SearchStrategy[Policy]:
         "corun[fill=true,fastest=false,smt=true]",
         "corun[per_kind=true,fill=true,smt=true]",
     ]
-    ours = [HalfOfTheIdle(), Pooled(), PooledLifo(pinned=False)]
+    ours = [HalfOfTheIdle(), OtherRule(), Pooled(), PooledLifo(pinned=False)]
     return st.sampled_from([*(policy_of(name) for name in [*registered("policies"), *variants]), *ours])
 
 
@@ -124,8 +153,13 @@ def cases(draw: st.DrawFn) -> dict[str, object]:
     layout = draw(ours.layouts_for(policy, machine))
     if layout is not None and isinstance(policy, RankPolicy) and policy.oversubscribe:
         layout = type(layout)(layout.executors * draw(st.integers(1, 3)), layout.width)
+    graph = draw(ours.graphs(widths=4))
+    if policy.name == "kind-widths":
+        width = st.integers(1, machine.n_threads)
+        widths = ";".join(f"{kind}:{draw(width)}" for kind in graph.kinds.labels)
+        policy = policy_of(f"kind-widths[widths={widths}]") if widths else policy
     return {
-        "graph": draw(ours.graphs(widths=4)),
+        "graph": graph,
         "machine": machine,
         "policy": policy,
         "layout": layout,

@@ -6,7 +6,6 @@ Durations come from a few round numbers as often as from the reals, so that ties
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -67,6 +66,9 @@ def runtimes(draw: st.DrawFn) -> RuntimeProfile:
 #: Machines with tiles, memory domains and hardware threads of their own, and the cores of which they are made.
 STRUCTURED = {"knl-7250": 2, "knl-7250[cluster=snc4]": 8, "knc-7120p": 1, "xeon-8160x2": 2, "epyc-9654x2": 2}
 
+#: Those whose cores have one hardware thread.
+SINGLE = {"generic": 1, "generic[cores=4,cores.per_tile=4]": 4}
+
 
 @st.composite
 def machines(draw: st.DrawFn, max_cores: int = 12, ways: int = 1) -> Machine:
@@ -79,11 +81,9 @@ def machines(draw: st.DrawFn, max_cores: int = 12, ways: int = 1) -> Machine:
     ways : {1, 2}
         Fewest hardware threads of a core in use.
     """
-    without = ["generic", "knl-7250"] if ways == 1 else []
-    base: Any = draw(st.sampled_from([*without, *STRUCTURED]))
-    step = STRUCTURED.get(base, 1)
+    base, step = draw(st.sampled_from([*(SINGLE if ways == 1 else {}).items(), *STRUCTURED.items()]))
     cores = max(draw(st.integers(1, max_cores)) // step, 1) * step
-    machine = machine_of(base).varied({"cores": cores, "smt": ways})
+    machine: Machine = machine_of(base).varied({"cores": cores, "smt": ways})
     if not draw(st.booleans()):
         return machine
     return machine.varied({

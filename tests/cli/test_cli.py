@@ -33,6 +33,7 @@ def test_run_json(graph_file):
     wanted = {
         "makespan_s": 4,
         "engine": "simpy",
+        "engine_why": "asked for",
         "machine": "generic[cores=2]",
         "policy": "critical-path",
         "layout": "2x1",

@@ -1,8 +1,10 @@
 """Which cores a team takes, by hand."""
 
+import numpy as np
 import pytest
 
 import simsched as ss
+from simsched.policy import CandidateRule
 from simsched.policy.placement import take_idle
 
 
@@ -50,3 +52,31 @@ def test_a_dynamic_policy_fills_cores_before_ways(engine):
     machine = "knl-7250[cores=4,smt=2,contention=false]"
     schedule = ss.simulate(ss.TaskGraph.from_edges([1, 1, 1]), machine, Three, engine=engine)
     assert [schedule.cores(task).tolist() for task in range(3)] == [[0, 1, 2], [3, 4, 5], [6, 7]]
+
+
+class Asked(CandidateRule):
+    """The rule that both engines know, asked through Python."""
+
+
+@pytest.mark.rule("Teams of dynamic policies")
+@pytest.mark.parametrize("rule", [CandidateRule, Asked])
+@pytest.mark.parametrize(
+    ("machine", "widths", "teams"),
+    [
+        # Two tiles of four. One core breaks tile 0, two more come from there, and four find tile 1 whole.
+        ("generic[cores=8,cores.per_tile=4]", [1, 2, 4], [[0], [1, 2], [4, 5, 6, 7]]),
+        # Two tiles of two, two ways: six threads are the first ways and those of tile 0; one more is of tile 1.
+        ("knl-7250[cores=4,smt=2,contention=false]", [6, 1], [[0, 1, 2, 3, 4, 5], [6]]),
+    ],
+)
+def test_where_a_width_goes(replay, rule, machine, widths, teams):
+    """Tasks of 9, 1 and 1 s: the longest starts, the others beside it, fewest threads first."""
+
+    class Given(ss.Policy):
+        def prepared(self, problem):
+            offered = np.array(widths, np.int32)
+            return rule(offered[:, None], problem.costs.seconds(offered)[:, None], most=8)
+
+    schedule = replay([9, 1, 1][: len(widths)], [], Given, machine, runtime=ss.RuntimeProfile())
+    assert [schedule.cores(task).tolist() for task in range(len(widths))] == teams
+    assert schedule.start_s.tolist() == [0] * len(widths)

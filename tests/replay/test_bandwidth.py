@@ -20,16 +20,19 @@ def share(engine, seconds, bytes_B, edges=(), machine=TWO_CORES, policy="fifo", 
     return ss.simulate(graph, machine, policy, engine=engine, **options)
 
 
+@pytest.mark.rule("Memory bandwidth")
 def test_two_tasks_that_fill_the_memory_take_twice_as_long(engine):
     """Both move 10 GB in 1 s alone; together they ask for 20 of 10 GB/s: p = 2, 2 s each."""
     assert share(engine, [1, 1], [1e10, 1e10]).finish_s.tolist() == [2, 2]
 
 
+@pytest.mark.rule("Sharing")
 def test_rates_change_when_a_task_finishes(engine):
     """1 needs 0.5 s alone and ends at 1 s, p = 2 until then; 0 has done half of its 1 s and needs 0.5 s more."""
     assert share(engine, [1, 0.5], [1e10, 5e9]).finish_s.tolist() == [1.5, 1]
 
 
+@pytest.mark.rule("Sharing")
 def test_rates_change_when_a_task_starts(engine):
     """0 (2 s alone) has the memory to itself until 1 s, when the chain 1 -> 2 reaches its memory-bound part.
 
@@ -40,6 +43,7 @@ def test_rates_change_when_a_task_starts(engine):
     assert schedule.finish_s.tolist() == [3, 1, 3]
 
 
+@pytest.mark.rule("Memory bandwidth")
 def test_only_the_memory_bound_share_is_stretched(engine):
     """Each moves 5 GB in 1 s: half of its time at 10 GB/s. Three at once ask for 15 of 10 GB/s.
 
@@ -70,6 +74,7 @@ def test_off_is_the_default(engine):
     assert share(engine, [1, 1], [1e10, 1e10], machine=machine).finish_s.tolist() == [1, 1]
 
 
+@pytest.mark.rule("Sharing")
 def test_a_dispatch_that_ends_between_changes_nothing_twice(engine):
     """Dispatch 0.5 s: 0 runs alone from 0.5 to 1 and has 0.5 s left when 1 starts; at half speed it ends at 2.
 

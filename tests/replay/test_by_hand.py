@@ -9,6 +9,7 @@ FORK = [(0, 1), (0, 2)]
 JOIN = [(0, 2), (1, 2)]
 
 
+@pytest.mark.rule("Time")
 def test_join(replay):
     """0 (1 s) and 1 (2 s) start at 0 on two cores; 2 (3 s) waits for 1: 2 + 3 = 5 s."""
     schedule = replay([1, 2, 3], JOIN)
@@ -54,6 +55,7 @@ def test_wavefront_takes_the_lower_depth(replay):
     assert schedule.start_order.tolist() == [0, 2, 3, 1]
 
 
+@pytest.mark.rule("One instant")
 def test_ties_go_to_the_lower_index(replay):
     """Four equal tasks on two cores: 0, 1 at 0 s, then 2, 3 at 1 s."""
     schedule = replay([1, 1, 1, 1], [])
@@ -62,6 +64,7 @@ def test_ties_go_to_the_lower_index(replay):
     assert schedule.executor.tolist() == [0, 1, 0, 1]
 
 
+@pytest.mark.rule("One instant")
 def test_all_completions_of_an_instant_come_before_the_decision(replay):
     """0 and 1 (1 s) end together at 1 s and release 2 (by 0, level 1) and 3 (by 1, level 5), on executor 0 of two.
 
@@ -78,6 +81,7 @@ def test_lifo(replay):
     assert schedule.start_order.tolist() == [0, 3, 4, 1, 2]
 
 
+@pytest.mark.rule("One instant")
 def test_zero_durations_chain_through_one_instant(replay):
     """0 -> 1 -> 2 of 0, 0 and 1 s: all start at 0."""
     schedule = replay([0, 0, 1], [(0, 1), (1, 2)])
@@ -99,6 +103,7 @@ def test_more_executors_than_tasks(replay):
     assert schedule.utilization == 1 / 64
 
 
+@pytest.mark.rule("Central scheduler")
 def test_central_dispatch_is_serial(replay):
     """Dispatch takes 0.5 s a start. 0, 1 and 2 (1 s each) on three cores start at 0.5, 1.0 and 1.5 s; end 2.5 s."""
     runtime = ss.RuntimeProfile(dispatch_s=0.5)
@@ -109,6 +114,7 @@ def test_central_dispatch_is_serial(replay):
 
 
 @pytest.mark.parametrize(("policy", "starts"), [("critical-path", [0.5, 1.0]), ("corun", [2.0, 4.0])])
+@pytest.mark.rule("Central scheduler")
 def test_choosing_widths_has_its_own_cost(replay, policy, starts):
     """A start costs 0.5 s, but 2 s where widths are chosen; two tasks of 9 s that do not gain from a second core."""
     runtime = ss.RuntimeProfile(dispatch_s=0.5, decide_s=2.0)
@@ -116,6 +122,7 @@ def test_choosing_widths_has_its_own_cost(replay, policy, starts):
     assert schedule.start_s.tolist() == starts
 
 
+@pytest.mark.rule("Central scheduler")
 def test_central_dispatch_sees_what_happened_meanwhile(replay):
     """One core, dispatch 1 s: 0 (level 3) starts at 1 and ends at 2; its follower 1 (2 s) is dispatched from 2 to 3."""
     runtime = ss.RuntimeProfile(dispatch_s=1.0)
@@ -124,6 +131,7 @@ def test_central_dispatch_sees_what_happened_meanwhile(replay):
     assert schedule.finish_s.tolist() == [2, 5]
 
 
+@pytest.mark.rule("Shared queue")
 def test_shared_queue_pops_cost_more_with_more_pollers(replay):
     """Pop 1 s plus 0.5 s a further poller, three cores, three tasks of 10 s.
 
@@ -134,6 +142,7 @@ def test_shared_queue_pops_cost_more_with_more_pollers(replay):
     assert schedule.start_s.tolist() == [2.0, 3.5, 4.5]
 
 
+@pytest.mark.rule("One instant")
 def test_completion_at_the_instant_of_a_dispatch_is_handled_before_the_decision(replay):
     """Dispatch takes 1 s; two cores.
 
@@ -146,6 +155,7 @@ def test_completion_at_the_instant_of_a_dispatch_is_handled_before_the_decision(
     assert schedule.start_s.tolist() == [1, 2, 3, 12]
 
 
+@pytest.mark.rule("Cost curve")
 def test_layout_width_uses_the_cost_curve(replay):
     """A 1 s task with half of it serial takes 0.5 + 0.5 / 4 = 0.625 s on four cores."""
     costs = ss.CostModel(default=ss.Curve(serial_share=0.5))
@@ -154,6 +164,7 @@ def test_layout_width_uses_the_cost_curve(replay):
     assert schedule.cores(0).tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.rule("Teams that change size")
 def test_resized_teams_pay(replay):
     """Half of the work is serial, a resize costs 0.25 s; two cores.
 
@@ -171,6 +182,7 @@ def test_resized_teams_pay(replay):
     assert schedule.finish_s.tolist() == [0.75, 0.75 + 1 + 0.25]
 
 
+@pytest.mark.rule("Pinned")
 def test_scatter_takes_one_core_of_every_tile(replay):
     """Two tiles of two cores, two executors of one: cores 0 and 2."""
     schedule = replay(
@@ -184,6 +196,7 @@ def test_scatter_takes_one_core_of_every_tile(replay):
     assert [schedule.cores(t).tolist() for t in (0, 1)] == [[0], [2]]
 
 
+@pytest.mark.rule("Randomness")
 def test_noise_and_random_order_come_from_the_seed(engine):
     graph = ss.TaskGraph.from_edges(np.ones(50))
     costs = ss.CostModel(noise=0.3)
@@ -200,6 +213,7 @@ def test_noise_and_random_order_come_from_the_seed(engine):
     np.testing.assert_allclose(other.finish_s - other.start_s, busy, rtol=1e-12)
 
 
+@pytest.mark.rule("Information")
 def test_estimates_carry_no_noise(engine):
     """Under noise the critical path is still ranked by the estimates: the order of equal tasks is by index."""
     schedule = ss.simulate(

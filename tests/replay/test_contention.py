@@ -24,6 +24,7 @@ def run(engine, seconds, machine, policy="fifo", bytes_B=None, edges=(), runtime
 
 
 @pytest.mark.parametrize(("placement", "finish_s"), [("compact", 1.5), ("scatter", 1.0)])
+@pytest.mark.rule("Tiles")
 def test_teams_on_one_tile_wait_longer_for_the_memory(engine, placement, finish_s):
     """Two memory-bound tasks of 1 s: on the two cores of a tile each takes 1.5 times as long, on two tiles 1 s."""
     machine = f"knl-7250[cores=4,{WIDE},contention=false,share_tiles=true,caches.tile_slowdown=1.5]"
@@ -32,6 +33,7 @@ def test_teams_on_one_tile_wait_longer_for_the_memory(engine, placement, finish_
     assert schedule.finish_s.tolist() == [finish_s] * 2
 
 
+@pytest.mark.rule("Tiles")
 def test_a_team_is_slowed_by_the_share_of_its_threads_on_crowded_tiles(engine):
     """1 s on three cores, the third alone on its tile: 1 + 0.5 x 2 / 3. Beside another three none is alone: 1.5."""
     machine = f"knl-7250[cores=6,{WIDE},contention=false,share_tiles=true,caches.tile_slowdown=1.5]"
@@ -49,6 +51,7 @@ def test_two_threads_of_a_team_share_a_tile_or_not(engine, placement, finish_s):
     assert schedule.makespan_s == pytest.approx(finish_s, rel=1e-9)
 
 
+@pytest.mark.rule("Tiles")
 def test_where_the_chip_is_slower_than_a_crowded_tile_the_tile_does_not_matter(engine):
     """Four cores reach 20 GB/s together, 5 each; a crowded tile lets 10 / 1.5 through to each."""
     machine = "knl-7250[cores=4,core_bandwidth_Bps=1e10,bandwidth_Bps=2e10,contention=false,share_tiles=true]"
@@ -59,6 +62,7 @@ def test_where_the_chip_is_slower_than_a_crowded_tile_the_tile_does_not_matter(e
     assert knl.tile_slowdowns == pytest.approx([1, 1.5, 1.5, 1, 1], rel=1e-2)
 
 
+@pytest.mark.rule("Tiles")
 def test_only_the_memory_bound_part_knows_the_tile(engine):
     """Half of 1 s waits for the memory: 0.5 + 0.5 x 1.5."""
     machine = f"knl-7250[cores=2,{WIDE},contention=false,share_tiles=true,caches.tile_slowdown=1.5]"
@@ -68,6 +72,7 @@ def test_only_the_memory_bound_part_knows_the_tile(engine):
 # --- cores ---
 
 
+@pytest.mark.rule("Cores", "Pinned")
 def test_two_ways_of_a_core_divide_it(engine):
     """Dense: threads 0 and 2 are the ways of core 0; each task takes 2 / throughput. Compact: two cores, 1 s."""
     knl = ss.machine(f"knl-7250[cores=2,{WIDE},smt=2,contention=false,share_cores=true]")
@@ -77,6 +82,7 @@ def test_two_ways_of_a_core_divide_it(engine):
     assert run(engine, [1, 1], knl, layout="4x1").finish_s.tolist() == [1, 1]
 
 
+@pytest.mark.rule("Cores")
 def test_ways_that_wait_for_the_memory_divide_it_less(engine):
     """Where a task only waits for memory, a core with two threads does memory_throughput times the work of one."""
     knl = ss.machine(f"knl-7250[cores=2,{WIDE},smt=2,contention=false,share_cores=true]")
@@ -85,6 +91,7 @@ def test_ways_that_wait_for_the_memory_divide_it_less(engine):
     assert knl.memory_throughput[1] > knl.compute_throughput[1]
 
 
+@pytest.mark.rule("Cores", "Oversubscribed")
 def test_threads_beyond_the_ways_take_turns(engine):
     """Three executors on one core of one way: 3 s each; when the first has done its 0.5 s, two share, then one.
 
@@ -115,6 +122,7 @@ def test_layouts_beyond_the_threads_ask_to_oversubscribe():
 # --- threads that are not pinned ---
 
 
+@pytest.mark.rule("Not pinned")
 def test_misplaced_threads_meet_on_cores(engine):
     """All threads are misplaced: on two cores, tasks of one team of two meet with themselves half the time."""
     graph = ss.TaskGraph.from_edges(np.ones(64))
@@ -136,6 +144,7 @@ def test_threads_that_stay_are_as_good_as_pinned(engine):
     assert [loose.cores(t).tolist() for t in range(9)] == [pinned.cores(t).tolist() for t in range(9)]
 
 
+@pytest.mark.rule("Not pinned")
 def test_regions_of_threads_that_are_not_pinned_take_longer(engine):
     """16 s on 2 cores: 8 s, and a region of 1 s; not pinned 1.5 s."""
     runtime = ss.RuntimeProfile(fork_join_s=0.75, barrier_s=0.25, unpinned_region=1.5)
@@ -166,6 +175,7 @@ def test_where_threads_run_is_drawn_from_the_seed(engine):
 # --- the interconnect ---
 
 
+@pytest.mark.rule("Interconnect")
 def test_the_overhead_of_a_thread_grows_with_all_that_run(engine):
     """Curve: 1 s on two threads takes 0.5 s and 0.25 s of overhead. Beside another such team, four threads run.
 
@@ -181,6 +191,7 @@ def test_the_overhead_of_a_thread_grows_with_all_that_run(engine):
 
 
 @pytest.mark.parametrize(("threads", "core", "turns"), [(4, 2 / 1.17, 1), (16, 8 / 1.17, 2)])
+@pytest.mark.rule("Cores")
 def test_ways_of_a_core_wait_at_once(engine, threads, core, turns):
     """Two cores of four ways, overhead 0.02 s a thread: as long as alone, twice that where eight a core take turns."""
     knl = ss.machine("knl-7250[cores=2,smt=4,contention=false,share_cores=true,share_interconnect=true]")
@@ -189,6 +200,7 @@ def test_ways_of_a_core_wait_at_once(engine, threads, core, turns):
     assert schedule.makespan_s == pytest.approx(core / threads + turns * 0.02 * (threads - 1), rel=1e-12)
 
 
+@pytest.mark.rule("Interconnect")
 def test_threads_of_another_socket_load_another_interconnect(engine):
     """Overhead 0.1 s a thread. On a socket each, 0.5 + 0.1 s; across both, four threads each: 0.25 + 0.3 x 7 / 3 s."""
     costs = ss.CostModel(default=Curve(0.0, 0.1 / np.sqrt(1e-3)))
@@ -199,79 +211,11 @@ def test_threads_of_another_socket_load_another_interconnect(engine):
     assert wide.finish_s == pytest.approx([0.95, 0.95], rel=1e-12)
 
 
-# --- remote memory ---
-
-TWO_SOCKETS = f"xeon-8160x2[cores=4,{WIDE},contention=false,remote_memory=true]"
-
-
-def test_data_of_the_other_socket_take_longer(engine):
-    """Task 3 reads what 0 (socket 0) and 2 (socket 1) made, half each, on core 0: half of its traffic is remote."""
-    xeon = ss.machine(TWO_SOCKETS)
-    penalty = xeon.memory.remote_latency_s / xeon.memory.latency_s
-    schedule = run(engine, [2, 2, 1, 1], xeon, bytes_B=[0, 0, 0, 1e10], edges=[(0, 3), (2, 3)], layout="4x1")
-    assert schedule.cores(2).tolist() == [2]
-    assert schedule.cores(3).tolist() == [0]
-    assert schedule.finish_s[3] == 2 + (0.5 + 0.5 * penalty)
-
-
-def test_the_link_between_sockets_is_shared(engine):
-    """Tasks 3 and 4 read 10 GB from socket 1 on socket 0: 20 GB/s over a link of 5: 4 times the penalty."""
-    xeon = ss.machine(TWO_SOCKETS).varied({"memory.modes.ddr.link_bandwidth": 5, "share_bandwidth": True})
-    penalty = xeon.memory.remote_latency_s / xeon.memory.latency_s
-    remote = run(
-        engine, [1, 1, 1, 1, 1], xeon, bytes_B=[0, 0, 0, 1e10, 1e10], edges=[(2, 3), (2, 4)], layout="3x1"
-    )
-    assert [remote.cores(t).tolist() for t in (3, 4)] == [[0], [1]]
-    assert remote.finish_s[3:] == pytest.approx([1 + 4 * penalty] * 2, rel=1e-9)  # demands are whole bytes
-
-
-def test_a_consumer_on_its_producers_executor_finds_its_data(engine):
-    """Task 3 reads what 2 made on socket 1. Preferring the producer's executor it runs there, in 1 s."""
-    graph = {"seconds": [1, 1, 1, 1], "bytes_B": [0, 0, 0, 1e10], "edges": [(2, 3)], "layout": "4x1"}
-    xeon = ss.machine(TWO_SOCKETS)
-    near = run(engine, machine=xeon, policy="fifo[prefer=producer]", **graph)
-    far = run(engine, machine=xeon, policy="fifo", **graph)
-    assert (near.cores(3).tolist(), near.makespan_s) == ([2], 2.0)
-    assert (far.cores(3).tolist(), far.makespan_s) == ([0], 1 + xeon.memory.remote_penalty)
-
-
-def test_the_producer_is_the_predecessor_that_finished_last(engine):
-    """0 and 2 finish together and 2 is the last of them; where its executor is busy, the lowest takes the task."""
-    schedule = run(
-        engine,
-        [2, 1, 2, 1],
-        "generic[cores=3]",
-        "fifo[prefer=producer]",
-        edges=[(0, 3), (2, 3)],
-        layout="3x1",
-    )
-    assert schedule.executor.tolist() == [0, 1, 2, 2]
-    busy = run(
-        engine,
-        [1, 1, 5, 1],
-        "generic[cores=2]",
-        "fifo[prefer=producer]",
-        edges=[(0, 3), (1, 3)],
-        layout="2x1",
-    )
-    assert busy.executor.tolist()[3] in (0, 1)
-
-
-def test_each_domain_has_its_own_bandwidth(engine):
-    """Each socket moves 10 GB/s. Two memory-bound tasks on one socket take 2 s each, on two sockets 1 s each."""
-    xeon = ss.machine(
-        "xeon-8160x2[cores=4,core_bandwidth_Bps=1e10,memory.modes.ddr.sharpness=300,contention=false]"
-    ).varied({"bandwidth_Bps": 2e10, "share_bandwidth": True})
-    one = run(engine, [1, 1], xeon, bytes_B=[1e10, 1e10], layout="4x1")
-    two = run(engine, [1, 1, 1], xeon, bytes_B=[1e10, 0, 1e10], layout="3x1")
-    assert one.finish_s.tolist() == pytest.approx([2, 2], rel=1e-2)
-    assert two.finish_s.tolist() == pytest.approx([1, 1, 1], rel=1e-2)
-
-
 # --- teams that change size ---
 
 
 @pytest.mark.parametrize(("reuse", "start_of_second_s"), [(True, 0.5), (False, 4.0)])
+@pytest.mark.rule("Teams that change size")
 def test_teams_are_resized_or_created(engine, reuse, start_of_second_s):
     """0 on one core, then 1 on both: resizing costs 0.5 s, creating 1 s and 1.5 s a thread."""
     runtime = ss.RuntimeProfile(

@@ -7,6 +7,7 @@ import simsched as ss
 from simsched.errors import CostError
 
 
+@pytest.mark.rule("Information", "Randomness")
 def test_policies_decide_by_the_estimates(replay):
     """The second task is estimated to be the longest and goes first, though it takes no time."""
     schedule = replay([1.0, 2.0, 1.5], [], machine="generic[cores=1]", factors=[5, 0, 1])

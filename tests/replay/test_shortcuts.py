@@ -14,6 +14,7 @@ BYTES = 239_000 / BYTE_CYCLES
 DIVIDES = ss.CostModel(default=ss.Curve(serial_share=0.0))
 
 
+@pytest.mark.rule("Small tasks inline")
 def test_small_tasks_run_where_they_are_released(replay):
     """Dispatch 0.5 s. 0 runs from 0.5 to 1.5 on executor 0, which then runs 1, of 0.1 s, at once.
 
@@ -27,6 +28,7 @@ def test_small_tasks_run_where_they_are_released(replay):
     assert replay([1, 0.1, 5], edges, runtime=HALF).start_s.tolist() == [0.5, 2.5, 2]
 
 
+@pytest.mark.rule("Small tasks inline")
 def test_small_tasks_of_one_executor_follow_each_other(replay):
     """0 (1 s) releases 1, 2 (0.1 s each) and 3 (0.2 s); 1 releases 4 (0.1 s), behind the others; 5 (9 s) waits for 4.
 
@@ -67,6 +69,7 @@ def test_what_nothing_releases_is_popped(replay):
     np.testing.assert_allclose(schedule.start_s, [0.5, 1.1], rtol=1e-12)
 
 
+@pytest.mark.rule("Small tasks inline")
 def test_the_last_predecessor_releases(replay):
     """2, small, runs where the later of 0 and 1 did; of one instant, where 1 did. The longer one has executor 0."""
     for seconds, executor in (([1, 2, 0.1], 0), ([2, 1, 0.1], 0), ([1, 1, 0.1], 1)):
@@ -74,6 +77,7 @@ def test_the_last_predecessor_releases(replay):
         assert schedule.executor[2] == executor
 
 
+@pytest.mark.rule("Single-threaded executors")
 def test_the_light_weight_executor_starts_what_nothing_releases(replay):
     """Three cores, one reserved, one executor of two: 0 (0.1 s) and its small follower 2 run on core 2, on one thread.
 
@@ -91,6 +95,7 @@ def test_the_light_weight_executor_starts_what_nothing_releases(replay):
     assert queued.start_s.tolist() == [1, 0, 1.05]
 
 
+@pytest.mark.rule("Single-threaded executors")
 def test_dispatching_to_the_light_weight_executor_comes_after_the_others(replay):
     """Dispatch 0.5 s; 1 (2 s) to executor 0 first, then 0 (0.1 s) to the light-weight one."""
     schedule = replay(
@@ -100,6 +105,7 @@ def test_dispatching_to_the_light_weight_executor_comes_after_the_others(replay)
     assert schedule.executor.tolist() == [1, 0]
 
 
+@pytest.mark.rule("Buffers")
 def test_a_buffer_hides_the_dispatch(replay):
     """One core, dispatch 0.5 s: 0 (2 s) from 0.5 to 2.5; 1 (1 s) lies in the buffer at 1 and starts at 2.5.
 
@@ -110,6 +116,7 @@ def test_a_buffer_hides_the_dispatch(replay):
     assert replay([2, 1, 1], [], **one).start_s.tolist() == [0.5, 3, 4.5]
 
 
+@pytest.mark.rule("Buffers")
 def test_a_buffer_binds_early(replay):
     """Two cores: 0 (5 s) and 1 (4 s) run; 2 (3 s) is handed to executor 0, the lowest, and waits there beyond 4 s."""
     buffered = replay([5, 4, 3], [], "critical-path[buffered=true]")
@@ -117,6 +124,7 @@ def test_a_buffer_binds_early(replay):
     assert replay([5, 4, 3], []).start_s.tolist() == [0, 0, 4]
 
 
+@pytest.mark.rule("Buffers")
 def test_an_executor_waits_for_what_is_on_the_way_to_it(replay):
     """One core, dispatch 2 s: 0 (1 s) runs from 2 to 3; 1 is handed over from 2 to 4, starts then and ends at 5.
 
@@ -132,6 +140,7 @@ def test_an_executor_waits_for_what_is_on_the_way_to_it(replay):
     assert schedule.start_s.tolist() == [2, 4, 6]
 
 
+@pytest.mark.rule("Buffers")
 def test_small_tasks_come_before_the_buffer(replay):
     """One core: 1 (1 s) waits in the buffer while 0 (1 s) runs; 0 releases 2 (0.1 s), which runs first."""
     schedule = replay([1, 1, 0.1], [(0, 2)], "critical-path[small_s=0.2,buffered=true]", "generic[cores=1]")
@@ -240,6 +249,7 @@ def test_impossible_parameters(spec):
             ss.policy(f"tensorflow[pool={pool}]")
 
 
+@pytest.mark.rule("Pinned")
 def test_reserved_cores_are_the_last(replay):
     """Scattered over tiles of two, and with two ways: executors take no way of cores 2 and 3."""
     policy = "critical-path[reserved=2,placement=scatter]"

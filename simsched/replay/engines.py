@@ -1,0 +1,140 @@
+"""Which engine replays, and why; what one of the two cannot do is the list `LIMITS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from simsched.errors import EngineError
+from simsched.native import core
+from simsched.policy import CandidateRule
+from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
+from simsched.spec import Engine
+
+if TYPE_CHECKING:
+    from simsched.schedule import Schedule
+
+#: Bytes a second that the compiled engine counts, of all tasks that may run at once.
+MOST_BPS = 2**62
+
+Progress = Callable[[int], object] | None
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What an engine cannot do.
+
+    Parameters
+    ----------
+    engine : {"simpy", "native"}
+        Which cannot.
+    what : str
+        What it cannot do.
+    instead : str
+        What `engine="auto"` does then.
+    """
+
+    engine: Literal["simpy", "native"]
+    what: str
+    instead: str
+
+
+MISSING = Limit("native", "replay where it is not built", "the SimPy engine replays")
+TOO_MANY_BYTES = Limit(
+    "native",
+    f"count bandwidth that executors beyond the machine's threads could ask for together, above {MOST_BPS:.3g} B/s",
+    "the SimPy engine replays",
+)
+ASKS_PYTHON = Limit(
+    "native",
+    "decide for a policy with a `decide()` of its own",
+    "the compiled engine calls it back: as slow as the SimPy engine, and one replay at a time",
+)
+ONE_AT_A_TIME = Limit(
+    "simpy",
+    "replay in several threads at once",
+    "threads take turns; the compiled engine runs them side by side",
+)
+LIMITS = (MISSING, TOO_MANY_BYTES, ASKS_PYTHON, ONE_AT_A_TIME)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The engine that replays a plan.
+
+    Parameters
+    ----------
+    engine : {"simpy", "native"}
+    why : str
+        Why this one.
+    """
+
+    engine: Literal["simpy", "native"]
+    why: str
+
+    def replay(self, plan: Plan, progress: Progress = None) -> Schedule:
+        """Replay a plan and return its schedule."""
+        if self.engine == "native":
+            from simsched.replay import native_engine
+
+            return native_engine.replay(plan, progress)
+        from simsched.replay import simpy_engine
+
+        return simpy_engine.replay(plan, progress)
+
+
+def check_engine(name: str) -> None:
+    """Check the name of an engine.
+
+    Raises
+    ------
+    EngineError
+        If there is none of that name.
+    """
+    if name not in get_args(Engine):
+        raise EngineError(f"there is no engine {name!r}; there are {', '.join(get_args(Engine))}")
+
+
+def chosen(asked: Engine, plan: Plan) -> Choice:
+    """Return the engine that replays a plan: the one asked for, with "auto" the compiled one wherever it can.
+
+    Raises
+    ------
+    EngineError
+        If the compiled one is asked for and cannot.
+    """
+    if asked == "simpy":
+        return Choice("simpy", "asked for")
+    limit = _refused(plan)
+    if asked == "native":
+        if limit is not None:
+            raise EngineError(f"engine 'native' cannot {limit.what}: use engine='simpy' or 'auto'")
+        return Choice("native", "asked for")
+    # core() says once, if it must, that the compiled module is missing.
+    if core() is None:
+        limit = MISSING
+    if limit is not None:
+        return Choice("simpy", f"the compiled engine cannot {limit.what}")
+    return Choice("native", _praise(plan))
+
+
+def rule_of(plan: DynamicPlan) -> CandidateRule | None:
+    """Return the policy of a plan where it is the rule that both engines know; a subclass may decide otherwise."""
+    return plan.policy if type(plan.policy) is CandidateRule else None
+
+
+def _refused(plan: Plan) -> Limit | None:
+    # Machines refuse more than their own threads can count; only a layout beyond them can ask for more.
+    if not isinstance(plan, StaticPlan):
+        return None
+    at_once = max(plan.executors.n + len(plan.singles), 1)
+    singly = plan.singly.loads if plan.singly else None
+    most = max((int(asked.demand_Bps.max(initial=0)) for asked in (plan.loads, singly) if asked), default=0)
+    return TOO_MANY_BYTES if most > MOST_BPS // at_once else None
+
+
+def _praise(plan: Plan) -> str:
+    if isinstance(plan, StaticPlan) or rule_of(plan):
+        return "the compiled engine is there and does all that this takes"
+    return "the compiled engine is there; it calls the policy's own decide() back"
