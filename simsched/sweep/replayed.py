@@ -71,8 +71,6 @@ def replayed(
     """
     import pandas as pd
 
-    if isinstance(policies, str):
-        raise SimschedError(f"policies is {policies!r}; expected a list of policies, as in [{policies!r}]")
     if not isinstance(graphs, Mapping):
         raise SimschedError(f"graphs is {graphs!r:.80}; expected graphs by name, as in {{'mine': graph}}")
     target, wanted = machine_of(machine), None if layout is None else Layout.parse(layout)
