@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
 
 DEFAULT_MACHINE = "knl-7250"
-READER_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 READER_HELP = """
 
 --clean "STEP STEP ..." changes GRAPH first, as in --clean "drop[kinds=Identity] fuse-chains"; `simsched list cleanups`
@@ -32,11 +31,17 @@ shows all steps. Further options go to the reader of GRAPH's format, as in --exe
 --step 3; `simsched list formats` shows them all."""
 
 
-def epilog(*examples: str, reader: bool = False) -> str:
-    """Return the end of a command's help: examples, which are tests, and what is said of options for readers."""
+def epilog(*examples: str) -> str:
+    """Return the end of a command's help: examples, which are tests."""
     lines = "\n".join(f"  simsched {example}" for example in examples)
     # This mark keeps the lines of a paragraph as they are.
-    return f"Examples:\n\n\b\n{lines}" + (f"\n{READER_HELP}" if reader else "")
+    return f"Examples:\n\n\b\n{lines}"
+
+
+def add_reading(app: typer.Typer, command: Callable[..., None], *examples: str) -> None:
+    """Add a command that reads graphs: options that it does not know go to the reader, which its help says."""
+    passed_on = {"ignore_unknown_options": True, "allow_extra_args": True}
+    app.command(context_settings=passed_on, epilog=f"{epilog(*examples)}\n{READER_HELP}")(command)
 
 
 def names_of(*groups: Group, more: Sequence[str] = ()) -> Callable[[str], list[str]]:

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from simsched.cli_common import (
-    READER_OPTIONS,
     JsonOption,
-    epilog,
+    add_reading,
     graph_of,
     makes_workload,
     names_of,
@@ -23,14 +22,9 @@ from simsched.errors import FormatError
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(
-        context_settings=READER_OPTIONS,
-        epilog=epilog(
-            "convert rnn rnn.simsched",
-            "convert step.json out.png --execution-trace step.et.json",
-            reader=True,
-        ),
-    )(convert)
+    add_reading(
+        app, convert, "convert rnn rnn.simsched", "convert step.json out.png --execution-trace step.et.json"
+    )
 
 
 def convert(

@@ -8,7 +8,6 @@ import typer
 
 from simsched.cli_common import (
     DEFAULT_MACHINE,
-    READER_OPTIONS,
     EngineOption,
     GraphArgument,
     JsonOption,
@@ -16,7 +15,7 @@ from simsched.cli_common import (
     MachineOption,
     PolicyOption,
     SeedOption,
-    epilog,
+    add_reading,
     graph_of,
     progress_bar,
     say,
@@ -34,10 +33,7 @@ MOST_SEGMENTS = 15
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(
-        context_settings=READER_OPTIONS,
-        epilog=epilog("explain rnn --layout 8x8", "explain rnn --task 100", reader=True),
-    )(explain)
+    add_reading(app, explain, "explain rnn --layout 8x8", "explain rnn --task 100")
 
 
 def explain(

@@ -9,13 +9,12 @@ import typer
 
 from simsched.cli_common import (
     POLICIES,
-    READER_OPTIONS,
     GraphArgument,
     GraphsArgument,
     JsonOption,
     LayoutOption,
     PolicyOption,
-    epilog,
+    add_reading,
     graph_of,
     graphs_of,
     progress_bar,
@@ -40,7 +39,7 @@ def add_to(app: typer.Typer) -> None:
         (calibrate, f"calibrate {small} --repeats 5 --out host.json"),
         (crosscheck, f"crosscheck {small} -n 5 --html check.html"),
     ):
-        app.command(context_settings=READER_OPTIONS, epilog=epilog(line, reader=True))(command)
+        add_reading(app, command, line)
 
 
 def execute(

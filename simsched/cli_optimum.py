@@ -6,7 +6,6 @@ import typer
 
 from simsched.cli_common import (
     DEFAULT_MACHINE,
-    READER_OPTIONS,
     GraphArgument,
     JsonOption,
     LayoutOption,
@@ -14,7 +13,7 @@ from simsched.cli_common import (
     MachineOption,
     SchedulesOutOption,
     SeedOption,
-    epilog,
+    add_reading,
     graph_of,
     waiting,
 )
@@ -23,10 +22,7 @@ from simsched.cli_output import say_facts, say_json
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(
-        context_settings=READER_OPTIONS,
-        epilog=epilog("optimum small.simsched -m generic[cores=4] -l 4x1 -o best.png", reader=True),
-    )(optimum)
+    add_reading(app, optimum, "optimum small.simsched -m generic[cores=4] -l 4x1 -o best.png")
 
 
 def optimum(

@@ -9,7 +9,6 @@ import typer
 
 from simsched.cli_common import (
     DEFAULT_MACHINE,
-    READER_OPTIONS,
     EngineOption,
     GraphArgument,
     JsonOption,
@@ -18,7 +17,7 @@ from simsched.cli_common import (
     PolicyOption,
     SeedOption,
     TablesOutOption,
-    epilog,
+    add_reading,
     graph_of,
     progress_bar,
     say,
@@ -37,14 +36,12 @@ GROWS = "{cores}"
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(
-        context_settings=READER_OPTIONS,
-        epilog=epilog(
-            "predict rnn --cores 16,34,68,136 --out cores.png",
-            "predict 'rnn[batch={cores}]' --cores 16,32 --noise 0.1 --samples 10",
-            reader=True,
-        ),
-    )(predict)
+    add_reading(
+        app,
+        predict,
+        "predict rnn --cores 16,34,68,136 --out cores.png",
+        "predict 'rnn[batch={cores}]' --cores 16,32 --noise 0.1 --samples 10",
+    )
 
 
 def predict(

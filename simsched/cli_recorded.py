@@ -9,11 +9,10 @@ import typer
 
 from simsched.cli_common import (
     POLICIES,
-    READER_OPTIONS,
     GraphArgument,
     JsonOption,
     LayoutOption,
-    epilog,
+    add_reading,
     graph_of,
     say,
     waiting,
@@ -23,10 +22,7 @@ from simsched.cli_output import records, say_json, say_table
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(
-        context_settings=READER_OPTIONS,
-        epilog=epilog("replay-recorded step.json --execution-trace step.et.json", reader=True),
-    )(replay_recorded)
+    add_reading(app, replay_recorded, "replay-recorded step.json --execution-trace step.et.json")
 
 
 def replay_recorded(

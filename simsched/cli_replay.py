@@ -9,7 +9,6 @@ import typer
 
 from simsched.cli_common import (
     DEFAULT_MACHINE,
-    READER_OPTIONS,
     EngineOption,
     GraphArgument,
     JsonOption,
@@ -21,7 +20,7 @@ from simsched.cli_common import (
     PolicyOption,
     SchedulesOutOption,
     SeedOption,
-    epilog,
+    add_reading,
     graph_of,
     progress_bar,
     say,
@@ -33,18 +32,13 @@ from simsched.spec import Bound
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command(
-        context_settings=READER_OPTIONS,
-        epilog=epilog(
-            "run rnn --layout 8x8 --out run.png --out run.html",
-            "run step.json --execution-trace step.et.json",
-            reader=True,
-        ),
-    )(run)
-    app.command(
-        context_settings=READER_OPTIONS,
-        epilog=epilog("compare rnn -p fifo -p corun", "compare rnn --layout 8x8 --out charts", reader=True),
-    )(compare)
+    add_reading(
+        app,
+        run,
+        "run rnn --layout 8x8 --out run.png --out run.html",
+        "run step.json --execution-trace step.et.json",
+    )
+    add_reading(app, compare, "compare rnn -p fifo -p corun", "compare rnn --layout 8x8 --out charts")
 
 
 def run(

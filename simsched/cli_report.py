@@ -11,7 +11,6 @@ import typer
 
 from simsched.cli_common import (
     DEFAULT_MACHINE,
-    READER_OPTIONS,
     EngineOption,
     GraphArgument,
     JsonOption,
@@ -20,7 +19,7 @@ from simsched.cli_common import (
     NoiseOption,
     PoliciesOption,
     SeedOption,
-    epilog,
+    add_reading,
     graph_of,
     progress_bar,
     say,
@@ -33,10 +32,7 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(
-        context_settings=READER_OPTIONS,
-        epilog=epilog("report rnn --policy fifo --policy critical-path --out r.html", reader=True),
-    )(report)
+    add_reading(app, report, "report rnn --policy fifo --policy critical-path --out r.html")
 
 
 def report(

@@ -8,7 +8,6 @@ import typer
 
 from simsched.cli_common import (
     DEFAULT_MACHINE,
-    READER_OPTIONS,
     EngineOption,
     GraphArgument,
     JsonOption,
@@ -18,7 +17,7 @@ from simsched.cli_common import (
     PolicyOption,
     SeedOption,
     TablesOutOption,
-    epilog,
+    add_reading,
     graph_of,
     progress_bar,
 )
@@ -27,12 +26,9 @@ from simsched.cli_output import records, say_json, say_table
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(
-        context_settings=READER_OPTIONS,
-        epilog=epilog(
-            "sensitivity rnn -l 17x4 -o tornado.png", "sensitivity rnn --parameter cores.clock", reader=True
-        ),
-    )(sensitivity)
+    add_reading(
+        app, sensitivity, "sensitivity rnn -l 17x4 -o tornado.png", "sensitivity rnn --parameter cores.clock"
+    )
 
 
 def sensitivity(

@@ -10,14 +10,13 @@ import typer
 from simsched.cli_common import (
     DEFAULT_MACHINE,
     POLICIES,
-    READER_OPTIONS,
     EngineOption,
     GraphArgument,
     JsonOption,
     MachineOption,
     SeedOption,
     TablesOutOption,
-    epilog,
+    add_reading,
     graph_of,
     progress_bar,
 )
@@ -45,14 +44,9 @@ MethodOption = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(
-        context_settings=READER_OPTIONS,
-        epilog=epilog(
-            "tune rnn --policy fifo",
-            "tune rnn --method optuna --evaluations 20 --out history.png",
-            reader=True,
-        ),
-    )(tune)
+    add_reading(
+        app, tune, "tune rnn --policy fifo", "tune rnn --method optuna --evaluations 20 --out history.png"
+    )
 
 
 def tune(

@@ -9,7 +9,6 @@ import typer
 from simsched.cli_common import (
     DEFAULT_MACHINE,
     POLICIES,
-    READER_OPTIONS,
     EngineOption,
     GraphsArgument,
     JsonOption,
@@ -18,7 +17,7 @@ from simsched.cli_common import (
     NoiseOption,
     SeedOption,
     TablesOutOption,
-    epilog,
+    add_reading,
     graphs_of,
     progress_bar,
     say,
@@ -28,10 +27,7 @@ from simsched.cli_output import records, say_json
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(
-        context_settings=READER_OPTIONS,
-        epilog=epilog("verdicts rnn -p fifo -p critical-path -l 8x8 --seeds 5", reader=True),
-    )(verdicts)
+    add_reading(app, verdicts, "verdicts rnn -p fifo -p critical-path -l 8x8 --seeds 5")
 
 
 def verdicts(

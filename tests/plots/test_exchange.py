@@ -53,7 +53,7 @@ def test_columns_arrive_as_they_were_sent() -> None:
     assert tasks["start"].tolist() == sorted(one.start_s.tolist())
     assert tasks["length"].tolist() == [1.0, 2.0, 3.0]
     assert tasks["demand"].tolist() == [8.0, 4.0, np.float32(8 / 3)]
-    assert told["chart"]["texts"]["names"].tobytes() == "x</script>é".encode()
+    assert told["texts"]["names"].tobytes() == "x</script>é".encode()
     assert told["rows"] == {
         "n": 2,
         "centres": [0.0, 1.0],
