@@ -78,7 +78,7 @@ def start_order(graph: TaskGraph, start: Times | Order, lengths: Times) -> Order
     ----------
     graph : TaskGraph
     start, lengths : arrays, shape (n,)
-        A schedule; a task of no length may start late in it.
+        A schedule, both in one unit; a task of no length may start late in it.
     """
     time, held = np.asarray(start, np.float64).copy(), np.asarray(lengths) > 0
     finish = time + lengths
