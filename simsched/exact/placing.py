@@ -71,7 +71,7 @@ def placed(graph: TaskGraph, order: Order, widths: Order, lengths: Times | Order
     return Placed(ready, start, finish, np.lexsort((_rank(order), start)).astype(np.int32), held)
 
 
-def start_order(graph: TaskGraph, start: Times | Order, lengths: Times) -> Order:
+def start_order(graph: TaskGraph, start: Times | Order, lengths: Times | Order) -> Order:
     """Return the order of a schedule's starts, in which tasks of no length stand where they are ready.
 
     Parameters
