@@ -242,7 +242,7 @@ class _Search:
             gap=0.0 if units.exact else CLOSED / 10,
             seed=seed,
         )
-        order = start_order(graph, found.start, choices.seconds[found.choice])
+        order = start_order(graph, found.start, units.lengths[found.choice])
         best = _place(graph, choices, order, found.choice, choices.seconds)
         if self.first.length < best.length:
             return self.first, self.chosen, units, found

@@ -71,14 +71,14 @@ def placed(graph: TaskGraph, order: Order, widths: Order, lengths: Times | Order
     return Placed(ready, start, finish, np.lexsort((_rank(order), start)).astype(np.int32), held)
 
 
-def start_order(graph: TaskGraph, start: Times | Order, lengths: Times) -> Order:
+def start_order(graph: TaskGraph, start: Times | Order, lengths: Times | Order) -> Order:
     """Return the order of a schedule's starts, in which tasks of no length stand where they are ready.
 
     Parameters
     ----------
     graph : TaskGraph
     start, lengths : arrays, shape (n,)
-        A schedule; a task of no length may start late in it.
+        A schedule, both in one unit; a task of no length may start late in it.
     """
     time, held = np.asarray(start, np.float64).copy(), np.asarray(lengths) > 0
     finish = time + lengths

@@ -201,3 +201,11 @@ def test_without_ortools(monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'simsched\[optimum\]'"):
         ss.optimum(ss.TaskGraph.from_edges([1.0]), "generic[cores=2]")
+
+
+def test_a_task_of_no_length_waits_for_one_of_nearly_none():
+    """Starts count in units of the search, of which these are billions: 1 ns added to them as seconds would vanish."""
+    graph = ss.TaskGraph.from_edges([0.0, 0.1, 1e-9, 0.0], [(0, 2), (0, 3), (2, 3)])
+    found = ss.optimum(graph, "generic[cores=1]")
+    check_precedence(found.schedule)
+    assert found.makespan_s == pytest.approx(0.1 + 1e-9, rel=1e-12)
