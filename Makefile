@@ -1,5 +1,6 @@
 # make run    sets up and replays the bundled traces: tables, pictures and Chrome traces in out/
 # make test   sets up and runs lint, types, tests, doctests, notebooks and the code of the docs
+# make coverage   runs the tests and says which lines of Python none of them reaches; fails below 90 % (pages in out/coverage/html)
 # make docs   builds the site into out/docs, with every notebook run; begin at out/docs/index.html
 # make sanitize   runs the tests of the compiled module and the engines under ASan and UBSan, the executor under TSan (build/sanitize, build/threads)
 PYTHON ?= python3
@@ -8,7 +9,7 @@ BIN    := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard simsched/native/*.?pp simsched/native/*.inl simsched/native/*.cmake)
 SAMPLES := traces/samples
 
-.PHONY: run test lint types docs sanitize clean
+.PHONY: run test lint types coverage docs sanitize clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/ready-all
@@ -29,6 +30,9 @@ lint: $(VENV)/ready-dev
 
 types: $(VENV)/ready-dev
 	$(BIN)/mypy
+
+coverage: $(VENV)/ready-dev
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term --cov-report=html:out/coverage/html tests simsched
 
 docs: $(VENV)/ready-docs
 	$(BIN)/python -m sphinx -W --keep-going -c docs . out/docs

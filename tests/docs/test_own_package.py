@@ -15,7 +15,9 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 #: Pages that hold the files, and by what a file's block begins.
 PAGES = ("policies", "howto/own_machine", "howto/own_format", "howto/own_package")
-NAMED = re.compile(r"^`(?P<name>[\w/]+\.py)`.*:\n\n```python\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(
+    r"^`(?P<name>[\w/]+\.py)`[^\n]*:\n\n```python\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+)
 BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -80,7 +82,7 @@ def test_the_command_line_finds_it(package: Path) -> None:
     listed, run, compared = (_run(package, "-m", "simsched.cli", *command) for command in commands)
     assert "Twelve cores in pairs" in listed
     assert "longest-first" in run
-    assert "longest-first[most_flops=true]" in compared
+    assert "longest-first[levels=0.5]" in compared
 
 
 def test_python_finds_it(package: Path) -> None:
