@@ -1,5 +1,6 @@
 # make run    sets up and replays the bundled traces: tables, pictures and Chrome traces in out/
 # make test   sets up and runs lint, types, tests, doctests, notebooks and the code of the docs
+# make coverage   runs the tests and says which lines of Python none of them reaches; fails below 90 % (pages in out/coverage/html)
 # make docs   builds the site into out/docs, with every notebook run; begin at out/docs/index.html
 # make dist   builds the sdist and the wheel into dist/, and tests both in clean environments
 # make lowest tests the core with the oldest libraries that are supported (tests/lowest.txt)
@@ -10,7 +11,7 @@ BIN    := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard simsched/native/*.?pp simsched/native/*.inl simsched/native/*.cmake)
 SAMPLES := traces/samples
 
-.PHONY: run test lint types docs dist lowest sanitize clean
+.PHONY: run test lint types coverage docs dist lowest sanitize clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/ready-all
@@ -31,6 +32,9 @@ lint: $(VENV)/ready-dev
 
 types: $(VENV)/ready-dev
 	$(BIN)/mypy
+
+coverage: $(VENV)/ready-dev
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term --cov-report=html:out/coverage/html tests simsched
 
 docs: $(VENV)/ready-docs
 	$(BIN)/python -m sphinx -W --keep-going -c docs . out/docs

@@ -1,4 +1,4 @@
-"""Test equipment for simsched and for policies of your own: random graphs and machines, invariants, a suite.
+"""Test equipment for simsched and for policies, machines and readers of your own: random cases, invariants, suites.
 
 >>> from simsched.testing import check_policy
 >>> check_policy("critical-path", work_conserving=True, examples=5)
@@ -21,6 +21,7 @@ from simsched.testing.invariants import (
     check_schedule,
     check_work_conserving,
 )
+from simsched.testing.machines import check_machine
 from simsched.testing.reading import Seed, check_reader, seeds_in
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "check_cores",
     "check_engines",
     "check_graham",
+    "check_machine",
     "check_policy",
     "check_precedence",
     "check_reader",

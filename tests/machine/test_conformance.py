@@ -1,0 +1,116 @@
+"""The suite for machines: ours pass it, and it finds what is wrong with others."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import simsched as ss
+from simsched import native
+from simsched.hwmodels.flat import Flat
+from simsched.machine import Machine, Memory, Picture
+from simsched.plugins import registered
+from simsched.testing import check_machine, machines
+
+#: A quarter of a Knights Landing shows every number, in a fraction of the time.
+SMALL = {"knl-7250": "knl-7250[cores=16]", "knl-7210": "knl-7210[cores=16]"}
+#: What a core group of another size is, is drawn and counted from the number of cores.
+UNCOUNTED = {"sw26010": ("structure.rows", "structure.columns")}
+
+
+@pytest.mark.parametrize("name", [name for name in registered("machines") if name != "host"])
+def test_every_machine_passes(name):
+    check_machine(SMALL.get(name, name), uncounted=UNCOUNTED.get(name, ()))
+
+
+def test_numbers_that_count_for_nothing_are_named():
+    with pytest.raises(AssertionError, match=r"change no result: structure\.rows, structure\.columns$"):
+        check_machine("sw26010")
+
+
+def _to_itself(structure, core):
+    return np.ones(structure.n_cores, np.int64)
+
+
+def _one_way(structure, core):
+    return np.arange(structure.n_cores, dtype=np.int64) * (core == 0)
+
+
+def _detour(structure, core):
+    """Return the square of the distance on a line: two steps are less than one of twice the length."""
+    return (np.arange(structure.n_cores) - core) ** 2
+
+
+def _boxes(change):
+    true = Flat.picture
+    return lambda structure: Picture(change(true(structure).boxes))
+
+
+@pytest.mark.parametrize(
+    ("part", "broken", "says"),
+    [
+        ("hops", _to_itself, "hops from a core to itself is 0"),
+        ("hops", _one_way, r"hops from core 0 to 1 is 1, but 0 back"),
+        ("hops", _detour, "by way of a third core"),
+        ("hops", lambda structure, core: np.zeros(3, np.int64), "hops of a core has one number a core, 4"),
+        ("transfer_s", lambda structure, core: np.full(4, -1.0), "transfer_s is from 0 up"),
+        ("transfer_s", lambda structure, core: np.zeros(4, np.float32), "array of float64, not float32"),
+        (
+            "domain_of",
+            property(lambda structure: np.full(4, 1, np.int32)),
+            "domain_of has the numbers 0 to 1",
+        ),
+        ("domain_of", property(lambda structure: np.arange(4, dtype=np.int32)), "lies in two memory domains"),
+        ("tile_of", property(lambda structure: np.int32([0, 1, 0, 1])), "numbered tile by tile"),
+        ("tile_of", property(lambda structure: np.int32([0, 1, 1, 1])), "a tile is not whole"),
+        ("picture", _boxes(lambda boxes: boxes[:-1]), "the picture has each core once"),
+        ("picture", _boxes(lambda boxes: [replace(box, x=0.0) for box in boxes]), "two cores overlap"),
+        ("resized", lambda structure, cores: structure, "it has 16 cores"),
+    ],
+)
+def test_impossible_structures_are_found(monkeypatch, part, broken, says):
+    machine = ss.machine("generic[cores=4,cores.per_tile=2]")
+    monkeypatch.setattr(Flat, part, broken)
+    with pytest.raises(AssertionError, match=says):
+        check_machine(machine)
+
+
+@pytest.mark.parametrize(
+    ("reached_Bps", "says"),
+    [
+        (lambda memory, cores: np.add(cores, 1.0), "no thread reaches 1 B/s"),
+        (
+            lambda memory, cores: np.multiply(cores, np.subtract(5e9, np.multiply(cores, 1e9))),
+            "a thread more than 3 makes them reach",
+        ),
+        (lambda memory, cores: np.multiply(cores, 2e10), "one thread reaches more than a core has"),
+        (lambda memory, cores: np.multiply(cores, 1e10), "all threads reach more than the memory has"),
+    ],
+)
+def test_impossible_bandwidths_are_found(monkeypatch, reached_Bps, says):
+    machine = ss.machine("generic[cores=4,bandwidth_Bps=2e10]")
+    monkeypatch.setattr(Memory, "reachable_Bps", reached_Bps)
+    with pytest.raises(AssertionError, match=says):
+        check_machine(machine)
+
+
+def test_a_core_that_changes_with_their_number_is_found(monkeypatch):
+    varied = Machine.varied
+    monkeypatch.setattr(Machine, "varied", lambda one, params: replace(varied(one, params), l2_B=1.0))
+    with pytest.raises(AssertionError, match="l2_B changes with the cores"):
+        check_machine("generic[cores=4]")
+
+
+def test_a_string_that_makes_another_machine_is_found():
+    with pytest.raises(AssertionError, match="this string makes another machine"):
+        check_machine(replace(ss.machine("generic[cores=4]"), title="mine"))
+
+
+@pytest.mark.skipif(not native.find(), reason="needs both engines")
+def test_engines_that_differ_are_found(monkeypatch):
+    def replays(machine, engine):
+        yield ss.simulate(ss.TaskGraph.from_edges([1.0 + (engine == "native")]), machine, "fifo")
+
+    monkeypatch.setattr(machines, "replays", replays)
+    with pytest.raises(AssertionError, match="finish_s differs"):
+        check_machine("generic")
