@@ -42,7 +42,6 @@ def simulate(
     Parameters
     ----------
     graph : TaskGraph
-        What runs.
     machine : str, Path or Machine
     policy : str, Policy or class of Policy
         As `simsched.machine` and `simsched.policy` take them.
@@ -53,8 +52,7 @@ def simulate(
     runtime : RuntimeProfile, optional
         The software's own costs; the machine's when not given, none with `RuntimeProfile()`.
     engine : {"auto", "simpy", "native"}
-        Which engine replays; "auto" takes the compiled one wherever it can. `schedule.engine` is the one that did,
-        `schedule.inputs.engine_why` says why.
+        "auto" takes the compiled one wherever it can; `schedule.engine` did, `schedule.inputs.engine_why` says why.
     seed : int
         Seed of every random draw: noise, random order.
     factors : array_like of float, shape (n,), optional
@@ -84,10 +82,9 @@ def simulate(
     wanted, software = _wanted(layout, chosen, target), software_of(profile, chosen)
     problem = Problem(graph, target, model.on(graph, target, software), wanted, seed)
     passing = model.factors(graph.n_tasks, seed) if factors is None else _given(factors, graph)
-    plan = _plan(problem, chosen, software, passing)
-    choice = engines.chosen(engine, plan)
-    schedule = choice.replay(plan, progress)
-    return replace(schedule, inputs=Inputs(chosen, wanted, model, profile, passing, engine, choice.why))
+    choice = engines.chosen(engine, plan := _plan(problem, chosen, software, passing))
+    inputs = Inputs(chosen, wanted, model, profile, passing, engine, choice.why)
+    return replace(choice.replay(plan, progress), inputs=inputs)
 
 
 def _wanted(layout: str | Layout | tuple[int, int] | None, chosen: Policy, target: Machine) -> Layout | None:

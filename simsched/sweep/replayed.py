@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from simsched.policy import Policy
     from simsched.spec import Engine
 
+COLUMNS = ("graph", "policy", "layout", "seed", "makespan_s")
+
 
 def replayed(
     graphs: Mapping[str, TaskGraph],
@@ -71,8 +73,6 @@ def replayed(
     """
     import pandas as pd
 
-    if not isinstance(graphs, Mapping):
-        raise SimschedError(f"graphs is {graphs!r:.80}; expected graphs by name, as in {{'mine': graph}}")
     target, wanted = machine_of(machine), None if layout is None else Layout.parse(layout)
     chosen = _checked(graphs, policies, seeds)
 
@@ -82,8 +82,8 @@ def replayed(
         schedule = simulate(
             graphs[graph], target, policy, layout, costs, runtime, engine, seed, progress=progress
         )
-        told = {"graph": graph, "policy": schedule.policy, "layout": schedule.layout}
-        return told | {"seed": seed, "makespan_s": schedule.makespan_s}
+        values = (graph, schedule.policy, schedule.layout, seed, schedule.makespan_s)
+        return dict(zip(COLUMNS, values, strict=True))
 
     cases = [(graph, policy, seed) for graph in graphs for policy in chosen for seed in seeds]
     return pd.DataFrame(at_once(row, cases))
@@ -93,6 +93,8 @@ def _checked(
     graphs: Mapping[str, TaskGraph], policies: Sequence[str | Policy | type[Policy]], seeds: Sequence[int]
 ) -> list[Policy]:
     """Return the policies, after a look for what is empty or stands twice."""
+    if not isinstance(graphs, Mapping):
+        raise SimschedError(f"graphs is {graphs!r:.80}; expected graphs by name, as in {{'mine': graph}}")
     if isinstance(policies, str):
         raise SimschedError(f"policies is {policies!r}; expected a list of policies, as in [{policies!r}]")
     chosen = [policy_of(policy) for policy in policies]

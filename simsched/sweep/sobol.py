@@ -63,10 +63,9 @@ def sobol(
     -------
     DataFrame
         One row a parameter, that of the largest total first, of equal ones in the order given: rank, the same for equal
-        totals; parameter, value, unit, low, high, confidence; first, the share of the variance that the number
-        explains by itself, and total, what would be left if all others were known, each with the ends of its 95 %
-        bootstrap interval. With few samples they may be a little below 0 or add up to more than 1. All are 0 where the
-        makespan does not vary.
+        totals; parameter, value, unit, low, high, confidence; first, the share of the variance that the number explains
+        by itself, and total, what would be left if all others were known, each with its 95 % bootstrap interval. With
+        few samples they may be a little below 0 or add up to more than 1; all are 0 where the makespan does not vary.
 
     Raises
     ------
@@ -87,8 +86,7 @@ def sobol(
     """
     import pandas as pd
 
-    if isinstance(samples, bool) or samples < 2 or samples & (samples - 1):
-        raise SimschedError(f"samples is {samples!r}; expected a power of two, as 64")
+    _check_samples(samples)
     inputs = Inputs(graph, machine_of(machine), costs or CostModel())
     if parameters is None:
         swings = sensitivity(graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress)
@@ -97,7 +95,16 @@ def sobol(
     makespan_s = makespan_of(inputs, policy, layout, runtime, engine, seed, progress)
     indices = _indices(wanted, makespan_s, samples, seed).tolist()
     rows = [[*astuple(one), *found] for one, found in zip(wanted, indices, strict=True)]
-    frame = pd.DataFrame(rows, columns=COLUMNS)
+    return _ranked(pd.DataFrame(rows, columns=COLUMNS))
+
+
+def _check_samples(samples: int) -> None:
+    if isinstance(samples, bool) or samples < 2 or samples & (samples - 1):
+        raise SimschedError(f"samples is {samples!r}; expected a power of two, as 64")
+
+
+def _ranked(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows by total, the largest first, with their ranks."""
     frame = frame.sort_values("total", ascending=False, kind="stable").reset_index(drop=True)
     frame.insert(0, "rank", frame["total"].round(9).rank(method="min", ascending=False).astype(np.int64))
     return frame
