@@ -78,10 +78,8 @@ def replayed(
 
     def row(case: tuple[str, Policy, int]) -> dict[str, object]:
         graph, policy, seed = case
-        layout = policy.suited(wanted)
-        schedule = simulate(
-            graphs[graph], target, policy, layout, costs, runtime, engine, seed, progress=progress
-        )
+        given = (graphs[graph], target, policy, policy.suited(wanted), costs, runtime, engine, seed)
+        schedule = simulate(*given, progress=progress)
         values = (graph, schedule.policy, schedule.layout, seed, schedule.makespan_s)
         return dict(zip(COLUMNS, values, strict=True))
 

@@ -84,8 +84,6 @@ def sobol(
     >>> found[["rank", "parameter"]].values.tolist()
     [[1, 'cores.clock'], [2, 'runtime.dispatch']]
     """
-    import pandas as pd
-
     _check_samples(samples)
     inputs = Inputs(graph, machine_of(machine), costs or CostModel())
     if parameters is None:
@@ -95,7 +93,7 @@ def sobol(
     makespan_s = makespan_of(inputs, policy, layout, runtime, engine, seed, progress)
     indices = _indices(wanted, makespan_s, samples, seed).tolist()
     rows = [[*astuple(one), *found] for one, found in zip(wanted, indices, strict=True)]
-    return _ranked(pd.DataFrame(rows, columns=COLUMNS))
+    return _ranked(rows)
 
 
 def _check_samples(samples: int) -> None:
@@ -103,8 +101,11 @@ def _check_samples(samples: int) -> None:
         raise SimschedError(f"samples is {samples!r}; expected a power of two, as 64")
 
 
-def _ranked(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows by total, the largest first, with their ranks."""
+def _ranked(rows: list[list[Any]]) -> pd.DataFrame:
+    """Return the table of rows by total, the largest first, with their ranks."""
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=COLUMNS)
     frame = frame.sort_values("total", ascending=False, kind="stable").reset_index(drop=True)
     frame.insert(0, "rank", frame["total"].round(9).rank(method="min", ascending=False).astype(np.int64))
     return frame
