@@ -71,6 +71,7 @@ def test_lists_are_lists():
 
 def test_the_distance_from_the_best_known_bound():
     """On 2 cores four of 1 s between two of 1 s: path 3, but 4 s at least; three of 2 s: area 3, optimum 4."""
+    pytest.importorskip("ortools")
     fork = ss.TaskGraph.from_edges([1.0] * 6, [(0, i) for i in range(1, 5)] + [(i, 5) for i in range(1, 5)])
     alone = ss.CostModel(default=ss.Curve(1.0))
     for graph, bound, seconds, name in (

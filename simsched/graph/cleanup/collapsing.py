@@ -94,8 +94,7 @@ def _tangled(graph: TaskGraph, groups: Groups) -> np.ndarray[tuple[int], np.dtyp
     count = int(groups.max(initial=-1)) + 1
     before, after = groups[graph.successors.sources()], groups[graph.successors.indices]
     crossing = before != after
-    # SciPy before 1.12 finds components of int32 indices only.
-    ends = (before[crossing].astype(np.int32), after[crossing].astype(np.int32))
+    ends = (before[crossing], after[crossing])
     links = coo_array((np.ones(int(crossing.sum()), np.int8), ends), shape=(count, count))
     _, component = connected_components(links, connection="strong")
     tangled: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
