@@ -67,6 +67,7 @@ def lethal(tmp_path, monkeypatch):
 @pytest.fixture
 def daemons(tmp_path, lethal):
     """A scheduler and two workers, which know the module `lethal`."""
+    pytest.importorskip("distributed")
     folder = tmp_path / "daemons"
     folder.mkdir()
     with Daemons(folder, str(lethal)) as found:
