@@ -106,8 +106,11 @@ def _shown(label: Any) -> str:
 def _numbers(column: pd.Series[Any], called: str) -> Floats:
     from pandas.api import types
 
-    if types.is_bool_dtype(column) or not (types.is_numeric_dtype(column) or types.is_object_dtype(column)):
-        raise GraphError(f"column {called!r} holds {column.dtype}; give numbers")
+    # Text is of a type of its own in newer versions of pandas, of objects in older ones.
+    held = "str" if len(column) and types.is_string_dtype(column) else str(column.dtype)
+    numbers = types.is_numeric_dtype(column) or types.is_object_dtype(column)
+    if held == "str" or types.is_bool_dtype(column) or not numbers:
+        raise GraphError(f"column {called!r} holds {held}; give numbers")
     try:
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError, OverflowError) as error:
