@@ -23,7 +23,7 @@ run: $(VENV)/ready-all
 	@echo; echo "Pictures: out/lstm4/*.png and out/cnn/*.png. Chrome traces (*.trace.json.gz) open in https://ui.perfetto.dev."
 
 test: $(VENV)/ready-dev lint types
-	$(BIN)/python -m pytest -n auto tests simsched
+	$(BIN)/python -m pytest -n auto tests/docs tests simsched
 
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check .

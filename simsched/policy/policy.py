@@ -140,6 +140,8 @@ class Policy:
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy that decides for one replay: itself, or a fresh object that holds what it computed.
 
+        It has the same `queue`.
+
         Parameters
         ----------
         problem : Problem

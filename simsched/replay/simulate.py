@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs import CostModel, TaskCosts
-from simsched.errors import CostError, LayoutError, SimschedError
+from simsched.errors import CostError, LayoutError, PolicyError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
@@ -113,7 +113,13 @@ def _plan(problem: Problem, chosen: Policy, runtime: RuntimeProfile, noise: Seco
     _check_finite(problem.costs, noise)
     if isinstance(chosen, RankPolicy):
         return StaticPlan.of(problem, chosen, runtime, noise)
-    return DynamicPlan(problem, chosen.prepared(problem), runtime, noise, str(chosen))
+    prepared = chosen.prepared(problem)
+    if prepared.queue != chosen.queue:
+        raise PolicyError(
+            f"{chosen}: its queue is {chosen.queue!r}, and that of what prepared() returned {prepared.queue!r}; "
+            "give both the same, which decisions are charged by"
+        )
+    return DynamicPlan(problem, prepared, runtime, noise, str(chosen))
 
 
 def _given(factors: npt.ArrayLike, graph: TaskGraph) -> Seconds:

@@ -94,6 +94,7 @@ class OtherRule(Policy):
     """Prepares such a rule."""
 
     name = "other-rule"
+    queue = "shared"
 
     def prepared(self, problem: Problem) -> Policy:
         """Return the rule."""

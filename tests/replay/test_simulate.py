@@ -291,3 +291,18 @@ def test_what_a_policy_raises_comes_out_as_it_is(engine):
 
     with pytest.raises(OverflowError, match="mine"):
         ss.simulate(GRAPH, "generic", Overflowing, engine=engine)
+
+
+def test_a_policy_and_what_it_prepares_have_one_queue():
+    class Central(ss.Policy):
+        name = "central"
+
+        def prepared(self, problem):
+            return Shared()
+
+    class Shared(ss.Policy):
+        name = "shared"
+        queue = "shared"
+
+    with pytest.raises(PolicyError, match="its queue is 'central', and that of what prepared"):
+        ss.simulate(ss.TaskGraph.from_edges([1.0]), "generic[cores=1]", Central())

@@ -40,8 +40,8 @@ class Decides(Policy):
 
 def slow():
     """Return a sweep of some seconds."""
-    edges = [(i, i + 50) for i in range(1950)]
-    graph = ss.TaskGraph.from_edges([1.0 + i % 7 for i in range(2000)], edges)
+    edges = [(i, i + 50) for i in range(6950)]
+    graph = ss.TaskGraph.from_edges([1.0 + i % 7 for i in range(7000)], edges)
     return ss.Sweep([graph], ["generic[cores=2]"], ["fifo[order=random]"], seeds=range(60), engine="simpy")
 
 
