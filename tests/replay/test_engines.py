@@ -42,6 +42,8 @@ class Polled(CandidateRule):
 
 def rule(cls):
     class Ruled(ss.Policy):
+        queue = cls.queue
+
         def prepared(self, problem):
             one = np.ones((problem.graph.n_tasks, 1), np.int32)
             return cls(one, problem.costs.seconds(1)[:, None], most=2)
