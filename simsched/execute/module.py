@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from simsched.errors import EngineError, MissingExtraError
-from simsched.native import HOW_TO_GET
+from simsched.native.building import how_to_get
 
 
 @cache
@@ -28,5 +28,5 @@ def module() -> Any:
         return import_module("simsched.native._execute")
     except ImportError as error:
         raise EngineError(
-            f"graphs really run on Linux, with the compiled module simsched.native._execute ({error}); {HOW_TO_GET}"
+            f"graphs really run on Linux, with the compiled module simsched.native._execute ({error}); {how_to_get()}"
         ) from error

@@ -12,15 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from simsched.errors import NativeMissingWarning
+from simsched.native.building import how_to_get
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-
-HOW_TO_GET = (
-    "install a C++ compiler (Debian: apt install g++) and then simsched again, in its folder: "
-    "pip install --force-reinstall --no-deps ."
-)
 
 
 class Core(Protocol):
@@ -117,7 +113,7 @@ def core() -> Core | None:
         problem = "the compiled module is missing"
     except ImportError as error:
         problem = f"the compiled module does not load ({error})"
-    said = f"{problem}, so everything runs in Python, more slowly; {HOW_TO_GET}"
+    said = f"{problem}, so everything runs in Python, more slowly; {how_to_get()}"
     warnings.warn(said, NativeMissingWarning, stacklevel=3)
     return None
 

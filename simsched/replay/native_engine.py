@@ -10,7 +10,8 @@ from simsched.costs.loads import Loads
 from simsched.costs.loads import loads as loads_of
 from simsched.errors import CostError, EngineError
 from simsched.graph.adjacency import Csr
-from simsched.native import HOW_TO_GET, find
+from simsched.native import find
+from simsched.native.building import how_to_get
 from simsched.policy import CandidateRule
 from simsched.replay.decider import Decider
 from simsched.replay.engines import Progress, rule_of
@@ -44,7 +45,7 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
     """
     native = find()
     if native is None:
-        raise EngineError(f"engine 'native' is not built: use engine='simpy' or 'auto', or {HOW_TO_GET}")
+        raise EngineError(f"engine 'native' is not built: use engine='simpy' or 'auto', or {how_to_get()}")
     try:
         if isinstance(plan, StaticPlan):
             return _list(native, plan, progress)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from simsched import native
 from simsched.errors import NativeMissingWarning
 from simsched.graph import TaskGraph
+from simsched.native.building import how_to_get
 
 
 @pytest.fixture
@@ -37,7 +39,30 @@ def test_one_warning_says_how_to_get_it() -> None:
     assert [w.category for w in caught] == [NativeMissingWarning]
     message = str(caught[0].message)
     assert message.startswith("the compiled module is missing, so everything runs in Python, more slowly; ")
-    assert message.endswith("pip install --force-reinstall --no-deps .")
+    assert message.endswith(how_to_get())
+
+
+@pytest.mark.parametrize(
+    ("compiler", "header", "told"),
+    [
+        (False, True, "install a C++ compiler (Debian: apt install g++) and then simsched again"),
+        (True, False, "install Python's headers (Debian: apt install python3-dev) and then simsched again"),
+        (False, False, "a C++ compiler and Python's headers (Debian: apt install g++ python3-dev) and then"),
+        (True, True, "pip -v shows why it was not built"),
+    ],
+)
+def test_what_to_install_is_what_is_not_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, compiler: bool, header: bool, told: str
+) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    if compiler:
+        (tmp_path / "clang++").touch(mode=0o755)
+    if header:
+        (tmp_path / "Python.h").touch()
+    assert told in how_to_get()
+    assert "pip install --force-reinstall --no-deps ." in how_to_get()
 
 
 @pytest.mark.usefixtures("missing")
