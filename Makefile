@@ -23,7 +23,7 @@ run: $(VENV)/ready-all
 	@echo; echo "Pictures: out/lstm4/*.png and out/cnn/*.png. Chrome traces (*.trace.json.gz) open in https://ui.perfetto.dev."
 
 test: $(VENV)/ready-dev lint types
-	$(BIN)/python -m pytest -n auto tests/docs tests simsched
+	$(BIN)/python -m pytest -n auto --dist worksteal tests simsched
 
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check .
@@ -34,7 +34,7 @@ types: $(VENV)/ready-dev
 	$(BIN)/mypy
 
 coverage: $(VENV)/ready-dev
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term --cov-report=html:out/coverage/html tests simsched
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term --cov-report=html:out/coverage/html tests simsched
 
 docs: $(VENV)/ready-docs
 	$(BIN)/python -m sphinx -W --keep-going -c docs . out/docs
