@@ -179,7 +179,8 @@ class Elements(Generic[T]):
             self._around.feed(text, self._offset_B - len(text))
         except FormatError as error:
             raise _MalformedError(error) from None
-        self.members.update(self._around.values())
+        finally:
+            self.members.update(self._around.values())
 
     def _take(self, length: int) -> bytes:
         taken, self._text = self._text[:length], self._text[length:]

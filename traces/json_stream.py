@@ -161,7 +161,7 @@ class Parser:
         self._guard.check(chunk, self._offset_B)
 
     def feed(self, chunk: bytes, offset_B: int | None = None) -> None:
-        """Parse the next piece of the file, or raise `FormatError`.
+        """Parse the next piece of the file, or raise `FormatError`; what was complete before is among the values.
 
         Parameters
         ----------
@@ -172,14 +172,20 @@ class Parser:
         """
         if offset_B is not None:
             self._offset_B = offset_B
-        for parser in self._parsers:
-            _parse(parser.send, self._path, self._offset_B, chunk)
+        problems = [
+            error
+            for parser in self._parsers
+            if (error := _parse(parser.send, self._path, self._offset_B, chunk)) is not None
+        ]
+        if problems:
+            raise problems[0]
         self._offset_B += len(chunk)
 
     def close(self) -> None:
         """Raise `FormatError` if the file is not complete."""
         for parser in self._parsers:
-            _parse(parser.close, self._path, self._offset_B)
+            if (error := _parse(parser.close, self._path, self._offset_B)) is not None:
+                raise error
 
     def values(self) -> Iterator[tuple[str, Any]]:
         """Yield (prefix, value) for every value that became complete since the last call."""
@@ -219,15 +225,17 @@ def cut_off(path: Path, offset_B: int) -> FormatError:
     )
 
 
-def _parse(step: Callable[..., object], path: Path, offset_B: int, *chunk: bytes) -> None:
+def _parse(step: Callable[..., object], path: Path, offset_B: int, *chunk: bytes) -> FormatError | None:
+    """Take a step of one parser; return what is wrong with the text."""
     from ijson import JSONError
 
     try:
         step(*chunk)
     except StopIteration:
-        return
+        return None
     except (JSONError, UnicodeError, ArithmeticError, ValueError) as error:
-        raise _story(path, offset_B, error) from None
+        return _story(path, offset_B, error)
+    return None
 
 
 def _story(path: Path, offset_B: int, error: Exception) -> FormatError:
