@@ -142,12 +142,11 @@ class _Reading:
         if event.get("dur") is None:
             self.found.counts["without duration"] += 1
             return
-        start_ns = _nanoseconds(place, event, "ts")
-        duration_ns = _nanoseconds(place, event, "dur")
-        if duration_ns < 0:
+        start_ns, finish_ns = _interval(place, event)
+        if finish_ns < start_ns:
             self.found.counts["negative duration"] += 1
             return
-        span = self._span(place, event, number, start_ns, start_ns + duration_ns)
+        span = self._span(place, event, number, start_ns, finish_ns)
         if span.name.startswith("Total ") and "avg ms" in span.args:
             # LLVM's time trace ends with a lane a kind of span, and their sum on it, which never ran.
             self.found.counts["sums"] += 1
@@ -238,11 +237,22 @@ def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = No
 
 
 def _nanoseconds(place: Place, event: dict[str, Any], key: str) -> int:
-    """Return a time, a number or, as some tools write it, the text of one."""
+    return place.nanoseconds(_number(event, key), key)
+
+
+def _interval(place: Place, event: dict[str, Any]) -> tuple[int, int]:
+    """Return start and finish; what is below a nanosecond is rounded last, so that what lies within stays within."""
+    start, duration = _number(event, "ts"), _number(event, "dur")
+    start_ns, duration_ns = place.nanoseconds(start, "ts"), place.nanoseconds(duration, "dur")
+    if type(start) is int or type(duration) is int:
+        return start_ns, start_ns + duration_ns
+    return start_ns, place.nanoseconds(start + duration, "ts + dur")
+
+
+def _number(event: dict[str, Any], key: str) -> Any:
+    """Return a number or, as some tools write it, the text of one."""
     value = event.get(key)
-    if isinstance(value, str) and _SPELLED.fullmatch(value):
-        value = Decimal(value)
-    return place.nanoseconds(value, key)
+    return Decimal(value) if isinstance(value, str) and _SPELLED.fullmatch(value) else value
 
 
 def _text(event: dict[str, Any], key: str) -> str:
