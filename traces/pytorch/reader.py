@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from simsched.errors import FormatError
-from simsched.graph import ImportReport, RecordedOn, Recording, TaskGraph
+from simsched.errors import FormatError, GraphError
+from simsched.graph import ImportReport, RecordedOn, TaskGraph
 from simsched.graph.loading import HEAD_B, find_file, open_plain, read_bounded
 from simsched.traces.json_stream import shown
 from simsched.traces.options import TOLERANT, flag, whole_number
@@ -31,6 +31,7 @@ from simsched.traces.pytorch.kineto import Survey, survey
 from simsched.traces.pytorch.nesting import Nesting, Task, nest
 from simsched.traces.pytorch.report import fill_report, tell_step
 from simsched.traces.pytorch.untimed import untimed
+from simsched.traces.shared.timeline import recording
 
 #: What an object with events holds in its first lines, and what a bare list of events does.
 _MARKS = (b'"Operator"', b'"baseTimeNanoseconds"', b'"deviceProperties"')
@@ -107,6 +108,8 @@ class PyTorch:
         ------
         FormatError
             If a file is damaged, there is no such step, or the two files are of different runs.
+        GraphError
+            If launches and waits of devices contradict each other.
         """
         if not isinstance(execution_trace, str | Path | None):
             raise FormatError(f"{path}: execution_trace is {shown(execution_trace)}, expected a file's name")
@@ -144,7 +147,10 @@ def _timed(
         raise FormatError(f"{path}: no operator in the step; its events are wrappers and annotations only")
     _require_distinct(path, nesting.tasks)
     if devices and held.streams.kernels:
-        graph = with_devices(path, held, events, nesting, width or 1)
+        try:
+            graph = with_devices(path, held, events, nesting, width or 1)
+        except GraphError as error:
+            raise GraphError(f"{path}: {error}") from None
         tell_step(graph, held, events, nesting)
     else:
         columns = (
@@ -205,7 +211,6 @@ def _graph(
     start_ns = np.array([t.event.start_ns for t in tasks], np.int64)
     finish_ns = np.array([t.event.finish_ns for t in tasks], np.int64)
     lanes, lane = np.unique([t.event.lane for t in tasks], return_inverse=True)
-    first_ns = start_ns.min()
     place = Place(path, "simsched")
     report = ImportReport(path.name, "pytorch")
     graph = TaskGraph.from_edges(
@@ -221,12 +226,7 @@ def _graph(
         name=path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".kineto"),
         recorded_on=_recorded_on(held.metadata, place),
         report=report,
-        recording=Recording(
-            (start_ns - first_ns) / 1e9,
-            (finish_ns - first_ns) / 1e9,
-            lane.astype(np.int32),
-            tuple(events.lanes[i] for i in lanes),
-        ),
+        recording=recording(path, start_ns, finish_ns, lane, [events.lanes[i] for i in lanes]),
     )
     fill_report(graph, path, held, events, nesting, columns.found)
     return graph
