@@ -11,11 +11,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from simsched.errors import FormatError
 from simsched.graph.loading import Mend
 from simsched.traces.chrome.halves import Half, paired
 from simsched.traces.json_stream import shown, stream
-from simsched.traces.pytorch.fields import MAX_RECORDS, Place
+from simsched.traces.shared.places import MAX_RECORDS, Place
 
 #: The object form and the list form of the format.
 EVENTS = ("traceEvents.item", "item")
@@ -105,11 +104,6 @@ class Events:
         return f"{self.names.get((process, ''), f'process {process}')}: {called}" if several else called
 
 
-class _Place(Place):
-    def error(self, problem: str, advice: str = "the file is damaged, or no Chrome trace") -> FormatError:
-        return super().error(problem, advice)
-
-
 class _Reading:
     """Events as they come; beginnings and ends of spans are paired once all are there."""
 
@@ -119,7 +113,7 @@ class _Reading:
         self._halves: list[Half] = []
 
     def take(self, number: int, value: object) -> None:
-        place = _Place(self.path, "event", number)
+        place = Place(self.path, "event", number)
         event = place.record(value)
         phase = event.get("ph")
         if phase == "X":

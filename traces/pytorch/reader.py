@@ -25,12 +25,12 @@ from simsched.traces.options import TOLERANT, flag, whole_number
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.devices import with_devices
 from simsched.traces.pytorch.events import Step, Window
-from simsched.traces.pytorch.fields import MAX_INTEGER, Place
 from simsched.traces.pytorch.join import Columns, alone, joined
 from simsched.traces.pytorch.kineto import Survey, survey
 from simsched.traces.pytorch.nesting import Nesting, Task, nest
 from simsched.traces.pytorch.report import fill_report, tell_step
 from simsched.traces.pytorch.untimed import untimed
+from simsched.traces.shared.places import MAX_INTEGER, Place
 from simsched.traces.shared.timeline import recording
 
 #: What an object with events holds in its first lines, and what a bare list of events does.

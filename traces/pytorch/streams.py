@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from simsched.traces.pytorch.events import Window
-from simsched.traces.pytorch.fields import MAX_RECORDS, Place
 from simsched.traces.pytorch.kernels import kernel_kind
 from simsched.traces.pytorch.table import arguments
 from simsched.traces.pytorch.threads import Lanes
+from simsched.traces.shared.places import MAX_RECORDS, Place
 
 if TYPE_CHECKING:
     from simsched.traces.pytorch.raw import RawEvent

@@ -1,4 +1,4 @@
-"""Checked access to the values of a PyTorch trace."""
+"""Checked access to the values of JSON traces whose times are microseconds, and where each value stands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simsched.traces.json_stream import shown
 #: Until the year 2049, so that differences stay within 64 bits of nanoseconds.
 MAX_MICROSECONDS = 25 * 10**14
 MAX_INTEGER = 2**63
-#: Operators of one step, or calls of one execution trace: some gigabytes of memory.
+#: Spans or nodes of a file, operators of one step: some gigabytes of memory.
 MAX_RECORDS = 2_000_000
 
 
@@ -35,9 +35,7 @@ class Place:
     noun: str
     number: int | None = None
 
-    def error(
-        self, problem: str, advice: str = "the file is damaged, or no PyTorch profiler wrote it"
-    ) -> FormatError:
+    def error(self, problem: str, advice: str = "the file is damaged, or of another format") -> FormatError:
         """Return the error that tells the place, the problem and what to do."""
         what = self.noun if self.number is None else f"{self.noun} {self.number}"
         return FormatError(f"{self.file}: {what}: {problem}; {advice}")
