@@ -24,9 +24,8 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.loading import Mend, find_file
+from simsched.graph.loading import Mend
 from simsched.graph.shapes import format_shape
-from simsched.traces.json_stream import shown
 from simsched.traces.lanes import chain
 from simsched.traces.onnx.edges import edges
 from simsched.traces.onnx.flops import flops
@@ -36,7 +35,9 @@ from simsched.traces.onnxruntime.join import check_order, match, outermost
 from simsched.traces.onnxruntime.profile import Contents, Event, Run, read_contents, read_events
 from simsched.traces.onnxruntime.report import Row, describe_contents, describe_model, describe_tasks
 from simsched.traces.onnxruntime.shapes import Sizes, sizes
-from simsched.traces.options import TOLERANT, flag, whole_number
+from simsched.traces.options import TOLERANT, whole_number
+from simsched.traces.shared.companions import given
+from simsched.traces.shared.mends import mends_if
 from simsched.traces.shared.timeline import recording
 
 FIRST_CATEGORY = re.compile(rb'"cat"\s*:\s*"([^"]*)"')
@@ -109,25 +110,17 @@ class OnnxRuntimeReader:
             If a number is impossible.
         """
         report = ImportReport(path.name, "onnxruntime")
-        mending = flag(path, "tolerant", tolerant)
-        optimized = _model(path, model)
-        contents = read_contents(path, report.note if mending else None)
+        mend = mends_if(path, tolerant, report)
+        optimized = None if model is None else read_model(given(path, "model", model, "the optimized model"))
+        contents = read_contents(path, mend)
         chosen = _choose(path, contents.runs, run)
         # The second time nothing new is mended.
-        events = _events(path, contents, chosen, report, _ignore if mending else None)
+        events = _events(path, contents, chosen, report, mend and _ignore)
         return _graph(path, contents.runs[chosen], events, optimized, report)
 
 
 def _ignore(sentence: str) -> None:
     """Say nothing more."""
-
-
-def _model(path: Path, model: object) -> Model | None:
-    if model is None:
-        return None
-    if not isinstance(model, str | Path):
-        raise FormatError(f"{path}: model is {shown(model)}; expected the path of the optimized model")
-    return read_model(find_file(model))
 
 
 def _choose(path: Path, runs: Sequence[Run], wanted: object) -> int:

@@ -58,7 +58,9 @@ class _Edges:
             heappush(running, (self._finish[task], task))
 
 
-def with_devices(path: Path, held: Survey, step: Step, nesting: Nesting, width: int) -> TaskGraph:
+def with_devices(
+    path: Path, held: Survey, step: Step, nesting: Nesting, width: int, report: ImportReport
+) -> TaskGraph:
     """Return the graph of a step with what it launched on devices.
 
     Parameters
@@ -73,6 +75,8 @@ def with_devices(path: Path, held: Survey, step: Step, nesting: Nesting, width: 
         Their operators.
     width : int
         Threads of each operator.
+    report : ImportReport
+        Continued.
 
     Raises
     ------
@@ -91,7 +95,6 @@ def with_devices(path: Path, held: Survey, step: Step, nesting: Nesting, width: 
     names = step.lanes + _names_of_streams([kernels[on[0]] for on in streams.by_stream().values()])
     of_stream = {lane: len(step.lanes) + number for number, lane in enumerate(streams.by_stream())}
     lane = [*(s.lane for s in host.segments), *(of_stream[k.lane] for k in kernels)]
-    report = ImportReport(path.name, "pytorch")
     _tell(report, host, streams, edges, waited)
     return TaskGraph.from_edges(
         (np.array(finish_ns, np.int64) - np.array(start_ns, np.int64)) / 1e9,
