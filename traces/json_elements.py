@@ -42,6 +42,7 @@ MAX_ARRAYS = 16
 _QUOTE, _COMMA, _OPENING = ord('"'), ord(","), ord("[")
 _MARKS = STEPS != 0
 _MARKS[[_QUOTE, _COMMA]] = True
+_NO_COMMAS = np.zeros(0, np.intp)
 _BYTE = re.compile(r" \(byte (\d+)\)")
 _ELEMENT = re.compile(r" - at `\$\[(\d+)\].*")
 
@@ -87,6 +88,9 @@ class Elements(Generic[T]):
         Other members of the object that are wanted, by their prefixes as ijson writes them.
     mend : callable, optional
         As for `simsched.traces.json_stream.stream`.
+    unclosed : callable, optional
+        If given, for formats that allow it: the list that is the file may lack its end after an object, and `unclosed`
+        is told so.
 
     Iterating yields lists of elements, and raises `FormatError` where the file is not JSON, is cut off or would need
     unbounded memory. Then `members` holds what stood beside the array.
@@ -99,9 +103,10 @@ class Elements(Generic[T]):
         decoder: msgspec.json.Decoder[list[T]],
         members: tuple[str, ...] = (),
         mend: Mend | None = None,
+        unclosed: Mend | None = None,
     ) -> None:
         self.members: dict[str, Any] = {}
-        self._path, self._decoder, self._mend = path, decoder, mend
+        self._path, self._decoder, self._mend, self._unclosed = path, decoder, mend, unclosed
         self._around = Parser(path, *(members or (key,)))
         self._opening = re.compile(b'"' + re.escape(key.encode()) + rb'"\s*:\s*\[')
         self._text, self._offset_B, self._count = b"", 0, 0
@@ -117,7 +122,7 @@ class Elements(Generic[T]):
                     yield from self._progress()
                     if len(self._text) > MAX_VALUE_B:
                         raise too_large(self._path, self._offset_B)
-            self._end()
+            yield self._end()
         except _MalformedError as problem:
             yield problem.complete
             give_up(problem.error, self._mend)
@@ -237,10 +242,16 @@ class Elements(Generic[T]):
         said = "text that is not UTF-8" if isinstance(error, UnicodeError) else _BYTE.sub("", said)[:100]
         return FormatError(f"{self._path}: not valid JSON near byte {at}: {said}")
 
-    def _end(self) -> None:
-        """Take what is left at the end of the file."""
+    def _end(self) -> list[T]:
+        """Take what is left at the end of the file; return the elements in it."""
         if self._base:
-            rest = [] if self._mend is None else self._complete(self._text, np.zeros(0, np.intp))
+            if self._unclosed is not None and self._between_elements():
+                rest = self._decoded(self._take(len(self._text)), _NO_COMMAS) if self._text.strip() else []
+                self._unclosed(
+                    "the list lacks its end, which the format allows; what was still to come is not known"
+                )
+                return rest
+            rest = [] if self._mend is None else self._complete(self._text, _NO_COMMAS)
             raise _MalformedError(cut_off(self._path, self._offset_B + len(self._text)), rest)
         self._parse(self._take(len(self._text)))
         try:
@@ -248,10 +259,21 @@ class Elements(Generic[T]):
         except FormatError as error:
             raise _MalformedError(error) from None
         self.members.update(self._around.values())
+        return []
+
+    def _between_elements(self) -> bool:
+        """Tell whether the file is a list that lacks nothing but its end."""
+        depths = _Marks.of(self._text, self._depth).depth
+        whole = not len(depths) or depths[-1] == 1
+        return self._base == 1 and bool(whole) and self._text.rstrip()[-1:] in (b"", b"}")
 
 
 def objects(
-    path: Path, key: str, members: tuple[str, ...] = (), mend: Mend | None = None
+    path: Path,
+    key: str,
+    members: tuple[str, ...] = (),
+    mend: Mend | None = None,
+    unclosed: Mend | None = None,
 ) -> tuple[dict[str, Any], Iterator[Any]]:
     """Return the members beside an array, filled while its elements are taken, and its elements as plain values.
 
@@ -259,7 +281,7 @@ def objects(
 
     Parameters
     ----------
-    path, key, members, mend
+    path, key, members, mend, unclosed
         As for `Elements`.
 
     Raises
@@ -273,7 +295,7 @@ def objects(
     import msgspec
 
     decoder = msgspec.json.Decoder(list[Any], float_hook=Decimal)
-    elements = Elements(path, key, decoder, members, mend)
+    elements = Elements(path, key, decoder, members, mend, unclosed)
     return elements.members, chain.from_iterable(elements)
 
 

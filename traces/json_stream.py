@@ -45,18 +45,10 @@ class _Guard:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._in_string, self._escape, self._depth = False, b"", 0
-        self._ends = b""
-
-    @property
-    def between_items(self) -> bool:
-        """Tell whether the file, read so far, is a list that lacks nothing but its end."""
-        return self._depth == 1 and not self._in_string and self._ends in (b"[[", b"[,", b"[}")
 
     def check(self, chunk: bytes, offset_B: int) -> None:
         """Raise `FormatError` if the file, read up to this chunk, nests too deep or holds an endless number."""
         outside = self._outside_strings(chunk)
-        if text := chunk.strip():
-            self._ends = (self._ends or text)[:1] + text[-1:]
         if _LONG_NUMBER.search(outside):
             raise FormatError(
                 f"{self._path}: near byte {offset_B}: a number of more than {MAX_DIGITS} digits; refused"
@@ -76,9 +68,7 @@ class _Guard:
         return outside
 
 
-def stream(
-    path: Path, *prefixes: str, mend: Mend | None = None, unclosed: Mend | None = None
-) -> Iterator[tuple[str, Any]]:
+def stream(path: Path, *prefixes: str, mend: Mend | None = None) -> Iterator[tuple[str, Any]]:
     """Yield (prefix, value) for every value of a JSON file that stands under one of `prefixes`, in file order.
 
     Parameters
@@ -90,8 +80,6 @@ def stream(
     mend : callable, optional
         If given, characters that JSON does not allow are replaced, a file that is cut off ends after its last complete
         value, and `mend` is told so in a sentence.
-    unclosed : callable, optional
-        If given, for formats that allow it: the list that is the file may lack its end, and `unclosed` is told so.
 
     Raises
     ------
@@ -126,10 +114,7 @@ def stream(
     try:
         parser.close()
     except FormatError as error:
-        if unclosed is not None and parser.between_items:
-            unclosed("the list lacks its end, which the format allows; what was still to come is not known")
-        else:
-            give_up(error, mend)
+        give_up(error, mend)
     yield from parser.values()
 
 
@@ -150,11 +135,6 @@ class Parser:
         self._path, self._offset_B, self._guard = path, 0, _Guard(path)
         self._queues: dict[str, list[Any]] = {prefix: ijson.sendable_list() for prefix in prefixes}
         self._parsers = [ijson.items_coro(queue, prefix) for prefix, queue in self._queues.items()]
-
-    @property
-    def between_items(self) -> bool:
-        """Tell whether the file, read so far, is a list that lacks nothing but its end."""
-        return self._guard.between_items
 
     def check(self, chunk: bytes) -> None:
         """Raise `FormatError` if the parser would not survive the next piece of the file."""

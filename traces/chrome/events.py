@@ -13,11 +13,10 @@ from typing import Any
 
 from simsched.graph.loading import Mend
 from simsched.traces.chrome.halves import Half, paired
-from simsched.traces.json_stream import shown, stream
+from simsched.traces.json_elements import objects
+from simsched.traces.json_stream import shown
 from simsched.traces.shared.places import MAX_RECORDS, Place
 
-#: The object form and the list form of the format.
-EVENTS = ("traceEvents.item", "item")
 OTHER_DATA = "otherData"
 FLOW_PHASES = ("s", "t", "f")
 _SPELLED = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?", re.ASCII)
@@ -213,20 +212,19 @@ def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = No
     path : Path
         The file, plain or gzipped, in the object or the list form.
     mend, unclosed : callable, optional
-        See `simsched.traces.json_stream.stream`.
+        See `simsched.traces.json_elements.Elements`.
 
     Raises
     ------
     FormatError
         If the file is no JSON, or an event of it has no time or thread.
     """
-    reading, number = _Reading(path), -1
-    for prefix, value in stream(path, *EVENTS, OTHER_DATA, mend=mend, unclosed=unclosed):
-        if prefix == OTHER_DATA:
-            reading.found.other = value if isinstance(value, dict) else {}
-            continue
-        number += 1
+    reading = _Reading(path)
+    members, events = objects(path, "traceEvents", (OTHER_DATA,), mend, unclosed)
+    for number, value in enumerate(events):
         reading.take(number, value)
+    other = members.get(OTHER_DATA)
+    reading.found.other = other if isinstance(other, dict) else {}
     return reading.end()
 
 
