@@ -9,6 +9,7 @@ from typing import Any
 
 from simsched.errors import FormatError
 from simsched.traces.json_stream import shown
+from simsched.traces.shared.timeline import whole_ns
 
 #: Until the year 2049, so that differences stay within 64 bits of nanoseconds.
 MAX_MICROSECONDS = 25 * 10**14
@@ -74,12 +75,8 @@ class Place:
         """Return microseconds, a whole or decimal number, as exact integer nanoseconds."""
         if type(value) is int and abs(value) <= MAX_MICROSECONDS:
             return value * 1000
-        # The magnitude is looked at first: an integer of a billion digits must never be made.
-        if (
-            not isinstance(value, Decimal)
-            or not value.is_finite()
-            or value.adjusted() > 15
-            or abs(value) > MAX_MICROSECONDS
-        ):
+        most_ns = MAX_MICROSECONDS * 1000
+        time_ns = whole_ns(value, 1000, -most_ns, most_ns) if isinstance(value, Decimal) else None
+        if time_ns is None:
             raise self.error(f"{key} is {shown(value)}, expected microseconds")
-        return int(value.scaleb(3).to_integral_value())
+        return time_ns
