@@ -80,8 +80,8 @@ class Elements(Generic[T]):
     ----------
     path : Path
         The file, plain or gzipped.
-    key : str
-        Name of the array; a file that is an array has no names.
+    key : str or None
+        Name of the array; a file that is an array has no names. None: the file must be one.
     decoder : msgspec.json.Decoder
         Of a list of elements.
     members : tuple of str
@@ -99,7 +99,7 @@ class Elements(Generic[T]):
     def __init__(
         self,
         path: Path,
-        key: str,
+        key: str | None,
         decoder: msgspec.json.Decoder[list[T]],
         members: tuple[str, ...] = (),
         mend: Mend | None = None,
@@ -107,8 +107,8 @@ class Elements(Generic[T]):
     ) -> None:
         self.members: dict[str, Any] = {}
         self._path, self._decoder, self._mend, self._unclosed = path, decoder, mend, unclosed
-        self._around = Parser(path, *(members or (key,)))
-        self._opening = re.compile(b'"' + re.escape(key.encode()) + rb'"\s*:\s*\[')
+        self._around = Parser(path, *(members or (key or "item",)))
+        self._opening = None if key is None else re.compile(rb'"%s"\s*:\s*\[' % re.escape(key.encode()))
         self._text, self._offset_B, self._count = b"", 0, 0
         #: Depth of the elements while within the array; before and after it, 0, and depth of the text's begin.
         self._base, self._depth, self._after_comma = 0, 0, False
@@ -156,7 +156,7 @@ class Elements(Generic[T]):
         if not self._depth and len(marks.kind) and marks.kind[0] == _OPENING:
             self._base = 1
             return int(marks.at[0])
-        for found in self._opening.finditer(self._text):
+        for found in self._opening.finditer(self._text) if self._opening else ():
             at = found.end() - 1
             place = np.searchsorted(opens, at)
             if place < len(opens) and opens[place] == at:
@@ -270,7 +270,7 @@ class Elements(Generic[T]):
 
 def objects(
     path: Path,
-    key: str,
+    key: str | None,
     members: tuple[str, ...] = (),
     mend: Mend | None = None,
     unclosed: Mend | None = None,
