@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, pairwise
 from pathlib import Path
@@ -20,10 +19,10 @@ import numpy.typing as npt
 
 from simsched.errors import FormatError, MissingExtraError
 from simsched.graph.loading import Mend, open_plain
+from simsched.traces.json_marks import COMMA, OPENING, Marks
 from simsched.traces.json_stream import (
     MAX_DEPTH,
     MAX_VALUE_B,
-    STEPS,
     Parser,
     chunks,
     cut_off,
@@ -39,38 +38,9 @@ T = TypeVar("T")
 CHUNK_B = 1024 * 1024
 #: An object should have a name once; each time what is left of a chunk is looked at again.
 MAX_ARRAYS = 16
-_QUOTE, _COMMA, _OPENING = ord('"'), ord(","), ord("[")
-_MARKS = STEPS != 0
-_MARKS[[_QUOTE, _COMMA]] = True
 _NO_COMMAS = np.zeros(0, np.intp)
 _BYTE = re.compile(r" \(byte (\d+)\)")
 _ELEMENT = re.compile(r" - at `\$\[(\d+)\].*")
-
-
-@dataclass(frozen=True, slots=True)
-class _Marks:
-    """Brackets and commas outside texts: where they are, what they are, and the depth after each."""
-
-    at: npt.NDArray[np.intp]
-    kind: npt.NDArray[np.uint8]
-    depth: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, text: bytes, depth: int) -> _Marks:
-        """Find them in a text that begins outside texts, `depth` deep."""
-        if b"\\" in text:
-            text = text.replace(b"\\\\", b"__").replace(b'\\"', b"__")
-        codes = np.frombuffer(text, np.uint8)
-        at = np.flatnonzero(_MARKS[codes])
-        kind = codes[at]
-        quote = kind == _QUOTE
-        outside = ~(quote | np.logical_xor.accumulate(quote))
-        kind = kind[outside]
-        return cls(at[outside], kind, np.cumsum(STEPS[kind], dtype=np.int64) + depth)
-
-    def commas(self, depth: int) -> npt.NDArray[np.intp]:
-        """Return where the commas of one depth are."""
-        return np.extract((self.kind == _COMMA) & (self.depth == depth), self.at)
 
 
 class Elements(Generic[T]):
@@ -130,7 +100,7 @@ class Elements(Generic[T]):
     def _progress(self) -> Iterator[list[T]]:
         """Take what is complete from the text."""
         while True:
-            marks = _Marks.of(self._text, self._depth)
+            marks = Marks.of(self._text, self._depth)
             if len(marks.depth) and marks.depth.max() > MAX_DEPTH:
                 raise too_deep(self._path, self._offset_B)
             if self._base:
@@ -141,7 +111,7 @@ class Elements(Generic[T]):
             else:
                 end = self._found(marks)
                 # The array's name, its colon and its bracket have no comma between them: text may be cut after any.
-                last = np.flatnonzero(marks.kind == _COMMA)[-1:]
+                last = np.flatnonzero(marks.kind == COMMA)[-1:]
                 if end is not None:
                     self._require_few()
                     self._skip(end + 1, self._base)
@@ -150,10 +120,10 @@ class Elements(Generic[T]):
             if end is None:
                 return
 
-    def _found(self, marks: _Marks) -> int | None:
+    def _found(self, marks: Marks) -> int | None:
         """Look for the array; return where it opens."""
-        opens = marks.at[(marks.kind == _OPENING) & (marks.depth == 2)]
-        if not self._depth and len(marks.kind) and marks.kind[0] == _OPENING:
+        opens = marks.at[(marks.kind == OPENING) & (marks.depth == 2)]
+        if not self._depth and len(marks.kind) and marks.kind[0] == OPENING:
             self._base = 1
             return int(marks.at[0])
         for found in self._opening.finditer(self._text) if self._opening else ():
@@ -263,7 +233,7 @@ class Elements(Generic[T]):
 
     def _between_elements(self) -> bool:
         """Tell whether the file is a list that lacks nothing but its end."""
-        depths = _Marks.of(self._text, self._depth).depth
+        depths = Marks.of(self._text, self._depth).depth
         whole = not len(depths) or depths[-1] == 1
         return self._base == 1 and bool(whole) and self._text.rstrip()[-1:] in (b"", b"}")
 
