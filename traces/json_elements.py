@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, pairwise
 from pathlib import Path
@@ -20,10 +19,10 @@ import numpy.typing as npt
 
 from simsched.errors import FormatError, MissingExtraError
 from simsched.graph.loading import Mend, open_plain
+from simsched.traces.json_marks import COMMA, OPENING, Marks
 from simsched.traces.json_stream import (
     MAX_DEPTH,
     MAX_VALUE_B,
-    STEPS,
     Parser,
     chunks,
     cut_off,
@@ -39,37 +38,9 @@ T = TypeVar("T")
 CHUNK_B = 1024 * 1024
 #: An object should have a name once; each time what is left of a chunk is looked at again.
 MAX_ARRAYS = 16
-_QUOTE, _COMMA, _OPENING = ord('"'), ord(","), ord("[")
-_MARKS = STEPS != 0
-_MARKS[[_QUOTE, _COMMA]] = True
+_NO_COMMAS = np.zeros(0, np.intp)
 _BYTE = re.compile(r" \(byte (\d+)\)")
 _ELEMENT = re.compile(r" - at `\$\[(\d+)\].*")
-
-
-@dataclass(frozen=True, slots=True)
-class _Marks:
-    """Brackets and commas outside texts: where they are, what they are, and the depth after each."""
-
-    at: npt.NDArray[np.intp]
-    kind: npt.NDArray[np.uint8]
-    depth: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, text: bytes, depth: int) -> _Marks:
-        """Find them in a text that begins outside texts, `depth` deep."""
-        if b"\\" in text:
-            text = text.replace(b"\\\\", b"__").replace(b'\\"', b"__")
-        codes = np.frombuffer(text, np.uint8)
-        at = np.flatnonzero(_MARKS[codes])
-        kind = codes[at]
-        quote = kind == _QUOTE
-        outside = ~(quote | np.logical_xor.accumulate(quote))
-        kind = kind[outside]
-        return cls(at[outside], kind, np.cumsum(STEPS[kind], dtype=np.int64) + depth)
-
-    def commas(self, depth: int) -> npt.NDArray[np.intp]:
-        """Return where the commas of one depth are."""
-        return np.extract((self.kind == _COMMA) & (self.depth == depth), self.at)
 
 
 class Elements(Generic[T]):
@@ -79,14 +50,17 @@ class Elements(Generic[T]):
     ----------
     path : Path
         The file, plain or gzipped.
-    key : str
-        Name of the array; a file that is an array has no names.
+    key : str or None
+        Name of the array; a file that is an array has no names. None: the file must be one.
     decoder : msgspec.json.Decoder
         Of a list of elements.
     members : tuple of str
         Other members of the object that are wanted, by their prefixes as ijson writes them.
     mend : callable, optional
         As for `simsched.traces.json_stream.stream`.
+    unclosed : callable, optional
+        If given, for formats that allow it: the list that is the file may lack its end after an object, and `unclosed`
+        is told so.
 
     Iterating yields lists of elements, and raises `FormatError` where the file is not JSON, is cut off or would need
     unbounded memory. Then `members` holds what stood beside the array.
@@ -95,15 +69,16 @@ class Elements(Generic[T]):
     def __init__(
         self,
         path: Path,
-        key: str,
+        key: str | None,
         decoder: msgspec.json.Decoder[list[T]],
         members: tuple[str, ...] = (),
         mend: Mend | None = None,
+        unclosed: Mend | None = None,
     ) -> None:
         self.members: dict[str, Any] = {}
-        self._path, self._decoder, self._mend = path, decoder, mend
-        self._around = Parser(path, *(members or (key,)))
-        self._opening = re.compile(b'"' + re.escape(key.encode()) + rb'"\s*:\s*\[')
+        self._path, self._decoder, self._mend, self._unclosed = path, decoder, mend, unclosed
+        self._around = Parser(path, *(members or (key or "item",)))
+        self._opening = None if key is None else re.compile(rb'"%s"\s*:\s*\[' % re.escape(key.encode()))
         self._text, self._offset_B, self._count = b"", 0, 0
         #: Depth of the elements while within the array; before and after it, 0, and depth of the text's begin.
         self._base, self._depth, self._after_comma = 0, 0, False
@@ -117,7 +92,7 @@ class Elements(Generic[T]):
                     yield from self._progress()
                     if len(self._text) > MAX_VALUE_B:
                         raise too_large(self._path, self._offset_B)
-            self._end()
+            yield self._end()
         except _MalformedError as problem:
             yield problem.complete
             give_up(problem.error, self._mend)
@@ -125,7 +100,7 @@ class Elements(Generic[T]):
     def _progress(self) -> Iterator[list[T]]:
         """Take what is complete from the text."""
         while True:
-            marks = _Marks.of(self._text, self._depth)
+            marks = Marks.of(self._text, self._depth)
             if len(marks.depth) and marks.depth.max() > MAX_DEPTH:
                 raise too_deep(self._path, self._offset_B)
             if self._base:
@@ -136,7 +111,7 @@ class Elements(Generic[T]):
             else:
                 end = self._found(marks)
                 # The array's name, its colon and its bracket have no comma between them: text may be cut after any.
-                last = np.flatnonzero(marks.kind == _COMMA)[-1:]
+                last = np.flatnonzero(marks.kind == COMMA)[-1:]
                 if end is not None:
                     self._require_few()
                     self._skip(end + 1, self._base)
@@ -145,13 +120,13 @@ class Elements(Generic[T]):
             if end is None:
                 return
 
-    def _found(self, marks: _Marks) -> int | None:
+    def _found(self, marks: Marks) -> int | None:
         """Look for the array; return where it opens."""
-        opens = marks.at[(marks.kind == _OPENING) & (marks.depth == 2)]
-        if not self._depth and len(marks.kind) and marks.kind[0] == _OPENING:
+        opens = marks.at[(marks.kind == OPENING) & (marks.depth == 2)]
+        if not self._depth and len(marks.kind) and marks.kind[0] == OPENING:
             self._base = 1
             return int(marks.at[0])
-        for found in self._opening.finditer(self._text):
+        for found in self._opening.finditer(self._text) if self._opening else ():
             at = found.end() - 1
             place = np.searchsorted(opens, at)
             if place < len(opens) and opens[place] == at:
@@ -179,7 +154,8 @@ class Elements(Generic[T]):
             self._around.feed(text, self._offset_B - len(text))
         except FormatError as error:
             raise _MalformedError(error) from None
-        self.members.update(self._around.values())
+        finally:
+            self.members.update(self._around.values())
 
     def _take(self, length: int) -> bytes:
         taken, self._text = self._text[:length], self._text[length:]
@@ -236,10 +212,16 @@ class Elements(Generic[T]):
         said = "text that is not UTF-8" if isinstance(error, UnicodeError) else _BYTE.sub("", said)[:100]
         return FormatError(f"{self._path}: not valid JSON near byte {at}: {said}")
 
-    def _end(self) -> None:
-        """Take what is left at the end of the file."""
+    def _end(self) -> list[T]:
+        """Take what is left at the end of the file; return the elements in it."""
         if self._base:
-            rest = [] if self._mend is None else self._complete(self._text, np.zeros(0, np.intp))
+            if self._unclosed is not None and self._between_elements():
+                rest = self._decoded(self._take(len(self._text)), _NO_COMMAS) if self._text.strip() else []
+                self._unclosed(
+                    "the list lacks its end, which the format allows; what was still to come is not known"
+                )
+                return rest
+            rest = [] if self._mend is None else self._complete(self._text, _NO_COMMAS)
             raise _MalformedError(cut_off(self._path, self._offset_B + len(self._text)), rest)
         self._parse(self._take(len(self._text)))
         try:
@@ -247,10 +229,21 @@ class Elements(Generic[T]):
         except FormatError as error:
             raise _MalformedError(error) from None
         self.members.update(self._around.values())
+        return []
+
+    def _between_elements(self) -> bool:
+        """Tell whether the file is a list that lacks nothing but its end."""
+        depths = Marks.of(self._text, self._depth).depth
+        whole = not len(depths) or depths[-1] == 1
+        return self._base == 1 and bool(whole) and self._text.rstrip()[-1:] in (b"", b"}")
 
 
 def objects(
-    path: Path, key: str, members: tuple[str, ...] = (), mend: Mend | None = None
+    path: Path,
+    key: str | None,
+    members: tuple[str, ...] = (),
+    mend: Mend | None = None,
+    unclosed: Mend | None = None,
 ) -> tuple[dict[str, Any], Iterator[Any]]:
     """Return the members beside an array, filled while its elements are taken, and its elements as plain values.
 
@@ -258,7 +251,7 @@ def objects(
 
     Parameters
     ----------
-    path, key, members, mend
+    path, key, members, mend, unclosed
         As for `Elements`.
 
     Raises
@@ -272,7 +265,7 @@ def objects(
     import msgspec
 
     decoder = msgspec.json.Decoder(list[Any], float_hook=Decimal)
-    elements = Elements(path, key, decoder, members, mend)
+    elements = Elements(path, key, decoder, members, mend, unclosed)
     return elements.members, chain.from_iterable(elements)
 
 

@@ -45,18 +45,10 @@ class _Guard:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._in_string, self._escape, self._depth = False, b"", 0
-        self._ends = b""
-
-    @property
-    def between_items(self) -> bool:
-        """Tell whether the file, read so far, is a list that lacks nothing but its end."""
-        return self._depth == 1 and not self._in_string and self._ends in (b"[[", b"[,", b"[}")
 
     def check(self, chunk: bytes, offset_B: int) -> None:
         """Raise `FormatError` if the file, read up to this chunk, nests too deep or holds an endless number."""
         outside = self._outside_strings(chunk)
-        if text := chunk.strip():
-            self._ends = (self._ends or text)[:1] + text[-1:]
         if _LONG_NUMBER.search(outside):
             raise FormatError(
                 f"{self._path}: near byte {offset_B}: a number of more than {MAX_DIGITS} digits; refused"
@@ -76,9 +68,7 @@ class _Guard:
         return outside
 
 
-def stream(
-    path: Path, *prefixes: str, mend: Mend | None = None, unclosed: Mend | None = None
-) -> Iterator[tuple[str, Any]]:
+def stream(path: Path, *prefixes: str, mend: Mend | None = None) -> Iterator[tuple[str, Any]]:
     """Yield (prefix, value) for every value of a JSON file that stands under one of `prefixes`, in file order.
 
     Parameters
@@ -90,8 +80,6 @@ def stream(
     mend : callable, optional
         If given, characters that JSON does not allow are replaced, a file that is cut off ends after its last complete
         value, and `mend` is told so in a sentence.
-    unclosed : callable, optional
-        If given, for formats that allow it: the list that is the file may lack its end, and `unclosed` is told so.
 
     Raises
     ------
@@ -126,10 +114,7 @@ def stream(
     try:
         parser.close()
     except FormatError as error:
-        if unclosed is not None and parser.between_items:
-            unclosed("the list lacks its end, which the format allows; what was still to come is not known")
-        else:
-            give_up(error, mend)
+        give_up(error, mend)
     yield from parser.values()
 
 
@@ -151,17 +136,12 @@ class Parser:
         self._queues: dict[str, list[Any]] = {prefix: ijson.sendable_list() for prefix in prefixes}
         self._parsers = [ijson.items_coro(queue, prefix) for prefix, queue in self._queues.items()]
 
-    @property
-    def between_items(self) -> bool:
-        """Tell whether the file, read so far, is a list that lacks nothing but its end."""
-        return self._guard.between_items
-
     def check(self, chunk: bytes) -> None:
         """Raise `FormatError` if the parser would not survive the next piece of the file."""
         self._guard.check(chunk, self._offset_B)
 
     def feed(self, chunk: bytes, offset_B: int | None = None) -> None:
-        """Parse the next piece of the file, or raise `FormatError`.
+        """Parse the next piece of the file, or raise `FormatError`; what was complete before is among the values.
 
         Parameters
         ----------
@@ -172,14 +152,20 @@ class Parser:
         """
         if offset_B is not None:
             self._offset_B = offset_B
-        for parser in self._parsers:
-            _parse(parser.send, self._path, self._offset_B, chunk)
+        problems = [
+            error
+            for parser in self._parsers
+            if (error := _parse(parser.send, self._path, self._offset_B, chunk)) is not None
+        ]
+        if problems:
+            raise problems[0]
         self._offset_B += len(chunk)
 
     def close(self) -> None:
         """Raise `FormatError` if the file is not complete."""
         for parser in self._parsers:
-            _parse(parser.close, self._path, self._offset_B)
+            if (error := _parse(parser.close, self._path, self._offset_B)) is not None:
+                raise error
 
     def values(self) -> Iterator[tuple[str, Any]]:
         """Yield (prefix, value) for every value that became complete since the last call."""
@@ -219,15 +205,17 @@ def cut_off(path: Path, offset_B: int) -> FormatError:
     )
 
 
-def _parse(step: Callable[..., object], path: Path, offset_B: int, *chunk: bytes) -> None:
+def _parse(step: Callable[..., object], path: Path, offset_B: int, *chunk: bytes) -> FormatError | None:
+    """Take a step of one parser; return what is wrong with the text."""
     from ijson import JSONError
 
     try:
         step(*chunk)
     except StopIteration:
-        return
+        return None
     except (JSONError, UnicodeError, ArithmeticError, ValueError) as error:
-        raise _story(path, offset_B, error) from None
+        return _story(path, offset_B, error)
+    return None
 
 
 def _story(path: Path, offset_B: int, error: Exception) -> FormatError:

@@ -60,3 +60,12 @@ def test_what_is_complete_before_the_cut_is_read(tmp_path: Path, pack) -> None: 
     assert 5_000 < len(names) < 30_000
     assert names == [f"task {i * 7919 % 1000}" for i in range(len(names))]
     assert any("cut off" in sentence for sentence in told)
+
+
+@pytest.mark.parametrize("end", [",\n]", ", nan]", "]]"])
+def test_what_is_complete_before_damage_is_read_under_whichever_prefix(tmp_path: Path, end: str) -> None:
+    (tmp_path / "a.json").write_text('["a", "b"' + end)
+    told: list[str] = []
+    found = list(stream(tmp_path / "a.json", "names.item", "item", mend=told.append))
+    assert found == [("item", "a"), ("item", "b")]
+    assert "what is complete before that was read" in told[0]

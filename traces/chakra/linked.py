@@ -25,6 +25,7 @@ from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.calls import Calls, topmost
 from simsched.traces.pytorch.execution_trace import ExecutionTrace, node_of
 from simsched.traces.pytorch.report import tell_dependences
+from simsched.traces.shared.timeline import recording, refuse_long
 
 _PIECE = re.compile(r"(.*)\(\d+\)\Z", re.DOTALL)
 
@@ -83,7 +84,7 @@ def of_operators(path: Path, records: list[Record], report: ImportReport, name: 
         bytes_B=[*calls.bytes_B, *(size for _, size in work)],
         name=name,
         report=report,
-        recording=None if parts.device else _recording(parts.host, calls, host_ns),
+        recording=None if parts.device else _recording(path, parts.host, calls, host_ns),
     )
 
 
@@ -148,20 +149,17 @@ def _host_ns(parts: _Parts, calls: Calls) -> np.ndarray[tuple[int], np.dtype[np.
 
 
 def _recording(
-    host: list[Record], calls: Calls, host_ns: np.ndarray[tuple[int], np.dtype[np.float64]]
+    path: Path, host: list[Record], calls: Calls, host_ns: np.ndarray[tuple[int], np.dtype[np.float64]]
 ) -> Recording | None:
     starts = {record.id: record.start_ns for record in host}
-    found = [starts[task.id] for task in calls.tasks]
-    if any(start is None for start in found) or np.isnan(host_ns).any():
+    told = [start for task in calls.tasks if (start := starts[task.id]) is not None]
+    if len(told) < len(calls.tasks) or np.isnan(host_ns).any():
         return None
-    start_ns = np.array(found, np.int64) - min(start for start in found if start is not None)
+    refuse_long(path, int(host_ns.max()))
+    start_ns = np.array(told, np.int64)
     threads, lanes = np.unique([task.tid for task in calls.tasks], return_inverse=True)
-    return Recording(
-        start_ns / 1e9,
-        (start_ns + host_ns) / 1e9,
-        lanes.astype(np.int32),
-        tuple(f"thread {tid}" for tid in threads),
-    )
+    names = [f"thread {tid}" for tid in threads]
+    return recording(path, start_ns, start_ns + host_ns.astype(np.int64), lanes, names)
 
 
 def _tell(report: ImportReport, records: list[Record], parts: _Parts, calls: Calls) -> None:

@@ -13,7 +13,7 @@ from simsched.traces.chakra.delimited import messages_in
 from simsched.traces.chakra.schema import attributes, messages
 from simsched.traces.json_elements import objects
 from simsched.traces.json_stream import shown
-from simsched.traces.pytorch.fields import MAX_MICROSECONDS, MAX_RECORDS, Place
+from simsched.traces.shared.places import MAX_MICROSECONDS, MAX_RECORDS, Place
 
 METADATA_NODE, MEM_LOAD, MEM_STORE, COMP, COMM_SEND, COMM_RECV, COMM_COLL = range(1, 8)
 _MAX_TEXT = 2**24

@@ -11,14 +11,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from simsched.errors import FormatError
 from simsched.graph.loading import Mend
 from simsched.traces.chrome.halves import Half, paired
-from simsched.traces.json_stream import shown, stream
-from simsched.traces.pytorch.fields import MAX_RECORDS, Place
+from simsched.traces.json_elements import objects
+from simsched.traces.json_stream import shown
+from simsched.traces.shared.places import MAX_RECORDS, Place
 
-#: The object form and the list form of the format.
-EVENTS = ("traceEvents.item", "item")
 OTHER_DATA = "otherData"
 FLOW_PHASES = ("s", "t", "f")
 _SPELLED = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?", re.ASCII)
@@ -105,11 +103,6 @@ class Events:
         return f"{self.names.get((process, ''), f'process {process}')}: {called}" if several else called
 
 
-class _Place(Place):
-    def error(self, problem: str, advice: str = "the file is damaged, or no Chrome trace") -> FormatError:
-        return super().error(problem, advice)
-
-
 class _Reading:
     """Events as they come; beginnings and ends of spans are paired once all are there."""
 
@@ -119,7 +112,7 @@ class _Reading:
         self._halves: list[Half] = []
 
     def take(self, number: int, value: object) -> None:
-        place = _Place(self.path, "event", number)
+        place = Place(self.path, "event", number)
         event = place.record(value)
         phase = event.get("ph")
         if phase == "X":
@@ -142,12 +135,11 @@ class _Reading:
         if event.get("dur") is None:
             self.found.counts["without duration"] += 1
             return
-        start_ns = _nanoseconds(place, event, "ts")
-        duration_ns = _nanoseconds(place, event, "dur")
-        if duration_ns < 0:
+        start_ns, finish_ns = _interval(place, event)
+        if finish_ns < start_ns:
             self.found.counts["negative duration"] += 1
             return
-        span = self._span(place, event, number, start_ns, start_ns + duration_ns)
+        span = self._span(place, event, number, start_ns, finish_ns)
         if span.name.startswith("Total ") and "avg ms" in span.args:
             # LLVM's time trace ends with a lane a kind of span, and their sum on it, which never ran.
             self.found.counts["sums"] += 1
@@ -220,29 +212,39 @@ def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = No
     path : Path
         The file, plain or gzipped, in the object or the list form.
     mend, unclosed : callable, optional
-        See `simsched.traces.json_stream.stream`.
+        See `simsched.traces.json_elements.Elements`.
 
     Raises
     ------
     FormatError
         If the file is no JSON, or an event of it has no time or thread.
     """
-    reading, number = _Reading(path), -1
-    for prefix, value in stream(path, *EVENTS, OTHER_DATA, mend=mend, unclosed=unclosed):
-        if prefix == OTHER_DATA:
-            reading.found.other = value if isinstance(value, dict) else {}
-            continue
-        number += 1
+    reading = _Reading(path)
+    members, events = objects(path, "traceEvents", (OTHER_DATA,), mend, unclosed)
+    for number, value in enumerate(events):
         reading.take(number, value)
+    other = members.get(OTHER_DATA)
+    reading.found.other = other if isinstance(other, dict) else {}
     return reading.end()
 
 
 def _nanoseconds(place: Place, event: dict[str, Any], key: str) -> int:
-    """Return a time, a number or, as some tools write it, the text of one."""
+    return place.nanoseconds(_number(event, key), key)
+
+
+def _interval(place: Place, event: dict[str, Any]) -> tuple[int, int]:
+    """Return start and finish; what is below a nanosecond is rounded last, so that what lies within stays within."""
+    start, duration = _number(event, "ts"), _number(event, "dur")
+    start_ns, duration_ns = place.nanoseconds(start, "ts"), place.nanoseconds(duration, "dur")
+    if type(start) is int or type(duration) is int:
+        return start_ns, start_ns + duration_ns
+    return start_ns, place.nanoseconds(start + duration, "ts + dur")
+
+
+def _number(event: dict[str, Any], key: str) -> Any:
+    """Return a number or, as some tools write it, the text of one."""
     value = event.get(key)
-    if isinstance(value, str) and _SPELLED.fullmatch(value):
-        value = Decimal(value)
-    return place.nanoseconds(value, key)
+    return Decimal(value) if isinstance(value, str) and _SPELLED.fullmatch(value) else value
 
 
 def _text(event: dict[str, Any], key: str) -> str:

@@ -95,6 +95,8 @@ class ChromeTrace:
         # The format lets the list form end without its bracket: what wrote it may have been stopped at any time.
         events = read_events(path, mends_if(path, tolerant, report), report.note)
         if own.made_by_simsched(events):
+            if (level, edges, process) != ("outermost", "lanes+flows", None):
+                report.note("level, edges and process choose nothing here: the graph was taken as written")
             return own.graph(path, events, report)
         _restrict(path, events, process)
         if not events.spans:

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
-from simsched.traces.json_stream import shown, stream
+from simsched.traces.json_elements import objects
+from simsched.traces.json_stream import shown
 from simsched.traces.onnx.tensors import Tensor
 from simsched.traces.onnxruntime.fields import Fields
 
@@ -258,7 +259,7 @@ def _threads(args: Fields, parts_run: dict[str, int]) -> tuple[int, int]:
 
 
 def _events(file: Path, mend: Mend | None) -> Iterator[Fields]:
-    for place, (_, event) in enumerate(stream(file, "item", mend=mend)):
+    for place, event in enumerate(objects(file, None, mend=mend)[1]):
         if not isinstance(event, dict):
             raise FormatError(f"{file}: event {place} is {shown(event)}; expected an object")
         yield Fields(file, place, event)

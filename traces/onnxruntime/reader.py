@@ -19,15 +19,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from simsched.errors import FormatError
-from simsched.graph import ImportReport, Recording, TaskGraph
-from simsched.graph.loading import Mend, find_file
+from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.loading import Mend
 from simsched.graph.shapes import format_shape
-from simsched.traces.json_stream import shown
 from simsched.traces.lanes import chain
 from simsched.traces.onnx.edges import edges
 from simsched.traces.onnx.flops import flops
@@ -37,7 +35,10 @@ from simsched.traces.onnxruntime.join import check_order, match, outermost
 from simsched.traces.onnxruntime.profile import Contents, Event, Run, read_contents, read_events
 from simsched.traces.onnxruntime.report import Row, describe_contents, describe_model, describe_tasks
 from simsched.traces.onnxruntime.shapes import Sizes, sizes
-from simsched.traces.options import TOLERANT, flag, whole_number
+from simsched.traces.options import TOLERANT, whole_number
+from simsched.traces.shared.companions import given
+from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.timeline import recording
 
 FIRST_CATEGORY = re.compile(rb'"cat"\s*:\s*"([^"]*)"')
 
@@ -109,25 +110,17 @@ class OnnxRuntimeReader:
             If a number is impossible.
         """
         report = ImportReport(path.name, "onnxruntime")
-        mending = flag(path, "tolerant", tolerant)
-        optimized = _model(path, model)
-        contents = read_contents(path, report.note if mending else None)
+        mend = mends_if(path, tolerant, report)
+        optimized = None if model is None else read_model(given(path, "model", model, "the optimized model"))
+        contents = read_contents(path, mend)
         chosen = _choose(path, contents.runs, run)
         # The second time nothing new is mended.
-        events = _events(path, contents, chosen, report, _ignore if mending else None)
+        events = _events(path, contents, chosen, report, mend and _ignore)
         return _graph(path, contents.runs[chosen], events, optimized, report)
 
 
 def _ignore(sentence: str) -> None:
     """Say nothing more."""
-
-
-def _model(path: Path, model: object) -> Model | None:
-    if model is None:
-        return None
-    if not isinstance(model, str | Path):
-        raise FormatError(f"{path}: model is {shown(model)}; expected the path of the optimized model")
-    return read_model(find_file(model))
 
 
 def _choose(path: Path, runs: Sequence[Run], wanted: object) -> int:
@@ -173,12 +166,13 @@ def _graph(path: Path, run: Run, events: list[Event], model: Model | None, repor
             "node that owns the body and are no tasks of their own."
         )
     rows, pairs = _chains(kept, report) if model is None else _joined(path, kept, model, report)
-    start_us = np.array([row.event.start_us for row in rows], np.int64)
-    finish_us = np.array([row.event.finish_us for row in rows], np.int64)
-    recording = _recording(rows, run, start_us, finish_us)
-    describe_tasks(report, run, rows, recording)
+    start_ns = np.array([row.event.start_us for row in rows], np.int64) * 1000
+    finish_ns = np.array([row.event.finish_us for row in rows], np.int64) * 1000
+    lanes, names = _lanes(rows, run)
+    recorded = recording(path, start_ns, finish_ns, lanes, names)
+    describe_tasks(report, run, rows, recorded)
     graph = TaskGraph.from_edges(
-        (finish_us - start_us) * 1000 / 1e9,
+        (finish_ns - start_ns) / 1e9,
         pairs,
         kinds=[row.kind for row in rows],
         names=[row.event.name for row in rows],
@@ -189,7 +183,7 @@ def _graph(path: Path, run: Run, events: list[Event], model: Model | None, repor
         widths=[row.event.width for row in rows],
         name=path.name.split(".")[0],
         report=report,
-        recording=recording,
+        recording=recorded,
     )
     if graph.critical_path_s:
         report.facts["average_parallelism"] = graph.average_parallelism
@@ -242,19 +236,13 @@ def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:
     )
 
 
-def _recording(rows: Sequence[Row], run: Run, start_us: Any, finish_us: Any) -> Recording:
-    """Return when and where the tasks ran; lanes in the order of their first task, the caller's first."""
+def _lanes(rows: Sequence[Row], run: Run) -> tuple[list[int], list[str]]:
+    """Return the lane of each task, and the names of all, in the order of their first task, the caller's first."""
     by_start = sorted(
         rows, key=lambda row: (row.event.thread != run.thread, row.event.start_us, row.event.place)
     )
     lanes = {thread: i for i, thread in enumerate(dict.fromkeys(row.event.thread for row in by_start))}
-    first_us = start_us.min()
-    return Recording(
-        start_s=(start_us - first_us) * 1000 / 1e9,
-        finish_s=(finish_us - first_us) * 1000 / 1e9,
-        lanes=np.array([lanes[row.event.thread] for row in rows], np.int32),
-        lane_names=tuple(lanes),
-    )
+    return [lanes[row.event.thread] for row in rows], list(lanes)
 
 
 ONNXRUNTIME = OnnxRuntimeReader()

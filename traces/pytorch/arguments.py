@@ -10,7 +10,7 @@ from typing import Any
 from simsched.graph.shapes import MAX_RANK
 from simsched.traces.json_stream import shown
 from simsched.traces.pytorch.aten import Dims
-from simsched.traces.pytorch.fields import Place
+from simsched.traces.shared.places import Place
 
 MAX_DIM = 2**48
 _TENSOR_TYPES = re.compile(r"Tensor\(((?:[^()]|\([^()]*\))*)\)")

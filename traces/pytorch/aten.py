@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from simsched.graph.shapes import numel
 
 Dims = tuple[int, ...]
@@ -69,7 +71,8 @@ def flops(name: str, call: Call) -> float:
     try:
         if base in _PRODUCTS:
             return _PRODUCTS[base](call)
-    except IndexError:
+    except (IndexError, ValueError):
+        # An operator called with fewer or other inputs than its definition has.
         return math.nan
     if base.rstrip("_").removesuffix("_backward").strip("_") in _PER_ELEMENT:
         return max(map(numel, [*call.tensors, *call.outputs]), default=math.nan)
@@ -77,15 +80,15 @@ def flops(name: str, call: Call) -> float:
 
 
 def _product(a: int, b: int) -> Callable[[Call], float]:
-    """2 m n k for the arguments `a` (..., m, k) and `b` (..., k, n)."""
+    """2 m n k a batch for the arguments `a` (..., m, k) and `b` (..., k, n), whose batches are broadcast."""
 
     def count(call: Call) -> float:
         left, right = call.inputs[a], call.inputs[b]
         if left is None or right is None:
             return math.nan
         columns = right[-1] if len(right) > 1 else 1
-        batch = numel(right[:-2]) if len(right) > len(left) else 1.0
-        return 2.0 * numel(left) * columns * batch
+        batch = np.broadcast_shapes(left[:-2], right[:-2])
+        return 2.0 * numel(left[-2:]) * columns * numel(batch)
 
     return count
 

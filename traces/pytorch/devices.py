@@ -10,18 +10,21 @@ from pathlib import Path
 import numpy as np
 
 from simsched.errors import FormatError
-from simsched.graph import ImportReport, Recording, TaskGraph
+from simsched.graph import ImportReport, TaskGraph
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.events import Step
 from simsched.traces.pytorch.kineto import Survey
 from simsched.traces.pytorch.nesting import Nesting
 from simsched.traces.pytorch.segments import Host, cut
 from simsched.traces.pytorch.streams import UNKNOWN, Kernel, Streams, Wait
+from simsched.traces.shared.timeline import recording
 
 #: Some devices with some dozens of streams each.
 MAX_STREAMS = 1000
 #: Of traces whose times are whole microseconds.
 _COARSE_NS = 1000
+#: Of a call of which the device tells nothing: it may wait for any stream of any device.
+_ANY_WAIT = Wait(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
 
 
 class _Edges:
@@ -55,7 +58,9 @@ class _Edges:
             heappush(running, (self._finish[task], task))
 
 
-def with_devices(path: Path, held: Survey, step: Step, nesting: Nesting, width: int) -> TaskGraph:
+def with_devices(
+    path: Path, held: Survey, step: Step, nesting: Nesting, width: int, report: ImportReport
+) -> TaskGraph:
     """Return the graph of a step with what it launched on devices.
 
     Parameters
@@ -70,11 +75,13 @@ def with_devices(path: Path, held: Survey, step: Step, nesting: Nesting, width: 
         Their operators.
     width : int
         Threads of each operator.
+    report : ImportReport
+        Continued.
 
     Raises
     ------
     FormatError
-        If there are more streams than any machine has.
+        If there are more streams than any machine has, or the step is longer than seconds can tell exactly.
     """
     streams = held.streams.within(step.window)
     waited = _waited(path, streams)
@@ -85,15 +92,12 @@ def with_devices(path: Path, held: Survey, step: Step, nesting: Nesting, width: 
     finish_ns = [*(s.finish_ns for s in host.segments), *(k.finish_ns for k in kernels)]
     edges = _Edges(start_ns, finish_ns)
     _draw(edges, host, streams, waited, lanes)
-    names = step.lanes + [f"stream {k.stream}" for k in (kernels[i[0]] for i in streams.by_stream().values())]
+    names = step.lanes + _names_of_streams([kernels[on[0]] for on in streams.by_stream().values()])
     of_stream = {lane: len(step.lanes) + number for number, lane in enumerate(streams.by_stream())}
     lane = [*(s.lane for s in host.segments), *(of_stream[k.lane] for k in kernels)]
-    report = ImportReport(path.name, "pytorch")
     _tell(report, host, streams, edges, waited)
-    start, finish = np.array(start_ns, np.int64), np.array(finish_ns, np.int64)
-    first = start.min()
     return TaskGraph.from_edges(
-        (finish - start) / 1e9,
+        (np.array(finish_ns, np.int64) - np.array(start_ns, np.int64)) / 1e9,
         list(edges.pairs),
         kinds=[*(short(nesting.tasks[s.task].event.name) for s in host.segments), *(k.kind for k in kernels)],
         names=[
@@ -106,10 +110,14 @@ def with_devices(path: Path, held: Survey, step: Step, nesting: Nesting, width: 
         widths=np.array([*(width for _ in host.segments), *(1 for _ in kernels)]),
         name=path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".kineto"),
         report=report,
-        recording=Recording(
-            (start - first) / 1e9, (finish - first) / 1e9, np.array(lane, np.int32), tuple(names)
-        ),
+        recording=recording(path, start_ns, finish_ns, lane, names),
     )  # fmt: skip
+
+
+def _names_of_streams(firsts: list[Kernel]) -> list[str]:
+    """Return what streams are called, by the first kernel of each: their devices, too, where there are several."""
+    several = len({kernel.device for kernel in firsts}) > 1
+    return [f"device {k.device} stream {k.stream}" if several else f"stream {k.stream}" for k in firsts]
 
 
 def _waited(path: Path, streams: Streams) -> dict[int, list[int]]:
@@ -125,7 +133,7 @@ def _waited(path: Path, streams: Streams) -> dict[int, list[int]]:
     for call in streams.calls.values():
         if not call.blocks:
             continue
-        wait = streams.waits.get(call.correlation, Wait(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN))
+        wait = streams.waits.get(call.correlation, _ANY_WAIT)
         for kernels in by_stream:
             last = _last_before(kernels, streams.kernels, launched, call.start_ns, call.finish_ns)
             if last is not None and _concerns(wait, streams.kernels[last]):
@@ -151,6 +159,8 @@ def _last_before(
 
 
 def _concerns(wait: Wait, kernel: Kernel) -> bool:
+    if UNKNOWN not in (wait.device, kernel.device) and wait.device != kernel.device:
+        return False
     streams = {stream for stream in (wait.waits_for, wait.stream) if 0 <= stream < 2**32 - 1}
     return not streams or kernel.stream in streams
 
@@ -179,14 +189,15 @@ def _draw(
 
 def _between_streams(edges: _Edges, streams: Streams, first: int) -> None:
     """Add the waits of streams for events of other ones; calls are numbered in the order in which they were made."""
-    on: dict[int, list[tuple[int, int]]] = {}
+    on: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for number, kernel in enumerate(streams.kernels):
-        on.setdefault(kernel.stream, []).append((kernel.correlation, number))
+        for device in {kernel.device, UNKNOWN}:
+            on.setdefault((device, kernel.stream), []).append((kernel.correlation, number))
     for kernels in on.values():
         kernels.sort()
     for wait in streams.waits.values():
         recorded = wait.correlation if wait.recorded_by == UNKNOWN else wait.recorded_by
-        earlier, later = on.get(wait.waits_for, []), on.get(wait.stream, [])
+        earlier, later = (on.get((wait.device, stream), []) for stream in (wait.waits_for, wait.stream))
         before = bisect_left(earlier, (recorded, 0)) - 1
         after = bisect_left(later, (wait.correlation + 1, 0))
         if wait.waits_for != wait.stream and before >= 0 and after < len(later):

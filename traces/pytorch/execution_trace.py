@@ -21,7 +21,7 @@ from simsched.graph.shapes import format_shape
 from simsched.traces.json_elements import objects
 from simsched.traces.pytorch.arguments import Side, Tensor
 from simsched.traces.pytorch.aten import Call, flops
-from simsched.traces.pytorch.fields import MAX_RECORDS, Place
+from simsched.traces.shared.places import MAX_RECORDS, Place
 
 NODES = "nodes"
 #: An annotation, `torch.profiler.record_function`.

@@ -14,10 +14,10 @@ from simsched.traces.pytorch.arguments import dims_of
 from simsched.traces.pytorch.aten import Call, Dims, flops
 from simsched.traces.pytorch.compiled import order_of_regions
 from simsched.traces.pytorch.execution_trace import ExecutionTrace, composite_flops, read_execution_trace
-from simsched.traces.pytorch.fields import Place
 from simsched.traces.pytorch.nesting import Nesting, Task
 from simsched.traces.pytorch.report import Edges
 from simsched.traces.pytorch.tensors import Access, access, dependences
+from simsched.traces.shared.places import Place
 
 #: Share of the tasks that must be found in the execution trace.
 LEAST_JOINED = 0.9

@@ -17,20 +17,23 @@ from typing import Any
 
 import numpy as np
 
-from simsched.errors import FormatError
-from simsched.graph import ImportReport, RecordedOn, Recording, TaskGraph
-from simsched.graph.loading import HEAD_B, find_file, open_plain, read_bounded
+from simsched.errors import FormatError, GraphError
+from simsched.graph import ImportReport, RecordedOn, TaskGraph
+from simsched.graph.loading import HEAD_B, Mend, open_plain, read_bounded
 from simsched.traces.json_stream import shown
 from simsched.traces.options import TOLERANT, flag, whole_number
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.devices import with_devices
 from simsched.traces.pytorch.events import Step, Window
-from simsched.traces.pytorch.fields import MAX_INTEGER, Place
 from simsched.traces.pytorch.join import Columns, alone, joined
 from simsched.traces.pytorch.kineto import Survey, survey
 from simsched.traces.pytorch.nesting import Nesting, Task, nest
 from simsched.traces.pytorch.report import fill_report, tell_step
 from simsched.traces.pytorch.untimed import untimed
+from simsched.traces.shared.companions import given
+from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.places import MAX_INTEGER, Place
+from simsched.traces.shared.timeline import recording
 
 #: What an object with events holds in its first lines, and what a bare list of events does.
 _MARKS = (b'"Operator"', b'"baseTimeNanoseconds"', b'"deviceProperties"')
@@ -107,19 +110,20 @@ class PyTorch:
         ------
         FormatError
             If a file is damaged, there is no such step, or the two files are of different runs.
+        GraphError
+            If launches and waits of devices contradict each other.
         """
-        if not isinstance(execution_trace, str | Path | None):
-            raise FormatError(f"{path}: execution_trace is {shown(execution_trace)}, expected a file's name")
+        report = ImportReport(path.name, "pytorch")
+        mend, on_devices = mends_if(path, tolerant, report), flag(path, "devices", devices)
         asked = threads if threads is None else _threads(path, threads)
-        whole, on_devices = flag(path, "tolerant", tolerant), flag(path, "devices", devices)
         if on_devices and execution_trace is not None:
             raise FormatError(
                 f"{path}: devices=true takes the Kineto trace alone; leave execution_trace= out"
             )
         if _holds_no_times(path):
             _require_alone(path, execution_trace, step)
-            return untimed(path, asked, whole)
-        return _timed(path, execution_trace, step, asked, mend=whole, devices=on_devices)
+            return untimed(path, asked, report, mend)
+        return _timed(path, execution_trace, step, asked, report, mend, devices=on_devices)
 
 
 PYTORCH = PyTorch()
@@ -130,13 +134,16 @@ def _timed(
     execution_trace: str | Path | None,
     step: int | str | None,
     threads: int | None,
+    report: ImportReport,
+    mend: Mend | None,
     *,
-    mend: bool,
     devices: bool,
 ) -> TaskGraph:
     """Return the graph of one step of a Kineto trace."""
-    mended: list[str] = []
-    held = survey(path, mended.append if mend else None, devices)
+    companion = None
+    if execution_trace is not None:
+        companion = given(path, "execution_trace", execution_trace, "the execution trace of the same run")
+    held = survey(path, mend, devices)
     width = threads or _noted_threads(held.metadata, Place(path, "simsched"))
     events = held.table.step(Place(path, "step"), _chosen(path, held, step))
     nesting = nest(events.events)
@@ -144,18 +151,16 @@ def _timed(
         raise FormatError(f"{path}: no operator in the step; its events are wrappers and annotations only")
     _require_distinct(path, nesting.tasks)
     if devices and held.streams.kernels:
-        graph = with_devices(path, held, events, nesting, width or 1)
+        try:
+            graph = with_devices(path, held, events, nesting, width or 1, report)
+        except GraphError as error:
+            raise GraphError(f"{path}: {error}") from None
         tell_step(graph, held, events, nesting)
     else:
-        columns = (
-            alone(path, nesting.tasks)
-            if execution_trace is None
-            else joined(path, find_file(execution_trace), nesting)
-        )
-        graph = _graph(path, held, events, nesting, columns, width or 1)
-    graph.report.notes += mended
+        columns = alone(path, nesting.tasks) if companion is None else joined(path, companion, nesting)
+        graph = _graph(path, held, events, nesting, columns, width or 1, report)
     if width is None:
-        graph.report.note("threads of an operator are unknown and taken as 1; tell with threads=")
+        report.note("threads of an operator are unknown and taken as 1; tell with threads=")
     return graph
 
 
@@ -199,15 +204,19 @@ def _chosen(path: Path, held: Survey, step: int | str | None) -> Window | None:
 
 
 def _graph(
-    path: Path, held: Survey, events: Step, nesting: Nesting, columns: Columns, width: int
+    path: Path,
+    held: Survey,
+    events: Step,
+    nesting: Nesting,
+    columns: Columns,
+    width: int,
+    report: ImportReport,
 ) -> TaskGraph:
     tasks = nesting.tasks
     start_ns = np.array([t.event.start_ns for t in tasks], np.int64)
     finish_ns = np.array([t.event.finish_ns for t in tasks], np.int64)
     lanes, lane = np.unique([t.event.lane for t in tasks], return_inverse=True)
-    first_ns = start_ns.min()
     place = Place(path, "simsched")
-    report = ImportReport(path.name, "pytorch")
     graph = TaskGraph.from_edges(
         (finish_ns - start_ns) / 1e9,
         columns.edges,
@@ -221,12 +230,7 @@ def _graph(
         name=path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".kineto"),
         recorded_on=_recorded_on(held.metadata, place),
         report=report,
-        recording=Recording(
-            (start_ns - first_ns) / 1e9,
-            (finish_ns - first_ns) / 1e9,
-            lane.astype(np.int32),
-            tuple(events.lanes[i] for i in lanes),
-        ),
+        recording=recording(path, start_ns, finish_ns, lane, [events.lanes[i] for i in lanes]),
     )
     fill_report(graph, path, held, events, nesting, columns.found)
     return graph

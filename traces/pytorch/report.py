@@ -10,10 +10,10 @@ import numpy as np
 from simsched.graph import ImportReport, TaskGraph
 from simsched.traces.lanes import covered
 from simsched.traces.pytorch.events import Step
-from simsched.traces.pytorch.fields import Place
 from simsched.traces.pytorch.kineto import Survey
 from simsched.traces.pytorch.nesting import Nesting
 from simsched.traces.pytorch.tensors import Dependences
+from simsched.traces.shared.places import Place
 
 
 @dataclass

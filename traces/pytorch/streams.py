@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from simsched.traces.pytorch.events import Window
-from simsched.traces.pytorch.fields import MAX_RECORDS, Place
 from simsched.traces.pytorch.kernels import kernel_kind
 from simsched.traces.pytorch.table import arguments
 from simsched.traces.pytorch.threads import Lanes
+from simsched.traces.shared.places import MAX_RECORDS, Place
 
 if TYPE_CHECKING:
     from simsched.traces.pytorch.raw import RawEvent
@@ -44,8 +44,8 @@ class Kernel:
         When it ran.
     lane : int
         Its stream, as a number of `Lanes`.
-    stream : int
-        Its stream, as the device counts.
+    device, stream : int
+        Its device, and its stream as the device counts; `UNKNOWN` where not told.
     order : int
         Position among the events.
     kind : str
@@ -59,6 +59,7 @@ class Kernel:
     start_ns: int
     finish_ns: int
     lane: int
+    device: int
     stream: int
     order: int
     kind: str
@@ -79,8 +80,9 @@ class RuntimeCall:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A wait that the device tells of, on a stream, for another one where `waits_for` names it."""
+    """A wait that the device tells of, on a stream, for another one of it where `waits_for` names it."""
 
+    device: int
     stream: int
     waits_for: int
     recorded_by: int
@@ -110,19 +112,16 @@ class Streams:
         if len(self.kernels) + len(self.calls) + len(self.waits) == MAX_RECORDS:
             raise place.error(f"more than {MAX_RECORDS} events of devices", "record fewer")
         args = arguments(event, place)
-        correlation = _number(args.correlation)
+        device, stream, correlation = map(_number, (args.device, args.stream, args.correlation))
         if event.cat in DEVICE:
             kind = kernel_kind(place.text(event.name, "name"))
             lane = lanes.number(event.pid, event.tid, place)
             size = args.size_B
             size_B = float(size) if type(size) in (int, float) and 0 <= size < 1e300 else float("nan")
-            self.kernels.append(
-                Kernel(*when_ns, lane, _number(args.stream), number, kind, correlation, size_B)
-            )
+            self.kernels.append(Kernel(*when_ns, lane, device, stream, number, kind, correlation, size_B))
         elif event.cat == SYNC:
-            self.waits[correlation] = Wait(
-                _number(args.stream), _number(args.waits_for), _number(args.recorded_by), correlation
-            )
+            waits_for, recorded_by = _number(args.waits_for), _number(args.recorded_by)
+            self.waits[correlation] = Wait(device, stream, waits_for, recorded_by, correlation)
         elif correlation != UNKNOWN:
             blocks = bool(_BLOCKS.fullmatch(place.text(event.name, "name")))
             lane = lanes.number(event.pid, event.tid, place)
@@ -141,11 +140,10 @@ class Streams:
         return Streams(kernels, calls, self.waits)
 
     def by_stream(self) -> dict[int, list[int]]:
-        """Return the indices of the kernels of each lane, by their start."""
+        """Return the indices of the kernels of each lane, by their start; those that start at once, by their launch."""
         found: dict[int, list[int]] = defaultdict(list)
-        for index in sorted(
-            range(len(self.kernels)), key=lambda i: (self.kernels[i].start_ns, self.kernels[i].order)
-        ):
+        when = [(kernel.start_ns, kernel.correlation, kernel.order) for kernel in self.kernels]
+        for index in sorted(range(len(when)), key=when.__getitem__):
             found[self.kernels[index].lane].append(index)
         return found
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from simsched.traces.json_stream import shown
 from simsched.traces.pytorch.events import Event, Step, Window
-from simsched.traces.pytorch.fields import MAX_INTEGER, MAX_RECORDS, Place
 from simsched.traces.pytorch.threads import Lanes
+from simsched.traces.shared.places import MAX_INTEGER, MAX_RECORDS, Place
 
 if TYPE_CHECKING:
     from simsched.traces.pytorch.raw import RawArguments, RawEvent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simsched.traces.json_stream import shown
-from simsched.traces.pytorch.fields import Place
+from simsched.traces.shared.places import Place
 
 
 class Lanes:

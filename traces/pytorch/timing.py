@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from simsched.traces.json_stream import shown
-from simsched.traces.pytorch.fields import Place
+from simsched.traces.shared.places import Place
 
 if TYPE_CHECKING:
     from simsched.traces.pytorch.raw import RawEvent

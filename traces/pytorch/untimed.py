@@ -8,13 +8,14 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.loading import Mend
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.calls import topmost
 from simsched.traces.pytorch.execution_trace import read_execution_trace
 from simsched.traces.pytorch.report import tell_dependences
 
 
-def untimed(path: Path, width: int | None, tolerant: bool) -> TaskGraph:
+def untimed(path: Path, width: int | None, report: ImportReport, mend: Mend | None) -> TaskGraph:
     """Return the graph of an execution trace; the seconds of its tasks are unknown.
 
     Parameters
@@ -23,16 +24,17 @@ def untimed(path: Path, width: int | None, tolerant: bool) -> TaskGraph:
         The execution trace, plain or gzipped.
     width : int or None
         Threads of each operator; None where unknown.
-    tolerant : bool
-        Whether to read what is complete of a file that is cut off.
+    report : ImportReport
+        Continued.
+    mend : callable or None
+        If given, what is complete of a file that is cut off is read, and `mend` is told so.
 
     Raises
     ------
     FormatError
         If the file is damaged, or has no operators.
     """
-    report = ImportReport(path.name, "pytorch")
-    trace = read_execution_trace(path, None, report.note if tolerant else None)
+    trace = read_execution_trace(path, None, mend)
     calls = topmost(trace)
     if not calls.tasks:
         raise FormatError(

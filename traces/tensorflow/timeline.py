@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.report import ImportReport
-from simsched.traces.json_stream import shown, stream
+from simsched.traces.json_elements import objects
+from simsched.traces.json_stream import shown
 from simsched.traces.options import TOLERANT
 from simsched.traces.shared.mends import mends_if
 from simsched.traces.shared.timeline import MAX_NS, whole_ns
@@ -108,7 +109,7 @@ TIMELINE = TimelineReader()
 def _executions(path: Path, mend: Mend | None) -> list[Execution]:
     devices: dict[object, str] = {}
     found: list[Execution] = []
-    for place, (_, event) in enumerate(stream(path, "traceEvents.item", mend=mend)):
+    for place, event in enumerate(objects(path, "traceEvents", mend=mend)[1]):
         if not isinstance(event, dict):
             raise FormatError(f"{path}: event {place} is {shown(event)}; expected an object")
         args = event.get("args")

@@ -220,6 +220,15 @@ def test_json_linked_with_times(tmp_path):
         ss.load(path, data_deps=True)
 
 
+@pytest.mark.parametrize("changed", [{"ts": 2e15}, {"inclusive_dur": 2e15}])
+def test_times_of_two_clocks_are_refused(tmp_path, changed):
+    held = linked_json()
+    held["nodes"][1] |= changed
+    (tmp_path / "run.json").write_text(json.dumps(held))
+    with pytest.raises(FormatError, match="two clocks"):
+        ss.load(tmp_path / "run.json")
+
+
 @pytest.mark.parametrize("cut", [1, 5])
 def test_what_is_complete_of_a_cut_off_file(put, cut):
     path = put(*SYNTHETIC)

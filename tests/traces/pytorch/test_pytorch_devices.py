@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import simsched as ss
-from simsched.errors import FormatError, SimschedError
+from simsched.errors import FormatError, GraphError, SimschedError
 from simsched.traces.pytorch.reader import PYTORCH
 
 
@@ -45,6 +45,11 @@ def wait(mini, start, correlation, stream, **args):
     mini.event("cuda_sync", "Wait", start, 1, stream, correlation=correlation, stream=stream, **args)
 
 
+def elsewhere(mini):
+    """Say that the kernel added last ran on another device."""
+    mini.events[-1]["pid"] = mini.events[-1]["args"]["device"] = 1
+
+
 def told(graph) -> tuple[dict[str, list[float]], set[tuple[str, str]]]:
     """Return the interval of each task in us, and the edges, by names without positions."""
     short = [re.sub(r"@\d+", "", graph.task_name(task)) for task in range(graph.n_tasks)]
@@ -52,9 +57,13 @@ def told(graph) -> tuple[dict[str, list[float]], set[tuple[str, str]]]:
     moments = zip(
         *(np.round(column * 1e6, 3).tolist() for column in (run.start_s, run.finish_s)), strict=True
     )
-    spans = dict(zip(short, moments, strict=True))
+    return dict(zip(short, moments, strict=True)), named_edges(graph)
+
+
+def named_edges(graph) -> set[tuple[str, str]]:
+    short = [re.sub(r"@\d+", "", graph.task_name(task)) for task in range(graph.n_tasks)]
     pairs = zip(graph.successors.sources().tolist(), graph.successors.indices.tolist(), strict=True)
-    return spans, {(short[a], short[b]) for a, b in pairs}
+    return {(short[a], short[b]) for a, b in pairs}
 
 
 def test_operators_are_cut_at_launches_and_waits(gpu):
@@ -101,6 +110,65 @@ def test_a_wait_for_one_stream_is_not_for_another(gpu):
     edges = told(gpu.load_alone(devices=True))[1]
     assert ("Memcpy DtoH", "item.3") in edges
     assert ("other", "item.3") not in edges
+
+
+@pytest.mark.parametrize("told", [{"device": 0}, {}], ids=["told", "not told"])
+def test_streams_of_two_devices_have_the_same_numbers(gpu, told):
+    """Stream 7 of device 1 runs `far`; stream 20 of device 0 waits for stream 7 of its own device."""
+    for event in gpu.events:
+        if event["cat"] in ("kernel", "gpu_memcpy"):
+            event["args"]["device"] = 0
+    call(gpu, "cudaLaunchKernel", 16, 1, 4)
+    kernel(gpu, "far", 17, 12, 4)
+    elsewhere(gpu)
+    call(gpu, "cudaLaunchKernel", 41, 1, 9)
+    kernel(gpu, "other", 50, 5, 9, stream=20, device=0)
+    wait(gpu, 31, 5, 20, wait_on_stream=7, **told)
+    graph = gpu.load_alone(devices=True)
+    edges = {(a, b) for a, b in named_edges(graph) if b == "other"}
+    assert edges == {("relu.0", "other"), ("Memcpy DtoH" if told else "far", "other")}
+    assert graph.recording.lane_names == (
+        "thread 1", "device 0 stream 7", "device 1 stream 7", "device 0 stream 20"
+    )  # fmt: skip
+
+
+def test_a_call_waits_for_its_own_device(gpu):
+    call(gpu, "cudaLaunchKernel", 12.5, 0.5, 9)
+    kernel(gpu, "far", 14, 5, 9)
+    elsewhere(gpu)
+    wait(gpu, 15, 3, 7, device=0)
+    edges = named_edges(gpu.load_alone(devices=True))
+    assert ("Memcpy DtoH", "item.3") in edges
+    assert ("far", "item.3") not in edges
+
+
+def test_kernels_that_start_at_once_keep_the_order_of_their_launches(mini):
+    """Whole microseconds: two streams of kernels of no length, which stand in the file as they were not launched."""
+    mini.op("aten::mm", 0, 100)
+    for correlation in (1, 2, 9, 10):
+        call(mini, "cudaLaunchKernel", correlation, 1, correlation)
+    kernel(mini, "second", 200, 0, 10, stream=7)
+    kernel(mini, "first", 200, 0, 1, stream=7)
+    kernel(mini, "last", 200, 0, 9, stream=20)
+    kernel(mini, "before", 200, 0, 2, stream=20)
+    wait(mini, 200, 5, 20, wait_on_stream=7)
+    wait(mini, 200, 6, 7, wait_on_stream=20)
+    edges = named_edges(mini.load_alone(devices=True))
+    assert {("first", "second"), ("before", "last"), ("first", "last"), ("before", "second")} <= edges
+
+
+def test_kernels_that_contradict_each_other_are_refused(mini):
+    mini.op("aten::mm", 0, 100)
+    for correlation in (1, 2, 9, 10):
+        call(mini, "cudaLaunchKernel", correlation, 1, correlation)
+    kernel(mini, "first", 201, 0, 1, stream=7)
+    kernel(mini, "second", 200, 0, 10, stream=7)
+    kernel(mini, "before", 201, 0, 2, stream=20)
+    kernel(mini, "last", 200, 0, 9, stream=20)
+    wait(mini, 200, 5, 20, wait_on_stream=7)
+    wait(mini, 200, 6, 7, wait_on_stream=20)
+    with pytest.raises(GraphError, match=r"step\.kineto\.json: the graph has a cycle"):
+        mini.load_alone(devices=True)
 
 
 def test_overlapping_kernels_of_one_stream_are_no_edge(gpu):

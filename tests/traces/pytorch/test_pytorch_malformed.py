@@ -93,6 +93,7 @@ BROKEN = {
     + event()
     + b"]}",
     "untraced is a list": b'{"simsched": {"untraced_step_s": [1]}, "traceEvents": [' + event() + b"]}",
+    "two clocks": kineto(event() + b"," + event(ts=2e15)),
     "wrappers only": kineto(event(name="MulBackward0")),
 }
 

@@ -16,7 +16,7 @@ from simsched.traces.onnxruntime.reader import ONNXRUNTIME
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("ijson")
 
-SEED = Path(__file__).parent / "seeds/onnxruntime/diamond"
+SEED = Path(__file__).parents[1] / "seeds/onnxruntime/diamond"
 Event = dict[str, Any]
 
 

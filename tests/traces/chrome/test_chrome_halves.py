@@ -97,15 +97,24 @@ def test_the_list_may_lack_its_end(tmp_path: Path, tail: str) -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 9])
-def test_a_list_that_ends_within_an_event_is_cut_off(tmp_path: Path, cut: int) -> None:
-    (tmp_path / "t.json").write_text(json.dumps([span("a", 0, 5, 1), span("b", 7, 5, 1)])[: -1 - cut])
+@pytest.mark.parametrize("more", [{}, {"args": {"in": {}}}, {"args": "}       "}])
+def test_a_list_that_ends_within_an_event_is_cut_off(tmp_path: Path, cut: int, more: dict[str, Any]) -> None:
+    events = [span("a", 0, 5, 1), span("b", 7, 5, 1) | more]
+    (tmp_path / "t.json").write_text(json.dumps(events)[: -1 - cut])
     with pytest.raises(FormatError, match="cut off"):
+        ss.load(tmp_path / "t.json")
+    assert ss.load(tmp_path / "t.json", tolerant=True).kinds.to_list() == ["a"]
+
+
+def test_a_list_without_end_is_damaged_where_its_last_event_is(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text('[{"ph": "X"}, {"ph": nan}')
+    with pytest.raises(FormatError, match="not valid JSON near byte 2"):
         ss.load(tmp_path / "t.json")
 
 
 def test_why_nothing_could_be_read(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text('{"traceEvents": [{"ph": "X", "name": "a", "ts": NaN, "dur": 1}]}')
-    with pytest.raises(FormatError, match=r"no span .* not valid JSON near byte 0"):
+    with pytest.raises(FormatError, match=r"no span .* not valid JSON near byte 48"):
         ss.load(tmp_path / "t.json", tolerant=True)
 
 

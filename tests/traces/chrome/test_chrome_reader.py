@@ -66,6 +66,16 @@ def test_innermost_spans_of_the_list_form(tmp_path: Path) -> None:
     assert edges(graph) == [("leaf", "next")]
 
 
+def test_what_lies_within_to_the_picosecond_stays_within(tmp_path: Path) -> None:
+    """Rounded by itself each, `inner` would end at 12 ns, and `outer` at 11; `next` would start before that."""
+    events = [span("outer", 0.0004, 0.0113), span("inner", "0.0056", "0.0061"), span("next", 0.0117, 0.0023)]
+    graph = load(tmp_path, events)
+    assert graph.kinds.to_list() == ["outer", "next"]
+    assert graph.recording is not None
+    assert np.round(graph.recording.finish_s * 1e9).tolist() == [12, 14]
+    assert graph.report.facts["overlaps"] == 0
+
+
 def test_begin_and_end_make_spans(tmp_path: Path) -> None:
     events = [
         {"ph": "B", "name": "a", "ts": 0, "pid": 1, "tid": 1}, {"ph": "B", "name": "b", "ts": 1, "pid": 1, "tid": 1},
@@ -150,6 +160,13 @@ def test_a_trace_that_is_cut_off(tmp_path: Path) -> None:
     assert any("cut off" in note for note in graph.report.notes)
 
 
+def test_a_list_that_is_not_quite_json(tmp_path: Path) -> None:
+    (tmp_path / "comma.json").write_text(json.dumps(NESTED)[:-1] + ",\n]")
+    with pytest.raises(FormatError, match="tolerant=true"):
+        ss.load(tmp_path / "comma.json")
+    assert ss.load(tmp_path / "comma.json", tolerant=True).kinds.to_list() == ["outer", "other", "next"]
+
+
 def test_other_formats_are_theirs() -> None:
     from simsched.graph.loading import _recognised
     from simsched.traces.samples import sample_files
@@ -196,6 +213,15 @@ def test_our_own_there_and_back(tmp_path_factory: pytest.TempPathFactory, graph:
             back.recording.start_s, schedule.start_s - schedule.start_s.min(), atol=1e-9
         )
         np.testing.assert_allclose(back.durations_s, schedule.finish_s - schedule.start_s, atol=1.1e-9)
+
+
+def test_our_own_says_that_options_choose_nothing(tmp_path: Path) -> None:
+    ss.simulate(TaskGraph.from_edges([1, 2], [(0, 1)]), "generic[cores=1]", "fifo").save(
+        tmp_path / "run.json"
+    )
+    assert len(ss.load(tmp_path / "run.json").report.notes) == 1
+    notes = ss.load(tmp_path / "run.json", process="cores", edges="flows").report.notes
+    assert "level, edges and process choose nothing here: the graph was taken as written" in notes
 
 
 def test_our_own_that_was_edited(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ onnx = pytest.importorskip("onnx")
 
 node = onnx.helper.make_node
 FLOAT = onnx.TensorProto.FLOAT
-SAMPLES = Path(__file__).parents[2] / "../shared/samples/onnx"
+SAMPLES = Path(__file__).parents[3] / "../shared/samples/onnx"
 
 
 def value(name: str, dims: list[Any] | None = None, dtype: int = FLOAT) -> Any:

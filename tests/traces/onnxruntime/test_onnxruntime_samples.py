@@ -17,7 +17,7 @@ from simsched.traces.onnxruntime.reader import ONNXRUNTIME
 pytest.importorskip("onnx")
 pytest.importorskip("ijson")
 
-SAMPLES = Path(__file__).parents[2] / "../shared/samples/onnx"
+SAMPLES = Path(__file__).parents[3] / "../shared/samples/onnx"
 CAPTURES = sorted(p.name.removesuffix(".ortprof.json.gz") for p in SAMPLES.glob("*.ortprof.json.gz"))
 if not SAMPLES.is_dir():
     pytest.skip("the shared samples are not here", allow_module_level=True)

@@ -1,4 +1,4 @@
-"""Checked access to the values of a PyTorch trace."""
+"""Checked access to the values of JSON traces whose times are microseconds, and where each value stands."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 
 from simsched.errors import FormatError
 from simsched.traces.json_stream import shown
+from simsched.traces.shared.timeline import whole_ns
 
 #: Until the year 2049, so that differences stay within 64 bits of nanoseconds.
 MAX_MICROSECONDS = 25 * 10**14
 MAX_INTEGER = 2**63
-#: Operators of one step, or calls of one execution trace: some gigabytes of memory.
+#: Spans or nodes of a file, operators of one step: some gigabytes of memory.
 MAX_RECORDS = 2_000_000
 
 
@@ -35,9 +36,7 @@ class Place:
     noun: str
     number: int | None = None
 
-    def error(
-        self, problem: str, advice: str = "the file is damaged, or no PyTorch profiler wrote it"
-    ) -> FormatError:
+    def error(self, problem: str, advice: str = "the file is damaged, or of another format") -> FormatError:
         """Return the error that tells the place, the problem and what to do."""
         what = self.noun if self.number is None else f"{self.noun} {self.number}"
         return FormatError(f"{self.file}: {what}: {problem}; {advice}")
@@ -76,12 +75,8 @@ class Place:
         """Return microseconds, a whole or decimal number, as exact integer nanoseconds."""
         if type(value) is int and abs(value) <= MAX_MICROSECONDS:
             return value * 1000
-        # The magnitude is looked at first: an integer of a billion digits must never be made.
-        if (
-            not isinstance(value, Decimal)
-            or not value.is_finite()
-            or value.adjusted() > 15
-            or abs(value) > MAX_MICROSECONDS
-        ):
+        most_ns = MAX_MICROSECONDS * 1000
+        time_ns = whole_ns(value, 1000, -most_ns, most_ns) if isinstance(value, Decimal) else None
+        if time_ns is None:
             raise self.error(f"{key} is {shown(value)}, expected microseconds")
-        return int(value.scaleb(3).to_integral_value())
+        return time_ns
