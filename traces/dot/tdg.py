@@ -191,8 +191,8 @@ def _edges(path: Path, dot: Dot, tasks: list[str], report: ImportReport) -> list
         if edge.attributes.get("color") == NESTING:
             nested += 1
             continue
-        firsts = dot.clusters.get(edge.attributes.get("ltail", ""), [edge.before])
-        seconds = dot.clusters.get(edge.attributes.get("lhead", ""), [edge.after])
+        firsts = dot.clusters.get(edge.attributes.get("ltail", ""), {edge.before: None})
+        seconds = dot.clusters.get(edge.attributes.get("lhead", ""), {edge.after: None})
         if len(found) + len(firsts) * len(seconds) > MAX_EDGES:
             raise FormatError(f"{path}: more than {MAX_EDGES} edges between clusters; refused")
         found += [(index[a], index[b]) for a in firsts if a in index for b in seconds if b in index]
