@@ -13,7 +13,7 @@ from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
 from simsched.traces.json_stream import shown
-from simsched.traces.shared.timeline import MAX_NS
+from simsched.traces.shared.timeline import LATEST_NS
 
 #: The format's version that this reader knows; files without one are as of before versions.
 VERSION = 1
@@ -129,7 +129,7 @@ class _Line:
         if scope not in ("begin", "end", "beginend"):
             raise self.wrong("scope", "begin or end")
         return Event(
-            ns=self.whole("ns", MAX_NS),
+            ns=self.whole("ns", LATEST_NS),
             tid=self.whole("tid", 2**31),
             ev=self.values["ev"],
             begin=scope == "begin",

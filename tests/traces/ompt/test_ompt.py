@@ -33,6 +33,13 @@ def test_dependences_threads_and_times(log: Any) -> None:
     assert graph.kinds.to_list() == ["0x1", "0x2", "0x3", "0x4"]
 
 
+def test_a_machine_that_is_up_for_years(log: Any) -> None:
+    """The clock counts from the machine's start: from 104 days on beyond what a float holds exactly."""
+    log.ns = 10**17
+    log.create(1, 0, deps=[["x", 3]]).create(2, 0, deps=[["x", 1]]).run(1).run(2)
+    assert (log.read().durations_s * 1e9).round().tolist() == [10, 10]
+
+
 def test_lines_of_threads_need_no_order(log: Any) -> None:
     log.create(1, 0, deps=[["x", 3]]).create(2, 0, deps=[["x", 3]]).run(1).run(2, tid=1)
     expected = log.named_edges()
