@@ -90,14 +90,18 @@ def key_text(where: str, key: object) -> str:
 
     Examples
     --------
-    >>> key_text("", ["x-1", 0, 2])
-    "('x-1', 0, 2)"
+    >>> key_text("", ["x-1", 0, ["y", 2]])
+    "('x-1', 0, ('y', 2))"
     """
     if isinstance(key, list):
-        return plain_text(repr(tuple(key)))
+        return plain_text(repr(_tuples(key)))
     if not isinstance(key, str | int):
         raise FormatError(f"{where} has key {shown(key)}; expected a string or a list")
     return plain_text(key)
+
+
+def _tuples(key: object) -> object:
+    return tuple(map(_tuples, key)) if isinstance(key, list) else key
 
 
 def kind_of(key: str) -> str:
