@@ -40,6 +40,8 @@ class Event:
         Flags of a task that is created; of `sched` the state of the one that stops; of `sync` and `wait` the kind.
     region : int
         The parallel region.
+    threads : int
+        Of `implicit` how many the team has, of `parallel` how many were asked for; 0 where that is not told.
     at : str
         The address of a created task's code.
     """
@@ -52,6 +54,7 @@ class Event:
     other: int = 0
     code: int = 0
     region: int = 0
+    threads: int = 0
     at: str = ""
 
 
@@ -137,6 +140,7 @@ class _Line:
             other=self.whole(other) if other else 0,
             code=self.whole(code) if code else 0,
             region=self.whole("parallel", missing=0),
+            threads=self.whole("threads", 2**32, missing=0),
             at=self.text("codeptr"),
         )
 

@@ -205,7 +205,8 @@ def _describe(report: ImportReport, log: Log, run: Run) -> None:
         ),
         (
             run.undeferred,
-            "all tasks ran at once where they were created, as in a team of one thread; that order is not kept",
+            f"{'all' if run.undeferred == len(explicit) else run.undeferred} tasks ran at once where they were created, "
+            "as in a team of one thread; that order is not kept",
         ),
         (run.exclusive, f"{run.exclusive} tasks exclude each other (mutexinoutset), which edges cannot say"),
         (
