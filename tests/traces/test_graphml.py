@@ -89,9 +89,11 @@ def test_gzipped_and_recognised(tmp_path: Path) -> None:
     path = tmp_path / "g.graphml.gz"
     path.write_bytes(gzip.compress(BY_HAND.encode()))
     assert GRAPHML.read(path).n_tasks == 3
-    for text in (BY_HAND, "\ufeff" + BY_HAND, "<graphml>", '<g:graphml xmlns:g="x">'):
+    doctype = '<!DOCTYPE graphml [<!ENTITY a "<b>">]>'
+    told = BY_HAND.replace("by hand", "by somebody <somebody@example.org>")
+    for text in (BY_HAND, "\ufeff" + BY_HAND, "<graphml>", '<g:graphml xmlns:g="x">', told, f"{doctype}<graphml>"):
         assert GRAPHML.recognises(text.encode())
-    for text in ("", "<topology>", "<gxl><graphml/>", "graphml", "{}", "<graphmlx>"):
+    for text in ("", "<topology>", "<gxl><graphml/>", "graphml", "{}", "<graphmlx>", "<!--<graphml>", "<!" * 30_000, "<!A[" * 20_000):
         assert not GRAPHML.recognises(text.encode())
 
 

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
     from simsched.graph.taskgraph import TaskGraph
 
-_BEGINNING = re.compile(rb"<(?:[A-Za-z_][\w.-]{0,40}:)?graphml[\s>]")
+#: Behind blanks, instructions, comments and a DOCTYPE.
+_BEGINNING = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:\s|<\?(?:[^?]|\?(?!>))*+\?>|<!--(?:[^-]|-(?!->))*+-->|<![A-Z](?:[^>\[]|\[[^\]]*+\])*+>)*+"
+    rb"<(?:[A-Za-z_][\w.-]{0,40}:)?graphml[\s>]"
+)
 #: What a root without attributes stands for.
 _ROOT = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
 MOST_UNREAD = 20
@@ -51,10 +55,7 @@ class GraphmlFile:
 
     def recognises(self, head: bytes) -> bool:
         """Tell by XML whose first element is graphml."""
-        first = re.search(rb"<[A-Za-z_]", head)
-        return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and bool(
-            first and _BEGINNING.match(head, first.start())
-        )
+        return _BEGINNING.match(head) is not None
 
     def read(self, path: Path, *, duration: str = "duration_s", unit: str = "s") -> TaskGraph:
         """Return the graph of a file, plain or gzipped.
