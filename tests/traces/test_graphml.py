@@ -91,9 +91,17 @@ def test_gzipped_and_recognised(tmp_path: Path) -> None:
     assert GRAPHML.read(path).n_tasks == 3
     doctype = '<!DOCTYPE graphml [<!ENTITY a "<b>">]>'
     told = BY_HAND.replace("by hand", "by somebody <somebody@example.org>")
-    for text in (BY_HAND, "\ufeff" + BY_HAND, "<graphml>", '<g:graphml xmlns:g="x">', told, f"{doctype}<graphml>"):
+    for text in (
+        BY_HAND,
+        "\ufeff" + BY_HAND,
+        "<graphml>",
+        '<g:graphml xmlns:g="x">',
+        told,
+        f"{doctype}<graphml>",
+    ):
         assert GRAPHML.recognises(text.encode())
-    for text in ("", "<topology>", "<gxl><graphml/>", "graphml", "{}", "<graphmlx>", "<!--<graphml>", "<!" * 30_000, "<!A[" * 20_000):
+    others = "", "<topology>", "<gxl><graphml/>", "graphml", "{}", "<graphmlx>", "<!--<graphml>"
+    for text in (*others, "<!" * 30_000, "<!A[" * 15_000, "<!--" * 15_000):
         assert not GRAPHML.recognises(text.encode())
 
 
