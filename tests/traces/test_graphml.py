@@ -71,6 +71,14 @@ def test_defaults(tmp_path: Path, of: str) -> None:
     assert graph.kinds.to_list() == ["a < b", "", ""]
 
 
+def test_whole_numbers_as_igraph_writes_them(tmp_path: Path) -> None:
+    key = '<key id="n" for="node" attr.name="threads" attr.type="double"/>'
+    text = BY_HAND.replace("<key", f"{key}<key", 1).replace("</node>", '<data key="n">4</data></node>')
+    assert read(tmp_path, text).widths.tolist() == [4, 1, 4]
+    with pytest.raises(FormatError, match=r"node 'in' has threads 2.5; expected a whole number"):
+        read(tmp_path, text.replace(">4<", ">2.5<"))
+
+
 def test_data_of_the_graph_that_networkx_uses_itself(tmp_path: Path) -> None:
     key = '<key id="n" for="graph" attr.name="node_default" attr.type="string"/>'
     text = BY_HAND.replace("<key", f"{key}<key", 1).replace("<node", '<data key="n">x</data><node', 1)

@@ -196,6 +196,10 @@ def _numbers(path: Path, column: str, texts: pd.Series[Any]) -> Any:
 def _whole(path: Path, column: str, texts: pd.Series[Any]) -> Any:
     values = _as_whole(texts)
     if values is None:
+        # pandas writes floats where others of a column are unknown.
+        texts = texts.replace({r"^([0-9]+)\.0+$": r"\1"}, regex=True)
+        values = _as_whole(texts)
+    if values is None:
         row, cell = next((i, c) for i, c in enumerate(texts.tolist()) if not _is_whole(c))
         raise _wrong(path, column, row, cell, "a whole number")
     return values

@@ -86,7 +86,7 @@ def test_by_hand(tmp_path: Path) -> None:
     path = write(
         tmp_path,
         "\ufefftask,kind,duration_s,width,start_s,finish_s,lane,colour\r\n"
-        "b,k,1.5,,1,2.5,w1,red\r\na,,NaN,4,0,1,w2,blue\r\n",
+        "b,k,1.5,,1,2.5,w1,red\r\na,,NaN,4.0,0,1,w2,blue\r\n",
         "before,after\na,b\n",
     )
     graph = load(path)
@@ -145,6 +145,7 @@ def test_rows_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             "before,after\n",
             "row 1 after the header has width '2.5'; expected a whole",
         ),
+        ("duration_s,width\n1,x.0\n", "before,after\n", "row 1 after the header has width 'x.0'"),
         ("duration_s,width\n1,0\n", "before,after\n", "widths are 1 to"),
         ("duration_s,duration_s\n1,1\n", "before,after\n", "two columns 'duration_s'"),
         (
