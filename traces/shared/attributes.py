@@ -53,9 +53,9 @@ class Durations:
         """Return what the options `duration` and `unit` say, or raise `FormatError`."""
         if not isinstance(duration, str) or not duration:
             raise FormatError(f"{path}: duration is {shown(duration)}; expected the name of an attribute")
-        if unit not in UNITS:
+        if not isinstance(unit, str) or unit not in UNITS:
             raise FormatError(f"{path}: unit is {shown(unit)}; expected one of {', '.join(UNITS)}")
-        return cls(duration, UNITS[str(unit)])
+        return cls(duration, UNITS[unit])
 
 
 @dataclass(frozen=True)
