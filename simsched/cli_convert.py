@@ -17,7 +17,7 @@ from simsched.cli_common import (
     say,
 )
 from simsched.cli_output import say_json
-from simsched.errors import FormatError
+from simsched.errors import FormatError, SimschedError
 
 
 def add_to(app: typer.Typer) -> None:
@@ -52,6 +52,7 @@ def convert(
     """
     from simsched.graph.loading import find_file
     from simsched.graph.saving import suffixes, writer_by_suffix
+    from simsched.schedule.export import check_suffix
 
     source = [] if makes_workload(graph) else [find_file(graph)]
     read = [*source, *(Path(v) for v in reader_options(context.args).values() if Path(v).is_file())]
@@ -66,6 +67,10 @@ def convert(
             f"{graph} holds no recorded run, so only a graph can be written ({known}), not {target.name}"
         )
     else:
+        try:
+            check_suffix(target)
+        except SimschedError as error:
+            raise FormatError(f"{error}; or, for the graph, one of {', '.join(suffixes('graph'))}") from None
         tasks.recorded.save(target)
     report = tasks.report
     if json_:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -42,6 +43,43 @@ def whole_number(path: Path, option: str, value: object, allowed: range, expecte
     number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
     # A bool is an int to isinstance, but no number here.
     if type(number) is not int or number not in allowed:
+        raise FormatError(f"{path}: {option} is {shown(value)}; expected {expected}")
+    return number
+
+
+def real_number(path: Path, option: str, value: object, least: float, most: float, expected: str) -> float:
+    """Return the number in an option.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for the message.
+    option : str
+        Name of the option.
+    value : float or str
+        The number, or its text.
+    least, most : float
+        What it may be.
+    expected : str
+        What messages say is expected.
+
+    Raises
+    ------
+    FormatError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> real_number(Path("run.stg"), "unit", "1e-6", 1e-12, 1.0, "seconds")
+    1e-06
+    """
+    try:
+        # A bool is an int to isinstance, but no number here.
+        known = isinstance(value, str | int | float) and not isinstance(value, bool)
+        number = float(value) if known else math.nan  # type: ignore[arg-type]  # of these types by now
+    except (ValueError, OverflowError):
+        number = math.nan
+    if not least <= number <= most:
         raise FormatError(f"{path}: {option} is {shown(value)}; expected {expected}")
     return number
 

@@ -29,7 +29,7 @@ import numpy as np
 from simsched.errors import FormatError, GraphError
 from simsched.graph.loading import open_plain
 from simsched.graph.report import ImportReport
-from simsched.traces.json_stream import shown
+from simsched.traces.options import real_number
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
@@ -133,7 +133,8 @@ class StgFile:
         GraphError
             If its tasks form a cycle.
         """
-        unit_s = _unit(path, unit)
+        expected = f"a number of seconds from {MIN_UNIT_S:g} to {MAX_UNIT_S:g}, as 1e-6"
+        unit_s = real_number(path, "unit", unit, MIN_UNIT_S, MAX_UNIT_S, expected)
         stated: list[int] = []
         with open_plain(path) as stream:
             tasks = _tasks(path, _rows(path, stream, stated))
@@ -144,17 +145,6 @@ class StgFile:
 
 
 STG = StgFile()
-
-
-def _unit(path: Path, given: object) -> float:
-    try:
-        unit_s = float(given) if isinstance(given, str | int | float) else math.nan
-    except (ValueError, OverflowError):
-        unit_s = math.nan
-    if not MIN_UNIT_S <= unit_s <= MAX_UNIT_S:
-        expected = f"a number of seconds from {MIN_UNIT_S:g} to {MAX_UNIT_S:g}, as 1e-6"
-        raise FormatError(f"{path}: unit is {shown(given)}, expected {expected}")
-    return unit_s
 
 
 def _graph(path: Path, tasks: _Tasks, unit_s: float, report: ImportReport) -> TaskGraph:

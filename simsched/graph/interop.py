@@ -87,11 +87,14 @@ def _ends(tasks: pd.DataFrame, edges: pd.DataFrame) -> npt.NDArray[np.int64]:
     import pandas as pd
 
     labels = pd.Index(tasks["task"]) if "task" in tasks else tasks.index
-    if not labels.is_unique:
-        raise GraphError(
-            f"two tasks are labelled {_shown(labels[labels.duplicated()][0])}; labels must differ"
-        )
-    ends = np.stack([labels.get_indexer(pd.Index(edges[c])) for c in ("before", "after")], axis=1)
+    try:
+        if not labels.is_unique:
+            raise GraphError(
+                f"two tasks are labelled {_shown(labels[labels.duplicated()][0])}; labels must differ"
+            )
+        ends = np.stack([labels.get_indexer(pd.Index(edges[c])) for c in ("before", "after")], axis=1)
+    except TypeError as error:  # lists, dictionaries
+        raise GraphError(f"labels of tasks and edges are numbers or texts: {error}") from None
     unknown = np.flatnonzero((ends < 0).any(axis=1))
     if len(unknown):
         before, after = (_shown(edges[c].iloc[unknown[0]]) for c in ("before", "after"))

@@ -61,6 +61,34 @@ def test_widths_and_shapes_of_a_drawing_mean_nothing(tmp_path: Path) -> None:
     assert "other attributes are width, shape" in graph.report.notes[0]
 
 
+@pytest.mark.parametrize("of", ['for="node"', 'for="all"', ""])
+def test_defaults(tmp_path: Path, of: str) -> None:
+    """A key without `for` is one for all elements."""
+    key = f'<key id="n" {of} attr.name="threads" attr.type="int"><default>4</default></key>'
+    edges = '<key id="e" for="edge" attr.name="kind" attr.type="string"><default>of edges</default></key>'
+    graph = read(tmp_path, BY_HAND.replace("<key", f"{key}{edges}<key", 1))
+    assert graph.widths.tolist() == [4, 4, 4]
+    assert graph.kinds.to_list() == ["a < b", "", ""]
+
+
+def test_whole_numbers_as_igraph_writes_them(tmp_path: Path) -> None:
+    key = '<key id="n" for="node" attr.name="threads" attr.type="double"/>'
+    text = BY_HAND.replace("<key", f"{key}<key", 1).replace("</node>", '<data key="n">4</data></node>')
+    assert read(tmp_path, text).widths.tolist() == [4, 1, 4]
+    with pytest.raises(FormatError, match=r"node 'in' has threads 2.5; expected a whole number"):
+        read(tmp_path, text.replace(">4<", ">2.5<"))
+
+
+def test_data_of_the_graph_that_networkx_uses_itself(tmp_path: Path) -> None:
+    key = '<key id="n" for="graph" attr.name="node_default" attr.type="string"/>'
+    text = BY_HAND.replace("<key", f"{key}<key", 1).replace("<node", '<data key="n">x</data><node', 1)
+    assert read(tmp_path, text).n_tasks == 3
+
+
+def test_an_ampersand_in_a_comment_is_no_entity(tmp_path: Path) -> None:
+    assert read(tmp_path, BY_HAND.replace("by hand", "by R&D; see ?a=1&b=2")).n_tasks == 3
+
+
 def test_keys_without_a_type_are_text(tmp_path: Path) -> None:
     assert read(tmp_path, BY_HAND.replace(' attr.type="string"', "", 1)).kinds[0] == "a < b"
 
@@ -69,19 +97,30 @@ def test_gzipped_and_recognised(tmp_path: Path) -> None:
     path = tmp_path / "g.graphml.gz"
     path.write_bytes(gzip.compress(BY_HAND.encode()))
     assert GRAPHML.read(path).n_tasks == 3
-    for text in (BY_HAND, "\ufeff" + BY_HAND, "<graphml>", '<g:graphml xmlns:g="x">'):
+    doctype = '<!DOCTYPE graphml [<!ENTITY a "<b>">]>'
+    told = BY_HAND.replace("by hand", "by somebody <somebody@example.org>")
+    for text in (
+        BY_HAND,
+        "\ufeff" + BY_HAND,
+        "<graphml>",
+        '<g:graphml xmlns:g="x">',
+        told,
+        f"{doctype}<graphml>",
+    ):
         assert GRAPHML.recognises(text.encode())
-    for text in ("", "<topology>", "<gxl><graphml/>", "graphml", "{}", "<graphmlx>"):
+    others = "", "<topology>", "<gxl><graphml/>", "graphml", "{}", "<graphmlx>", "<!--<graphml>"
+    for text in (*others, "<!" * 30_000, "<!A[" * 15_000, "<!--" * 15_000):
         assert not GRAPHML.recognises(text.encode())
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("<!-- by hand -->", '<!DOCTYPE g [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]>', "entities are refused"),
+        ("<!-- by hand -->", '<!DOCTYPE g [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]>', "line 2: a DOCTYPE that declares"),
         ("<!-- by hand -->", '<!DOCTYPE g [<!ENTITY a "aa">]>', "line 2: a DOCTYPE that declares entities"),
         ("<!-- by hand -->", '<!DOCTYPE g [<!ENTITY a SYSTEM "file:///etc/passwd">]>', "line 2: a DOCTYPE"),
         ("a &lt; b", "a &x; b", "line 8: '&x;' is no character; entities are refused"),
+        ('"in" target', '"in&x;" target', "line 11: '&x;' is no character; entities are refused"),
         ('edgedefault="directed"', 'edgedefault="undirected"', "line 7: edgedefault is 'undirected'; expected"),
         (' edgedefault="directed"', "", "line 7: edgedefault is None"),
         ('directed="true"', 'directed="false"', "line 12: an undirected edge does not say what comes first"),

@@ -211,10 +211,10 @@ def test_units(tmp_path: Path) -> None:
     assert graph.report.notes == []
 
 
-@pytest.mark.parametrize("unit", ["ms", "", 0, -1, "nan", 1e300, None, [1], 10**400])
+@pytest.mark.parametrize("unit", ["ms", "", 0, -1, "nan", 1e300, None, [1], 10**400, True])
 def test_wrong_units(tmp_path: Path, unit: object) -> None:
     (tmp_path / "hand.stg").write_text(BY_HAND)
-    with pytest.raises(FormatError, match=r"hand\.stg: unit is .*, expected a number of seconds"):
+    with pytest.raises(FormatError, match=r"hand\.stg: unit is .*; expected a number of seconds"):
         STG.read(tmp_path / "hand.stg", unit=unit)  # type: ignore[arg-type]
 
 

@@ -12,10 +12,8 @@ from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
 from simsched.traces.json_stream import shown, stream
-from simsched.traces.shared.timeline import whole_ns
+from simsched.traces.shared.timeline import LATEST_NS, whole_ns
 
-#: Year 2262: nanoseconds since the epoch still fit 64 bits.
-MAX_NS = 2**63 - 1
 #: The token that ends the name of a key: `add-e3ef5546f06aef12fa5ca644e696c1c3`.
 _TOKEN = re.compile(r"-[0-9a-f]{8,}$")
 
@@ -92,14 +90,18 @@ def key_text(where: str, key: object) -> str:
 
     Examples
     --------
-    >>> key_text("", ["x-1", 0, 2])
-    "('x-1', 0, 2)"
+    >>> key_text("", ["x-1", 0, ["y", 2]])
+    "('x-1', 0, ('y', 2))"
     """
     if isinstance(key, list):
-        return plain_text(repr(tuple(key)))
+        return plain_text(repr(_tuples(key)))
     if not isinstance(key, str | int):
         raise FormatError(f"{where} has key {shown(key)}; expected a string or a list")
     return plain_text(key)
+
+
+def _tuples(key: object) -> object:
+    return tuple(map(_tuples, key)) if isinstance(key, list) else key
 
 
 def kind_of(key: str) -> str:
@@ -147,7 +149,7 @@ def _step(where: str, step: object) -> tuple[str, int, int]:
 
 
 def _ns(where: str, value: object) -> int:
-    moment = None if isinstance(value, str) else whole_ns(value, 10**9, 0, MAX_NS)
+    moment = None if isinstance(value, str) else whole_ns(value, 10**9, 0, LATEST_NS)
     if moment is None:
         raise FormatError(f"{where} has the time {shown(value)}; expected seconds since 1970")
     return moment

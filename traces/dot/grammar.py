@@ -95,7 +95,7 @@ class Dot:
         The attributes of every node that were asked for, by id, in order of first appearance.
     edges : list of Edge
         In file order.
-    clusters : dict of str to list of str
+    clusters : dict of str to dict of str to None
         Ids of the nodes in each named subgraph.
     attributes : dict of str to str
         Of the graph, those that were asked for.
@@ -107,7 +107,7 @@ class Dot:
 
     nodes: dict[str, dict[str, str]] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
-    clusters: dict[str, list[str]] = field(default_factory=dict)
+    clusters: dict[str, dict[str, None]] = field(default_factory=dict)
     attributes: dict[str, str] = field(default_factory=dict)
     unread: set[str] = field(default_factory=set)
     name: str = ""

@@ -14,11 +14,12 @@ from simsched.traces.shared.attributes import COLUMNS, LANE_NAMES, OPTIONS, Dura
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
+_BLANK = rb"(?:\s|//[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+\n)*+"
 _BEGINNING = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:\s|//[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+\n)*+"
-    rb"(?:strict\s+)?(?:di)?graph\b\s*+(?:\"(?:[^\"\\]|\\.)*+\"|[\w.\x80-\xff-]++)?\s*+\{",
+    rb"(?:\xef\xbb\xbf)?" + _BLANK + rb"(?:strict\b" + _BLANK + rb")?(?:di)?graph\b" + _BLANK
+    + rb"(?:\"(?:[^\"\\]|\\.)*+\"|[\w.\x80-\xff-]++)?" + _BLANK + rb"\{",
     re.IGNORECASE | re.DOTALL,
-)
+)  # fmt: skip
 
 
 class DotFile:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Set
+from collections.abc import Callable, Collection, Set
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import pairwise
@@ -117,14 +117,13 @@ class Statements:
         name = str(children[-1]) if children and isinstance(children[-1], _Id) else ""
         self._scopes.append(_Scope(name, dict(outer.nodes), dict(outer.edges)))
 
-    def subgraph(self, children: list[Any]) -> tuple[str, ...]:
-        """Close a subgraph and return its nodes."""
+    def subgraph(self, children: list[Any]) -> Collection[str]:
+        """Close a subgraph and return its nodes, with those from where it was opened before."""
         scope = self._scopes.pop()
         self._scopes[-1].members |= scope.members
-        members = tuple(scope.members)
-        if scope.name:
-            self.dot.clusters.setdefault(scope.name, []).extend(members)
-        return members
+        members = self.dot.clusters.setdefault(scope.name, {}) if scope.name else {}
+        members |= scope.members
+        return members.keys()
 
     def _of_graph(self, attributes: dict[str, str]) -> None:
         if len(self._scopes) == 1:

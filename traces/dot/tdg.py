@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from simsched.graph.contracting import MAX_EDGES
 from simsched.graph.report import ImportReport
 from simsched.traces.dot.grammar import Dot, read_dot
 from simsched.traces.json_stream import shown
+from simsched.traces.options import real_number
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
@@ -39,6 +41,8 @@ NESTING = "gray47"
 MOST_LOG = 1 + math.log(1e6) / 2
 MOST_WIDTH = 1e100
 SIZES = ("linear", "log")
+#: The least and the most that `seconds` may be.
+SECONDS = math.ulp(0.0), sys.float_info.max
 
 
 class TdgFile:
@@ -82,7 +86,9 @@ class TdgFile:
         GraphError
             If its edges form a cycle.
         """
-        total_s, size = _total(path, seconds), _size(path, node_size)
+        expected = "a finite number above zero"
+        total_s = None if seconds is None else real_number(path, "seconds", seconds, *SECONDS, expected)
+        size = _size(path, node_size)
         dot = read_dot(
             path, nodes=("label", "width", "fillcolor"), edges=("color", "lhead", "ltail", "style")
         )
@@ -95,18 +101,6 @@ class TdgFile:
 
 
 TDG = TdgFile()
-
-
-def _total(path: Path, seconds: object) -> float | None:
-    if seconds is None:
-        return None
-    try:
-        total_s = float(seconds) if isinstance(seconds, str | int | float) else math.nan
-    except (ValueError, OverflowError):
-        total_s = math.nan
-    if not 0 < total_s < math.inf:
-        raise FormatError(f"{path}: seconds is {shown(seconds)}; expected a finite number above zero")
-    return total_s
 
 
 def _size(path: Path, node_size: object) -> str:
@@ -191,8 +185,8 @@ def _edges(path: Path, dot: Dot, tasks: list[str], report: ImportReport) -> list
         if edge.attributes.get("color") == NESTING:
             nested += 1
             continue
-        firsts = dot.clusters.get(edge.attributes.get("ltail", ""), [edge.before])
-        seconds = dot.clusters.get(edge.attributes.get("lhead", ""), [edge.after])
+        firsts = dot.clusters.get(edge.attributes.get("ltail", ""), {edge.before: None})
+        seconds = dot.clusters.get(edge.attributes.get("lhead", ""), {edge.after: None})
         if len(found) + len(firsts) * len(seconds) > MAX_EDGES:
             raise FormatError(f"{path}: more than {MAX_EDGES} edges between clusters; refused")
         found += [(index[a], index[b]) for a in firsts if a in index for b in seconds if b in index]

@@ -16,8 +16,9 @@ from simsched.traces.json_stream import shown
 
 MOST_DEPTH = 30
 HYPEREDGE = "hyperedge: an edge of several tasks is no dependence; write one edge a pair"
-#: Only those that every XML file may use; an undeclared one would vanish where a DOCTYPE is given.
+#: Only those that every XML file may use. Expat refuses others, but where a DOCTYPE is given they would vanish.
 _ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)[^;&<>\"'\s]{0,40};?")
+_UNDEFINED = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
 
 
 class Guard:
@@ -33,29 +34,36 @@ class Guard:
         self._parser.StartDoctypeDeclHandler = self._doctype
         self._parser.XmlDeclHandler = self._declared
         self._encoding = ""
+        self._document_type = False
 
     def check(self, data: bytes) -> None:
         """Raise `FormatError` if the file is not well-formed, or describes no plain directed graph."""
         if b"\0" in data:
             raise FormatError(f"{self._path}: NUL bytes in it; expected XML in UTF-8")
-        if unknown := _ENTITY.search(data):
-            line = data.count(b"\n", 0, unknown.start()) + 1
-            raise FormatError(
-                f"{self._path}: line {line}: {shown(plain_text(unknown[0]))} is no character; entities are refused"
-            )
         try:
             self._parser.Parse(data, True)
         except expat.ExpatError as error:
+            if error.code == _UNDEFINED:
+                self._refuse_entities(data)
             reason = expat.ErrorString(error.code)
             raise FormatError(
                 f"{self._path}: line {error.lineno}, column {error.offset + 1}: not well-formed XML ({reason}); "
                 f"{self._advice()}"
             ) from None
+        if self._document_type:
+            self._refuse_entities(data)
         if not self._graphs:
             raise FormatError(f"{self._path}: no element graph in it")
         for node, line in self._strangers():
             raise FormatError(
                 f"{self._path}: line {line}: an edge names node {shown(node)}, which is not there"
+            )
+
+    def _refuse_entities(self, data: bytes) -> None:
+        if unknown := _ENTITY.search(data):
+            line = data.count(b"\n", 0, unknown.start()) + 1
+            raise FormatError(
+                f"{self._path}: line {line}: {shown(plain_text(unknown[0]))} is no character; entities are refused"
             )
 
     def _advice(self) -> str:
@@ -79,6 +87,7 @@ class Guard:
         # One that only names a file is read past; nothing is fetched.
         if internal:
             raise self._refused("a DOCTYPE that declares entities or types of its own is refused; remove it")
+        self._document_type = True
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
     from simsched.graph.taskgraph import TaskGraph
 
-_BEGINNING = re.compile(rb"<(?:[A-Za-z_][\w.-]{0,40}:)?graphml[\s>]")
+#: Behind blanks, instructions, comments and a DOCTYPE.
+_BEGINNING = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:\s|<\?(?:[^?]|\?(?!>))*+\?>|<!--(?:[^-]|-(?!->))*+-->|<![A-Z](?:[^>\[]|\[[^\]]*+\])*+>)*+"
+    rb"<(?:[A-Za-z_][\w.-]{0,40}:)?graphml[\s>]"
+)
+#: What a root without attributes stands for.
+_ROOT = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
 MOST_UNREAD = 20
 
 
@@ -49,10 +55,7 @@ class GraphmlFile:
 
     def recognises(self, head: bytes) -> bool:
         """Tell by XML whose first element is graphml."""
-        first = re.search(rb"<[A-Za-z_]", head)
-        return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and bool(
-            first and _BEGINNING.match(head, first.start())
-        )
+        return _BEGINNING.match(head) is not None
 
     def read(self, path: Path, *, duration: str = "duration_s", unit: str = "s") -> TaskGraph:
         """Return the graph of a file, plain or gzipped.
@@ -69,8 +72,7 @@ class GraphmlFile:
         with open_plain(path) as stream:
             data = stream.read()
         Guard(path).check(data)
-        graph = _parsed(path, data)
-        defaults = graph.graph.get("node_default", {})
+        graph, defaults = _parsed(path, data)
         rows: dict[str, Mapping[str, Any]] = {
             str(node): {**defaults, **attributes} for node, attributes in graph.nodes(data=True)
         }
@@ -84,25 +86,26 @@ class GraphmlFile:
 GRAPHML = GraphmlFile()
 
 
-def _parsed(path: Path, data: bytes) -> nx.MultiDiGraph[str]:
-    import networkx as nx
+def _parsed(path: Path, data: bytes) -> tuple[nx.MultiDiGraph[str], dict[str, Any]]:
+    """Return the graph of a file, and what nodes' data are where a node has none."""
+    from networkx import NetworkXException
+    from networkx.readwrite.graphml import GraphMLReader
 
+    # A multigraph, because networkx otherwise tries ids of edges as numbers.
+    reader: Any = GraphMLReader(edge_key_type=str, force_multigraph=True)
     try:
         with warnings.catch_warnings():
             # It says so where a key has no type; its data are text then.
             warnings.simplefilter("ignore", UserWarning)
-            # A multigraph, because networkx otherwise tries ids of edges as numbers.
-            graph = nx.parse_graphml(data.decode(), force_multigraph=True, edge_key_type=str)
-    except (
-        nx.NetworkXException,
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ) as error:
+            graph = next(reader(string=data.decode().replace("<graphml>", _ROOT, 1)), None)
+            keys, defaults = reader.find_graphml_keys(reader.xml)
+    except (NetworkXException, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise FormatError(f"{path}: networkx cannot read this GraphML: {one_line(str(error))}") from None
-    return graph  # type: ignore[return-value] # the stubs do not tell of multigraphs
+    if graph is None:
+        raise FormatError(f"{path}: its namespace is none of GraphML; expected {_ROOT}")
+    # networkx itself passes over those for all elements.
+    of_nodes = (key for key in defaults if keys[key]["for"] in ("node", "all", None))
+    return graph, {keys[key]["name"]: defaults[key] for key in of_nodes}
 
 
 def _labelled(rows: dict[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

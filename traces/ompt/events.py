@@ -13,7 +13,7 @@ from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
 from simsched.traces.json_stream import shown
-from simsched.traces.shared.timeline import MAX_NS
+from simsched.traces.shared.timeline import LATEST_NS
 
 #: The format's version that this reader knows; files without one are as of before versions.
 VERSION = 1
@@ -40,6 +40,8 @@ class Event:
         Flags of a task that is created; of `sched` the state of the one that stops; of `sync` and `wait` the kind.
     region : int
         The parallel region.
+    threads : int
+        Of `implicit` how many the team has, of `parallel` how many were asked for; 0 where that is not told.
     at : str
         The address of a created task's code.
     """
@@ -52,6 +54,7 @@ class Event:
     other: int = 0
     code: int = 0
     region: int = 0
+    threads: int = 0
     at: str = ""
 
 
@@ -129,7 +132,7 @@ class _Line:
         if scope not in ("begin", "end", "beginend"):
             raise self.wrong("scope", "begin or end")
         return Event(
-            ns=self.whole("ns", MAX_NS),
+            ns=self.whole("ns", LATEST_NS),
             tid=self.whole("tid", 2**31),
             ev=self.values["ev"],
             begin=scope == "begin",
@@ -137,6 +140,7 @@ class _Line:
             other=self.whole(other) if other else 0,
             code=self.whole(code) if code else 0,
             region=self.whole("parallel", missing=0),
+            threads=self.whole("threads", 2**32, missing=0),
             at=self.text("codeptr"),
         )
 

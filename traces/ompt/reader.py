@@ -191,6 +191,7 @@ def _scope(node: Node) -> str:
 
 def _describe(report: ImportReport, log: Log, run: Run) -> None:
     explicit = [task for task in run.tasks if task.explicit]
+    at_once = "all" if run.undeferred == len(explicit) else run.undeferred
     unfinished = sum(not task.done for task in explicit)
     report.facts["unit"] = "ns"
     report.facts["explicit_tasks"] = len(explicit)
@@ -205,7 +206,7 @@ def _describe(report: ImportReport, log: Log, run: Run) -> None:
         ),
         (
             run.undeferred,
-            "all tasks ran at once where they were created, as in a team of one thread; that order is not kept",
+            f"{at_once} tasks ran at once where they were created, as in a team of one thread; that order is not kept",
         ),
         (run.exclusive, f"{run.exclusive} tasks exclude each other (mutexinoutset), which edges cannot say"),
         (

@@ -43,6 +43,7 @@ class Region:
     """A parallel region: the tasks of its team since the last barrier, and what each barrier ended in."""
 
     number: int = 0
+    threads: int = 0
     after: list[Ref] = field(default_factory=list)
     members: list[Ref] = field(default_factory=list)
     joined: list[list[Ref]] = field(default_factory=list)
@@ -87,7 +88,6 @@ class Run:
         self._by_id: dict[int, Task] = {}
         self._regions: dict[int, Region] = {}
         self._created = _created(log)
-        # A team of one thread defers nothing; there it says nothing about the program.
         self._deferring = any(not event.code & UNDEFERRED for event in self._created.values())
         for event in log.events:
             getattr(self, f"_{event.ev}")(event)
@@ -97,7 +97,13 @@ class Run:
     @property
     def undeferred(self) -> int:
         """Tasks that ran at once, whose order with their creator is not kept."""
-        return 0 if self._deferring else sum(event.code & UNDEFERRED > 0 for event in self._created.values())
+        explicit = ((task, task.explicit) for task in self.tasks if task.explicit is not None)
+        return sum(told.code & UNDEFERRED > 0 and not self._defers(task.region) for task, told in explicit)
+
+    def _defers(self, region: Region) -> bool:
+        """Tell whether a region's team may defer tasks; where it may not, that it does not says nothing."""
+        # Where the size of the team is not told, a program that defers nothing ran on one thread.
+        return region.threads > 1 if region.threads else self._deferring
 
     @property
     def exclusive(self) -> int:
@@ -146,7 +152,9 @@ class Run:
 
     def _complete(self, task: Task, event: Event) -> None:
         told = task.explicit
-        if told is not None and told.code & UNDEFERRED and self._deferring and task.parent is not None:
+        if told is None or task.parent is None:
+            return
+        if told.code & UNDEFERRED and self._defers(task.region):
             self._wait_for(task.parent, event, [task.end])
 
     def _parallel(self, event: Event) -> None:
@@ -164,6 +172,7 @@ class Run:
             region = self._regions.setdefault(event.region, Region(event.region))
             task = self._task(event.task, region)
             task.region, task.after = region, list(region.after)
+            region.threads = event.threads
 
     def _wait(self, event: Event) -> None:
         if event.begin and event.code == SYNC_TASKGROUP:

@@ -17,7 +17,7 @@ from pathlib import Path
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend
 from simsched.traces.json_stream import shown
-from simsched.traces.shared.timeline import whole_ns
+from simsched.traces.shared.timeline import LATEST_NS, whole_ns
 
 _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)')
 #: Names that older traces give to fields.
@@ -55,11 +55,11 @@ class Event:
 
     def time_ns(self, unit_ns: int) -> int:
         """Return when it happened, in nanoseconds."""
-        time_ns = whole_ns(self.text("Time"), unit_ns)
+        time_ns = whole_ns(self.text("Time"), unit_ns, most_ns=LATEST_NS)
         if time_ns is None:
             raise FormatError(
                 f"{self.file}: line {self.line}: Time is {shown(self.values['Time'])}; expected a decimal number, "
-                "at most 104 days; which unit= does the trace count in?"
+                "at most the year 2262; which unit= does the trace count in?"
             )
         return time_ns
 

@@ -37,7 +37,8 @@ OPTIONS = {
     "unit": "its unit: s (when not given), ms, us or ns",
 }
 _NUMBER = re.compile(r"[+-]?(\d{1,400}\.?\d{0,400}|\.\d{1,400})([eE][+-]?\d{1,4})?", re.ASCII)
-_WHOLE = re.compile(r"\d{1,10}", re.ASCII)
+#: Some programs, as igraph, write all numbers as floats.
+_WHOLE = re.compile(r"(\d{1,10})(?:\.0*)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,9 @@ class Durations:
         """Return what the options `duration` and `unit` say, or raise `FormatError`."""
         if not isinstance(duration, str) or not duration:
             raise FormatError(f"{path}: duration is {shown(duration)}; expected the name of an attribute")
-        if unit not in UNITS:
+        if not isinstance(unit, str) or unit not in UNITS:
             raise FormatError(f"{path}: unit is {shown(unit)}; expected one of {', '.join(UNITS)}")
-        return cls(duration, UNITS[str(unit)])
+        return cls(duration, UNITS[unit])
 
 
 @dataclass(frozen=True)
@@ -150,9 +151,10 @@ class Nodes:
 
     def _whole(self, node: str, column: str, default: int) -> int:
         value = self.rows[node].get(column, default)
-        if isinstance(value, bool) or not _WHOLE.fullmatch(str(value)):
+        found = _WHOLE.fullmatch(str(value).strip())
+        if isinstance(value, bool) or found is None:
             raise self._wrong(node, column, value, "a whole number")
-        return int(value)
+        return int(found[1])
 
     def _recording(self, start: list[float], finish: list[float], report: ImportReport) -> Recording | None:
         rows = self.rows.values()

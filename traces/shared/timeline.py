@@ -15,6 +15,8 @@ from simsched.graph import Recording
 
 #: 104 days: beyond it nanoseconds no longer survive as float64 seconds.
 MAX_NS = 2**53
+#: Year 2262: the last moment whose nanoseconds since 1970 fit 64 bits.
+LATEST_NS = 2**63 - 1
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,25}(?:\.[0-9]{0,25})?|\.[0-9]{1,25})(?:[eE][+-]?[0-9]{1,2})?")
 
 

@@ -136,6 +136,8 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
         raise FormatError(f"{path}: a header of more than {HEAD_B} bytes; refused")
     header = _header(head)
     check_header(path, header, needed)
+    if len(header) == 1:
+        _refuse_blank_lines(path)
     try:
         with open_plain(path) as file, warnings.catch_warnings():
             # A row of more cells than the header has would lose them with a warning alone.
@@ -160,6 +162,18 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
     return frame[kept].copy(), [column for column in header if column not in columns]
 
 
+def _refuse_blank_lines(path: Path) -> None:
+    """Refuse a blank line between others: in a table of one column it may be a task of which nothing is known."""
+    blank = 0
+    with open_plain(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.strip() and blank:
+                raise FormatError(
+                    f'{path}: line {blank}: blank; in a table of one column write "" for what is unknown'
+                )
+            blank = blank or (0 if line.strip() else number)
+
+
 def _dtypes(columns: Sequence[str]) -> dict[Any, Any]:
     repeating = set(TEXTS) - {"name"}
     return {column: "category" if column in repeating else str for column in columns}
@@ -181,6 +195,10 @@ def _numbers(path: Path, column: str, texts: pd.Series[Any]) -> Any:
 
 def _whole(path: Path, column: str, texts: pd.Series[Any]) -> Any:
     values = _as_whole(texts)
+    if values is None:
+        # pandas writes floats where others of a column are unknown.
+        texts = texts.replace({r"^([0-9]+)\.0+$": r"\1"}, regex=True)
+        values = _as_whole(texts)
     if values is None:
         row, cell = next((i, c) for i, c in enumerate(texts.tolist()) if not _is_whole(c))
         raise _wrong(path, column, row, cell, "a whole number")

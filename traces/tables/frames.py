@@ -185,6 +185,11 @@ def _recording(path: Path, tasks: pd.DataFrame) -> Recording | None:
 
 def _lanes(path: Path, tasks: pd.DataFrame) -> tuple[Any, tuple[str, ...]]:
     """Return the lane of each task and the names of all: whole numbers are kept, texts numbered as they come."""
+    absent = tasks["lane"].isna() | (tasks["lane"] == "")
+    if absent.any():
+        raise FormatError(
+            f"{path}: row {int(absent.argmax()) + 1} has no lane; a recording tells where every task ran"
+        )
     values = tasks["lane"].tolist()
     if not all(type(value) is int for value in values):
         table: dict[str, int] = {}
@@ -196,6 +201,6 @@ def _lanes(path: Path, tasks: pd.DataFrame) -> tuple[Any, tuple[str, ...]]:
         )
     names = [f"lane {lane}" for lane in range(max(values, default=-1) + 1)]
     if "lane_name" in tasks:
-        for lane, name in zip(values, tasks["lane_name"].tolist(), strict=True):
+        for lane, name in tasks[["lane", "lane_name"]].dropna().itertuples(index=False):
             names[lane] = str(name)
     return np.array(values, np.int32), tuple(names)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from simsched.errors import FormatError, MissingExtraError
 from simsched.files import replacing
+from simsched.graph.checks import MAX_WIDTH
 from simsched.graph.loading import MAX_EXPANSION, MIN_LIMIT_B, open_plain
 from simsched.graph.saving import Subject
 from simsched.text import one_line
@@ -82,8 +83,8 @@ class ParquetTables:
         """
         tasks, ignored = _table(path, TASK_COLUMNS, ("duration_s",))
         ends, more = _table(edges_file(path, edges, SUFFIX), EDGE_COLUMNS, EDGE_COLUMNS)
-        if "width" in tasks and tasks["width"].isna().any():
-            tasks["width"] = tasks["width"].fillna(1).astype("int64")
+        if "width" in tasks:
+            tasks["width"] = _widths(tasks["width"])
         return graph_of(path, tasks, ends, ignored + more, "parquet", SUFFIX)
 
     def write(self, graph: TaskGraph, path: Path) -> None:
@@ -126,6 +127,16 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
     except (arrow.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
         raise FormatError(f"{path}: not a Parquet table: {one_line(str(error))}") from None
     return frame, [column for column in schema.names if column not in columns]
+
+
+def _widths(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return widths with 1 for those that are unknown, which made pandas take whole numbers for floats."""
+    if column.dtype.kind != "f":
+        return column
+    filled = column.fillna(1)
+    whole = (filled % 1 == 0) & (filled.abs() <= MAX_WIDTH)
+    # Others are refused where the graph is built.
+    return filled.astype("int64") if whole.all() else filled
 
 
 def _is_text(arrow: Any, kind: Any) -> bool:

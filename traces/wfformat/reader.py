@@ -23,7 +23,7 @@ _WORKFLOW = re.compile(
     rb'"workflow"\s*:\s*\{\s*"(?:specification|execution|tasks|jobs|machines|makespan|executedAt)'
 )
 #: What ends the names of the tasks of one program: `mProject_ID0000001`.
-_NUMBER = re.compile(r"(?:[_.-]?(?:ID)?[0-9]++)++$")
+_NUMBER = re.compile(r"(?:[ _.-]?(?:ID)?[0-9]++)++$")
 #: Longer numbers than this are part of the name.
 MAX_NUMBER = 40
 MAX_CORES = 2**31 - 1

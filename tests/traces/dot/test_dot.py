@@ -30,6 +30,7 @@ STRICT Digraph "with \"quotes\"" {
   <<b>html &amp; <i>more</i></b>> -> c;
   "a" [duration_s="7.25", threads=3; kind=first][scope="x/y"]
   nodes -> Node_2
+  subgraph twice { one } subgraph twice { two } subgraph twice {} -> last
 }
 """
 
@@ -52,12 +53,13 @@ def test_tricky(tmp_path: Path) -> None:
     assert graph.names is not None
     assert graph.names.to_list() == [
         "a", "b", "c", "d", "e e", "f", "-59", "1.5", "joined", html, "nodes", "Node_2",
+        "one", "two", "last",
     ]  # fmt: skip
     assert edges(graph) == {
         ("a", "b"), ("b", "c"), ("e e", "f"), ("a", "-59"), ("a", "1.5"), ("b", "-59"), ("b", "1.5"),
-        ("a", "joined"), (html, "c"), ("nodes", "Node_2"),
+        ("a", "joined"), (html, "c"), ("nodes", "Node_2"), ("one", "last"), ("two", "last"),
     }  # fmt: skip
-    assert graph.durations_s.tolist() == [7.25, 2, 2, 0.5, 0.5, 0.5, 2, 2, 2, 2, 2, 2]
+    assert graph.durations_s.tolist() == [7.25, 2, 2, 0.5, 0.5, 0.5, *[2] * 9]
     assert graph.kinds.to_list()[:6] == ["first", "", "", "in, a [box]", "in, a [box]", "in, a [box]"]
     assert (graph.scopes[0], graph.widths.tolist()[:2], graph.name) == ("x/y", [3, 1], 'with "quotes"')
 
@@ -103,6 +105,7 @@ def test_gzipped_and_recognised(tmp_path: Path) -> None:
         "\ufeff/* c */ strict graph {",
         "digraph x\n{",
         '# c\nDIGRAPH "a b" {a}',
+        "strict/**/digraph // c\n x /* { */\n{ a }",
     ):
         assert DOT.recognises(text.encode())
     for text in (
@@ -144,6 +147,8 @@ def test_wrong_files(tmp_path: Path, text: str, message: str) -> None:
 def test_wrong_options_and_cycles(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="unit is 'min'; expected one of s, ms, us, ns"):
         read(tmp_path, "digraph {}", unit="min")
+    with pytest.raises(FormatError, match=r"unit is \['s'\]; expected one of"):
+        read(tmp_path, "digraph {}", unit=["s"])  # type: ignore[arg-type]
     with pytest.raises(FormatError, match="duration is ''; expected the name of an attribute"):
         read(tmp_path, "digraph {}", duration="")
     with pytest.raises(

@@ -33,6 +33,13 @@ def test_dependences_threads_and_times(log: Any) -> None:
     assert graph.kinds.to_list() == ["0x1", "0x2", "0x3", "0x4"]
 
 
+def test_a_machine_that_is_up_for_years(log: Any) -> None:
+    """The clock counts from the machine's start: from 104 days on beyond what a float holds exactly."""
+    log.ns = 10**17
+    log.create(1, 0, deps=[["x", 3]]).create(2, 0, deps=[["x", 1]]).run(1).run(2)
+    assert (log.read().durations_s * 1e9).round().tolist() == [10, 10]
+
+
 def test_lines_of_threads_need_no_order(log: Any) -> None:
     log.create(1, 0, deps=[["x", 3]]).create(2, 0, deps=[["x", 3]]).run(1).run(2, tid=1)
     expected = log.named_edges()
@@ -117,6 +124,21 @@ def test_undeferred_tasks_hold_up_their_creator(log: Any) -> None:
     log.lines[0]["flags"] = log.lines[4]["flags"] = UNDEFERRED
     assert log.named_edges() == []
     assert any("all tasks ran at once" in note for note in log.read().report.notes)
+
+
+@pytest.mark.parametrize(("threads", "expected"), [(1, []), (2, [("1", "2")])])
+def test_undeferred_tasks_of_one_team_beside_others(
+    log: Any, threads: int, expected: list[tuple[str, str]]
+) -> None:
+    """A team of one thread defers nothing, whatever the program's other teams do."""
+    for region, team, task in ((1, threads, 8), (2, 4, 9)):
+        log.add("parallel", scope="begin", parallel=region, task=7, threads=team)
+        log.add("implicit", scope="begin", parallel=region, task=task, threads=team)
+    log.create(1, 8, flags=UNDEFERRED).run(1, under=8).create(2, 8, flags=UNDEFERRED).run(2, under=8)
+    log.create(3, 9).run(3, under=9)
+    assert log.named_edges() == expected
+    told = [note for note in log.read().report.notes if "ran at once" in note]
+    assert [note.partition(" tasks")[0] for note in told] == (["2"] if threads == 1 else [])
 
 
 def test_tasks_that_never_ran_hand_their_dependences_on(log: Any) -> None:

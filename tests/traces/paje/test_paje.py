@@ -146,6 +146,13 @@ def test_by_hand(tmp_path: Path) -> None:
     assert any(note.startswith("a chain per lane") for note in graph.report.notes)
 
 
+def test_times_since_1970(tmp_path: Path) -> None:
+    text = re.sub(r"(?m)^(1\d|4\d?) ([\d.e]+)", lambda m: f"{m[1]} {1_700_000_000 + float(m[2])}", BY_HAND)
+    graph, early = read(tmp_path, text), read(tmp_path, BY_HAND)
+    assert graph.durations_s.tolist() == early.durations_s.tolist()
+    assert edges(graph) == edges(early)
+
+
 def test_load_finds_the_format(tmp_path: Path) -> None:
     path = tmp_path / "x.trace.gz"
     path.write_bytes(gzip.compress(BY_HAND.encode()))

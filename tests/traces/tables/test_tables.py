@@ -86,7 +86,7 @@ def test_by_hand(tmp_path: Path) -> None:
     path = write(
         tmp_path,
         "\ufefftask,kind,duration_s,width,start_s,finish_s,lane,colour\r\n"
-        "b,k,1.5,,1,2.5,w1,red\r\na,,NaN,4,0,1,w2,blue\r\n",
+        "b,k,1.5,,1,2.5,w1,red\r\na,,NaN,4.0,0,1,w2,blue\r\n",
         "before,after\na,b\n",
     )
     graph = load(path)
@@ -145,6 +145,7 @@ def test_rows_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             "before,after\n",
             "row 1 after the header has width '2.5'; expected a whole",
         ),
+        ("duration_s,width\n1,x.0\n", "before,after\n", "row 1 after the header has width 'x.0'"),
         ("duration_s,width\n1,0\n", "before,after\n", "widths are 1 to"),
         ("duration_s,duration_s\n1,1\n", "before,after\n", "two columns 'duration_s'"),
         (
@@ -175,6 +176,8 @@ def test_rows_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ("duration_s,start_s,finish_s,lane\n1,0,1,99999999\n", "before,after\n", "expected 0 to 999999"),
         ("duration_s," + "x," * 40_000 + "\n1\n", "before,after\n", "a header of more than 65536 bytes"),
         ("duration_s,shape\n1,2y3\n", "before,after\n", "shape '2y3' is not written like"),
+        ("duration_s\n1\n\n3\n\n", "before,after\n", 'line 3: blank; in a table of one column write ""'),
+        ("duration_s,start_s,finish_s,lane\n1,0,1,w\n1,1,2,\n", "before,after\n", "row 2 has no lane"),
         ('duration_s,"kind\nx"\n1,a\n', "before,after\n", "line 1: column 'kind' is cut by quotes"),
     ],
 )
@@ -225,12 +228,54 @@ def test_parquet_of_other_types(tmp_path: Path, columns: dict[str, Any]) -> None
         load(tmp_path / "g.tasks.parquet")
 
 
+RUN = {"start_s": [0.0, 1.0], "finish_s": [1.0, 2.0]}
+
+
+def parquet(folder: Path, tasks: dict[str, Any], edges: dict[str, Any] | None = None) -> Path:
+    """Write both tables, of two tasks, and return the one of tasks."""
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
+    path = folder / "g.tasks.parquet"
+    write_table(pa.table({"duration_s": [1.0, 2.0], **tasks}), path)
+    write_table(pa.table(edges or {"before": [0], "after": [1]}), folder / "g.edges.parquet")
+    return path
+
+
+def test_what_is_absent_in_parquet(tmp_path: Path) -> None:
+    tasks = {"width": [4, None], "kind": ["a", None], **RUN, "lane": [0, 1], "lane_name": ["zero", None]}
+    graph = load(parquet(tmp_path, tasks))
+    assert (graph.widths.tolist(), graph.kinds.to_list()) == ([4, 1], ["a", ""])
+    assert graph.recording is not None
+    assert graph.recording.lane_names == ("zero", "lane 1")
+
+
+@pytest.mark.parametrize(
+    ("tasks", "edges", "message"),
+    [
+        ({"width": [2.5, None]}, None, "whole numbers of threads"),
+        ({"width": ["a", None]}, None, "whole numbers of threads"),
+        ({"width": [float("inf"), None]}, None, "whole numbers of threads"),
+        ({"width": [1e30, None]}, None, "whole numbers of threads"),
+        ({**RUN, "lane": [0, None]}, None, "row 2 has no lane"),
+        ({**RUN, "lane": [None, "w"]}, None, "row 1 has no lane"),
+        ({"task": [["a"], ["b"]]}, {"before": [["a"]], "after": [["b"]]}, "labels .* are numbers or texts"),
+        ({"task": [{"a": 1}, {"a": 2}]}, None, "labels .* are numbers or texts"),
+    ],
+)
+def test_parquet_refused(
+    tmp_path: Path, tasks: dict[str, Any], edges: dict[str, Any] | None, message: str
+) -> None:
+    with pytest.raises((FormatError, GraphError), match=rf"g\.tasks\.parquet: .*{message}"):
+        load(parquet(tmp_path, tasks, edges))
+
+
 def test_a_parquet_bomb(tmp_path: Path) -> None:
     """One text of 1 MB, 5000 times, takes 1 MB in the file."""
     import pyarrow as pa
-    from pyarrow import parquet
+    from pyarrow.parquet import write_table
 
     names = pa.DictionaryArray.from_arrays(np.zeros(5000, np.int32), ["x" * 10**6])
-    parquet.write_table(pa.table({"duration_s": np.ones(5000), "name": names}), tmp_path / "g.tasks.parquet")
+    write_table(pa.table({"duration_s": np.ones(5000), "name": names}), tmp_path / "g.tasks.parquet")
     with pytest.raises(FormatError, match="the texts of column name take 5000000000 bytes; refused"):
         load(tmp_path / "g.tasks.parquet")

@@ -246,6 +246,11 @@ def test_kinds_and_names_come_back(tmp_path: Path) -> None:
     assert (back.names.to_list(), back.kinds.to_list()) == (["one", "t\u00fc\n2"], ["k", "l"])
 
 
+def test_tasks_without_names_and_kinds_are_of_one_kind(tmp_path: Path) -> None:
+    TaskGraph.from_edges([1, 2], [(0, 1)]).save(tmp_path / "g.wfformat.json")
+    assert load(tmp_path / "g.wfformat.json").kinds.to_list() == ["task", "task"]
+
+
 def _places(value: Any) -> list[tuple[Any, Any]]:
     """Return every container of a JSON value with each of its keys."""
     if not isinstance(value, dict | list):
