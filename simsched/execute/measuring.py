@@ -18,6 +18,7 @@ from simsched.execute.spreads import with_spreads
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
 from simsched.machine import machine as machine_of
+from simsched.replay.simulate import check_graph
 
 #: Ops of which pairs are measured unless something else is asked for.
 PAIRED = 3
@@ -77,6 +78,8 @@ def calibrate(
     [['MatMul', '32x32;32x32', 1]]
     """
     every = [graphs] if isinstance(graphs, TaskGraph) else list(graphs)
+    for graph in every:
+        check_graph(graph)
     if not sum(graph.n_tasks for graph in every):
         raise EngineError("there are no tasks to calibrate on; give a graph, or several")
     host = machine_of(machine)

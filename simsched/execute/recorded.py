@@ -20,6 +20,7 @@ from simsched.html import card
 from simsched.machine import RuntimeProfile
 from simsched.policy import Layout, Policy
 from simsched.replay import simulate
+from simsched.replay.simulate import check_graph
 from simsched.schedule import Schedule
 from simsched.units import format_time
 
@@ -184,6 +185,8 @@ def replay_recorded(
     """
     recorded = _recorded(graph)
     gaps = Gaps.of(recorded)
+    if isinstance(calibrated_on, TaskGraph):
+        raise GraphError("calibrated_on is a graph; give a list of recordings, as [graph]")
     if calibrated_on is not None and not len(calibrated_on):
         raise GraphError("calibrated_on is empty; give recordings, or leave it out for the graph's own")
     basis = gaps if calibrated_on is None else Gaps.pooled(Gaps.of(_recorded(g)) for g in calibrated_on)
@@ -197,6 +200,7 @@ def replay_recorded(
 
 
 def _recorded(graph: TaskGraph) -> Schedule:
+    check_graph(graph)
     if graph.recorded is None:
         raise GraphError(f"graph {graph.name!r} has no recording; load one from the trace of a run")
     return graph.recorded
