@@ -111,6 +111,18 @@ def test_curves_of_a_calibration_are_drawn_from_its_fits():
     assert np.median(shares) == pytest.approx(calibration.curves()["mine"].serial_share, abs=0.05)
 
 
+def test_spellings_of_a_kind_are_drawn_from_their_own_fits():
+    def op(kind, serial):
+        points = tuple(Point(w, serial + (1 - serial) / w) for w in (1, 2, 4))
+        return MeasuredOp(Op(kind), points)
+
+    calibration = Calibration.of([op("mine", 0.1), op("mine_backward", 0.5)], "made up", machine="generic")
+    model = calibration.cost_model()
+    for drawn in (model, *draws(model, 3)):
+        found = [drawn.curve(kind).serial_share for kind in ("mine", "mine_backward")]
+        assert found == [pytest.approx(0.1), pytest.approx(0.5)]
+
+
 def test_tasks_beyond_the_widths_measured_are_known():
     table = ss.CostModel(measured=measured()).on(GRAPH, ss.machine("generic")).table
     assert table.beyond(4).tolist() == [False, False]
