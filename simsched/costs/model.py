@@ -55,7 +55,9 @@ class CostModel:
 
     def __post_init__(self) -> None:
         if not isinstance(self.curves, Mapping) or not all(isinstance(kind, str) for kind in self.curves):
-            raise CostError(f"curves are {self.curves!r}; expected curves by kind, as {{'MatMul': Curve(0.1)}}")
+            raise CostError(
+                f"curves are {self.curves!r}; expected curves by kind, as {{'MatMul': Curve(0.1)}}"
+            )
         given = [*self.curves.values(), *([] if self.default is None else [self.default])]
         if wrong := [curve for curve in given if not isinstance(curve, Curve)]:
             raise CostError(f"{wrong[0]!r} is not a Curve; write Curve(serial_share=...)")

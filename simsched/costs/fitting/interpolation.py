@@ -63,7 +63,8 @@ class WidthCurve:
             raise CostError(
                 f"{widths.shape} widths and {seconds.shape} seconds; expected as many, at least one"
             )
-        if widths[0] < 1 or (np.diff(widths) <= 0).any() or (widths % 1 != 0).any():
+        whole = np.isfinite(widths).all() and (widths % 1 == 0).all()
+        if not whole or widths[0] < 1 or (np.diff(widths) <= 0).any():
             raise CostError(f"widths {widths.tolist()} are not ascending whole numbers from 1")
         if not (np.isfinite(seconds) & (seconds > 0)).all():
             raise CostError(f"seconds {seconds.tolist()} are not above zero and finite")

@@ -218,9 +218,8 @@ def _said(first: TaskGraph, matches: Sequence[Match], threads: Sequence[int]) ->
     notes = []
     for found, width in zip(matches, threads, strict=True):
         ways = ", ".join(f"{count} by {way}" for way, count in found.by.items() if count)
-        notes.append(
-            f"on {width} threads: {int((found.of >= 0).sum())} of {first.n_tasks} tasks matched ({ways or 'none'}); "
-            f"{found.edges_kept:.1%} of their edges are the same"
-        )
+        same = "" if np.isnan(found.edges_kept) else f"; {found.edges_kept:.1%} of their edges are the same"
+        matched = f"{int((found.of >= 0).sum())} of {first.n_tasks} tasks matched ({ways or 'none'})"
+        notes.append(f"on {width} threads: {matched}{same}")
         notes += found.notes
     return notes

@@ -66,6 +66,8 @@ def test_measured_is_kept_and_between_lies_between(rows, method):
         ([1, 1], [1.0, 1.0], "not ascending"),
         ([0, 1], [1.0, 1.0], "not ascending"),
         ([1.5], [1.0], "not ascending whole numbers"),
+        ([1, np.inf], [1.0, 1.0], "not ascending whole numbers"),
+        ([1, np.nan], [1.0, 1.0], "not ascending whole numbers"),
         ([1], [0.0], "not above zero"),
         ([1], [np.inf], "not above zero"),
     ],
