@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import inf
 
 from simsched.costs.fitting import CalibratedModel, Calibration, MeasuredOp, fitted
 from simsched.errors import EngineError
@@ -80,6 +81,8 @@ def calibrate(
     every = [graphs] if isinstance(graphs, TaskGraph) else list(graphs)
     for graph in every:
         check_graph(graph)
+    if not (isinstance(tolerance, (int, float)) and 0 <= tolerance < inf):
+        raise EngineError(f"tolerance is {tolerance!r}; expected a share of zero or more")
     if not sum(graph.n_tasks for graph in every):
         raise EngineError("there are no tasks to calibrate on; give a graph, or several")
     host = machine_of(machine)

@@ -55,6 +55,7 @@ def test_an_instruction_set_that_no_task_needs_is_refused_too() -> None:
         (lambda graph: ss.execute(graph, "fifo", costs=3), "3 is not a CostModel"),
         (lambda graph: ss.calibrate("a"), "graph is 'a'"),
         (lambda graph: ss.calibrate(graph, step=1.5), "step=1.5"),
+        (lambda graph: ss.calibrate(graph, tolerance=float("nan")), "tolerance is nan"),
         (lambda graph: ss.calibrate(graph, repeats=1, pairs=1.5), "pairs=1.5"),
         (lambda graph: ss.crosscheck("a"), "graph is 'a'"),
         (lambda graph: ss.crosscheck({"a": 1}), "graph is 1"),
