@@ -101,14 +101,11 @@ class TaskCurves:
             )
         known = _whole(self.task_seconds)
         every = np.arange(machine.n_threads + 1)
-        seconds = [
-            WidthCurve(self.widths, row, self.method)(np.maximum(every, 1))
-            for row in self.task_seconds[known]
-        ]
+        seconds = WidthCurve(self.widths, self.task_seconds[known], self.method)(np.maximum(every, 1))
         rows = np.where(known, np.cumsum(known) - 1, -1).astype(np.int32)
         table = WidthTable(
             rows,
-            np.reshape(seconds, (len(seconds), len(every))),
+            seconds,
             np.zeros(len(seconds)),
             np.full(len(seconds), self.widths[-1]),
         )
