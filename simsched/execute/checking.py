@@ -171,7 +171,9 @@ def _named(graphs: Mapping[str, TaskGraph] | Sequence[TaskGraph] | TaskGraph) ->
     given = [graphs] if isinstance(graphs, TaskGraph) else graphs
     for graph in given.values() if isinstance(given, Mapping) else given:
         check_graph(graph)
-    return dict(given) if isinstance(given, Mapping) else _under_own_names(given)
+    named = given if isinstance(given, Mapping) else _under_own_names(given)
+    # Names of files may hold broken bytes, which no table or report takes.
+    return {str(name).encode("utf-8", "backslashreplace").decode(): graph for name, graph in named.items()}
 
 
 def _under_own_names(graphs: Sequence[TaskGraph]) -> dict[str, TaskGraph]:

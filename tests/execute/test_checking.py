@@ -132,6 +132,11 @@ def test_every_graph_of_a_list_has_a_name_of_its_own():
     assert list(_named([*graphs[:2], another])) == ["g 0", "g 1", "g 0 2"]
 
 
+def test_broken_bytes_in_the_name_of_a_file_are_spelled_out():
+    graph = ss.TaskGraph.from_edges([1.0])
+    assert list(_named({"a\udc80.json": graph})) == [r"a\udc80.json"]
+
+
 def test_each_run_that_counts_follows_one_of_its_own_case():
     """Settling runs count for nothing, but happen."""
     ran = []
