@@ -78,17 +78,21 @@ def calibrate(
     >>> model.calibration.points()[["kind", "shape", "width"]].values.tolist()
     [['MatMul', '32x32;32x32', 1]]
     """
-    every = [graphs] if isinstance(graphs, TaskGraph) else list(graphs)
-    for graph in every:
-        check_graph(graph)
+    every, host = _checked(graphs), machine_of(machine)
     if not (isinstance(tolerance, (int, float)) and 0 <= tolerance < inf):
         raise EngineError(f"tolerance is {tolerance!r}; expected a share of zero or more")
-    if not sum(graph.n_tasks for graph in every):
-        raise EngineError("there are no tasks to calibrate on; give a graph, or several")
-    host = machine_of(machine)
     run = _Turns(repeats, settings or Settings(machine=machine), progress)
     found = _measured(every, host, run, *chosen_widths(host, widths, step), tolerance)
     return _with_pairs(found, every, host, pairs, run).cost_model()
+
+
+def _checked(graphs: TaskGraph | Sequence[TaskGraph]) -> list[TaskGraph]:
+    every = [graphs] if isinstance(graphs, TaskGraph) else list(graphs)
+    for graph in every:
+        check_graph(graph)
+    if not sum(graph.n_tasks for graph in every):
+        raise EngineError("there are no tasks to calibrate on; give a graph, or several")
+    return every
 
 
 def _with_pairs(

@@ -185,18 +185,21 @@ def replay_recorded(
     """
     recorded = _recorded(graph)
     gaps = Gaps.of(recorded)
-    if isinstance(calibrated_on, TaskGraph):
-        raise GraphError("calibrated_on is a graph; give a list of recordings, as [graph]")
-    if calibrated_on is not None and not len(calibrated_on):
-        raise GraphError("calibrated_on is empty; give recordings, or leave it out for the graph's own")
-    basis = gaps if calibrated_on is None else Gaps.pooled(Gaps.of(_recorded(g)) for g in calibrated_on)
-    overheads = basis.overheads()
+    overheads = (gaps if calibrated_on is None else _pooled(calibrated_on)).overheads()
     tasks = _timed(recorded)
     plain = _replayed(tasks, recorded, policy, layout, RuntimeProfile())
     if interruptions:
         tasks = _interrupted(recorded, gaps, overheads, own_tasks=policy is None)
     calibrated = _replayed(tasks, recorded, policy, layout, overheads.runtime())
     return RecordedReplay(recorded, plain, calibrated, gaps, overheads)
+
+
+def _pooled(graphs: Sequence[TaskGraph]) -> Gaps:
+    if isinstance(graphs, TaskGraph):
+        raise GraphError("calibrated_on is a graph; give a list of recordings, as [graph]")
+    if not len(graphs):
+        raise GraphError("calibrated_on is empty; give recordings, or leave it out for the graph's own")
+    return Gaps.pooled(Gaps.of(_recorded(graph)) for graph in graphs)
 
 
 def _recorded(graph: TaskGraph) -> Schedule:

@@ -75,8 +75,7 @@ def simulate(
     >>> simulate(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo").makespan_s
     4.0
     """
-    check_inputs(graph, costs, runtime, seed)
-    engines.check_engine(engine)
+    check_inputs(graph, costs, runtime, seed, engine)
     target, chosen, model = machine_of(machine), policy_of(policy), costs or CostModel()
     profile = runtime or target.runtime
     wanted, software = _wanted(layout, chosen, target), software_of(profile, chosen)
@@ -105,14 +104,17 @@ def check_graph(graph: object) -> None:
         raise SimschedError(f"graph is {graph!r}; expected a TaskGraph")
 
 
-def check_inputs(graph: object, costs: object, runtime: object, seed: object) -> None:
-    """Refuse what is no graph, no cost model, no runtime profile or no seed; None of the middle two is fine."""
+def check_inputs(
+    graph: object, costs: object, runtime: object, seed: object, engine: Engine = "auto"
+) -> None:
+    """Refuse what is no graph, cost model, runtime profile, seed or engine; costs and runtime may be None."""
     check_graph(graph)
     for value, kind in ((costs, CostModel), (runtime, RuntimeProfile)):
         if value is not None and not isinstance(value, kind):
             raise SimschedError(f"{value!r} is not a {kind.__name__}")
     if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
         raise SimschedError(f"seed is {seed!r}; expected a whole number of zero or more")
+    engines.check_engine(engine)
 
 
 def _plan(problem: Problem, chosen: Policy, runtime: RuntimeProfile, noise: Seconds | None) -> Plan:
