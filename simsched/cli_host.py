@@ -60,6 +60,7 @@ def execute(
 
     for path in out or []:
         check_suffix(path)
+        check_place(path)
     tasks = graph_of(graph, context)
     with progress_bar(repeats + 2, policy, "runs") as progress:
         measured = really(tasks, policy, layout, repeats, progress=progress)
@@ -108,6 +109,7 @@ def calibrate(
     from simsched.costs.fitting.report import report, report_facts
     from simsched.execute import calibrate as measure
 
+    check_place(out)
     tasks = list(graphs_of(graphs).values())
     with progress_bar(None, "calibrate", "runs") as progress:
         model = measure(

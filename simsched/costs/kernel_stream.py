@@ -83,8 +83,10 @@ def stream_s(
     Raises
     ------
     CostError
-        If the memory in use does not hold the arrays.
+        If the memory in use does not hold the arrays, or a count is below zero.
     """
+    if not (barriers >= 0 and calls_a_team >= 0):
+        raise CostError(f"{barriers} barriers and {calls_a_team} calls a team; the least are 0")
     params = parameters() if params is None else params
     memory = team.machine.memory
     if stream.named_B > memory.size_B:

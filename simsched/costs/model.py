@@ -29,7 +29,8 @@ class CostModel:
     Parameters
     ----------
     curves : mapping of str to Curve
-        Curves of kinds, instead of the defaults in `curves.toml`.
+        Curves of kinds, instead of the defaults in `curves.toml`. A kind takes the one that is spelled as it is, else
+        that of another spelling (`aten::add_` and `Add` are one kind); of several the last.
     default : Curve, optional
         Curve of every kind not listed anywhere; the default does not gain from more cores.
     noise : float, str or Noise
@@ -53,6 +54,10 @@ class CostModel:
     measured: MeasuredSeconds | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.curves, Mapping) or not all(isinstance(kind, str) for kind in self.curves):
+            raise CostError(
+                f"curves are {self.curves!r}; expected curves by kind, as {{'MatMul': Curve(0.1)}}"
+            )
         given = [*self.curves.values(), *([] if self.default is None else [self.default])]
         if wrong := [curve for curve in given if not isinstance(curve, Curve)]:
             raise CostError(f"{wrong[0]!r} is not a Curve; write Curve(serial_share=...)")
@@ -83,7 +88,8 @@ class CostModel:
         'matrix product'
         """
         table, other = default_curves()
-        return self._by_kind.get(normalised(kind)) or table.get(normalised(kind)) or self.default or other
+        name = normalised(kind)
+        return self.curves.get(kind) or self._by_kind.get(name) or table.get(name) or self.default or other
 
     @cached_property
     def _by_kind(self) -> Mapping[str, Curve]:
@@ -110,7 +116,7 @@ class CostModel:
         families = {curve.family: drawn_curve(curve, generator) for curve in [*table.values(), other]}
         known = {kind: families[curve.family] for kind, curve in table.items()}
         measured = None if self.measured is None else self.measured.drawn(generator)
-        return replace(self, curves={**known, **self._by_kind}, measured=measured)
+        return replace(self, curves={**known, **self._by_kind, **self.curves}, measured=measured)
 
     def factors(self, n_tasks: int, seed: int) -> Seconds | None:
         """Return the noise of a replay: a factor for each task, float64 (n_tasks,), or None without noise.

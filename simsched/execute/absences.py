@@ -51,9 +51,11 @@ def absences_s(schedule: Schedule, gaps: Gaps | None = None, *, own_tasks: bool 
         return np.empty(0)
     since = np.where(np.isnan(free := free_s(schedule)), schedule.start_s.min(), free)
     away = np.empty(len(since))
+    at, waited_s = _waited(schedule, np.ones(len(since), np.bool_))
     for lane in np.unique(schedule.executor):
         own = schedule.executor == lane
-        at, waited_s = _waited(schedule, own if own_tasks else np.ones_like(own))
+        if own_tasks:
+            at, waited_s = _waited(schedule, own)
         away[own] = np.interp(schedule.start_s[own], at, waited_s) - np.interp(since[own], at, waited_s)
     return np.where(away > longest_s, away, 0.0)
 

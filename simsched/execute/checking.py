@@ -17,6 +17,7 @@ from simsched.machine import machine as machine_of
 from simsched.policy import Layout, RankPolicy
 from simsched.policy import policy as policy_of
 from simsched.replay import simulate
+from simsched.replay.simulate import check_graph
 
 #: Seconds for which a case runs before each run that counts: after another graph, the first are up to a third slower.
 SETTLE_S = 5e-3
@@ -70,6 +71,8 @@ def crosscheck(
     >>> check.table[["graph", "policy", "layout"]].values.tolist()
     [['product', 'fifo', '1x1']]
     """
+    if isinstance(policies, str) or isinstance(layouts, str):
+        raise EngineError(f"policies={policies!r}, layouts={layouts!r}; expected lists, as ['fifo'], ['2x1']")
     target = machine_of(machine)
     parts = _parts(_named(graphs), policies, layouts, target)
     settings = settings or Settings(machine=machine, settle_s=SETTLE_S)
@@ -165,15 +168,20 @@ def _parts(
 
 
 def _named(graphs: Mapping[str, TaskGraph] | Sequence[TaskGraph] | TaskGraph) -> dict[str, TaskGraph]:
-    if isinstance(graphs, TaskGraph):
-        graphs = [graphs]
-    if isinstance(graphs, Mapping):
-        return dict(graphs)
+    given = [graphs] if isinstance(graphs, TaskGraph) else graphs
+    for graph in given.values() if isinstance(given, Mapping) else given:
+        check_graph(graph)
+    named = given if isinstance(given, Mapping) else _under_own_names(given)
+    # Names of files may hold broken bytes, which no table or report takes.
+    return {str(name).encode("utf-8", "backslashreplace").decode(): graph for name, graph in named.items()}
+
+
+def _under_own_names(graphs: Sequence[TaskGraph]) -> dict[str, TaskGraph]:
     names = [graph.name for graph in graphs]
-    return {
-        name if names.count(name) == 1 else f"{name} {place}": graph
-        for place, (name, graph) in enumerate(zip(names, graphs, strict=True))
-    }
+    numbered = [f"{name} {place}" for place, name in enumerate(names)]
+    own = [name if names.count(name) == 1 else other for name, other in zip(names, numbered, strict=True)]
+    # A name of one may be what another is called once it is numbered.
+    return dict(zip(own if len(set(own)) == len(own) else numbered, graphs, strict=True))
 
 
 def _suited(policies: Sequence[str], layouts: Sequence[str | None]) -> list[tuple[str, Layout | None]]:

@@ -5,7 +5,7 @@ Whatever the widths, whole graphs run: as in the paper a profiling run measures 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -47,14 +47,21 @@ def chosen_widths(machine: Machine, widths: Widths | None, step: int | None) -> 
                 f"widths={widths!r}; expected 'sweep', 'climb' or a list of widths, as [1, 2, 4]"
             )
     else:
-        widths = sorted(set(widths))
-        if not widths or not all(isinstance(w, int) and 1 <= w <= machine.n_threads for w in widths):
-            raise EngineError(f"widths={widths}; {machine} has teams of 1 to {machine.n_threads} threads")
-    if step is not None and (widths != "climb" or step < 1):
+        widths = _listed(widths, machine)
+    if step is not None and (widths != "climb" or not isinstance(step, int) or step < 1):
         raise EngineError(
             f"step={step} with widths={widths!r}; a step is 1 or more, and only of widths='climb'"
         )
     return widths, step or STEP
+
+
+def _listed(widths: object, machine: Machine) -> list[int]:
+    given, most = list(widths) if isinstance(widths, Iterable) else [], machine.n_threads
+    if not given or not all(isinstance(w, int) and not isinstance(w, bool) and 1 <= w <= most for w in given):
+        raise EngineError(
+            f"widths={widths}; {machine} has teams of 1 to {most} threads, of which give a list"
+        )
+    return sorted(set(given))
 
 
 def grid_cases(graphs: Sequence[TaskGraph], machine: Machine, widths: Sequence[int]) -> list[Case]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import inf
 
 from simsched.costs.fitting import CalibratedModel, Calibration, MeasuredOp, fitted
 from simsched.errors import EngineError
@@ -18,6 +19,7 @@ from simsched.execute.spreads import with_spreads
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
 from simsched.machine import machine as machine_of
+from simsched.replay.simulate import check_graph
 
 #: Ops of which pairs are measured unless something else is asked for.
 PAIRED = 3
@@ -76,13 +78,21 @@ def calibrate(
     >>> model.calibration.points()[["kind", "shape", "width"]].values.tolist()
     [['MatMul', '32x32;32x32', 1]]
     """
-    every = [graphs] if isinstance(graphs, TaskGraph) else list(graphs)
-    if not sum(graph.n_tasks for graph in every):
-        raise EngineError("there are no tasks to calibrate on; give a graph, or several")
-    host = machine_of(machine)
+    every, host = _checked(graphs), machine_of(machine)
+    if not (isinstance(tolerance, (int, float)) and 0 <= tolerance < inf):
+        raise EngineError(f"tolerance is {tolerance!r}; expected a share of zero or more")
     run = _Turns(repeats, settings or Settings(machine=machine), progress)
     found = _measured(every, host, run, *chosen_widths(host, widths, step), tolerance)
     return _with_pairs(found, every, host, pairs, run).cost_model()
+
+
+def _checked(graphs: TaskGraph | Sequence[TaskGraph]) -> list[TaskGraph]:
+    every = [graphs] if isinstance(graphs, TaskGraph) else list(graphs)
+    for graph in every:
+        check_graph(graph)
+    if not sum(graph.n_tasks for graph in every):
+        raise EngineError("there are no tasks to calibrate on; give a graph, or several")
+    return every
 
 
 def _with_pairs(

@@ -90,15 +90,19 @@ def check_options(options: Options) -> None:
     Raises
     ------
     EngineError
-        If a kind has no kernel, or an option is unknown.
+        If they are no mapping of mappings, a kind has no kernel, or an option is unknown.
     """
     operators, defaults = _table()
+    if not isinstance(options, Mapping) or not all(isinstance(own, Mapping) for own in options.values()):
+        raise EngineError(
+            f"options is {options!r}; expected options by kind, as {{'MaxPool': {{'pool_window': 2}}}}"
+        )
     for kind, own in options.items():
         if plain(kind) not in operators:
             raise EngineError(f"options: no kernel runs tasks of kind {kind!r}")
         for key, value in own.items():
             least = {"padding": -1, "pool_padding": 0}.get(key, 1)
-            if key not in defaults or not isinstance(value, int) or value < least:
+            if key not in defaults or not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise EngineError(
                     f"options: {kind}: {key}={value!r}; there are whole numbers {', '.join(defaults)}"
                 )

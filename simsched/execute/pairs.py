@@ -137,9 +137,9 @@ def measured_pairs(
     Raises
     ------
     EngineError
-        If `most` is below 0, or pairs are asked for where there is one hardware thread.
+        If `most` is no whole number of 0 or more, or pairs are asked for where there is one hardware thread.
     """
-    if most < 0 or (most and machine.n_threads < 2):
+    if not isinstance(most, int) or most < 0 or (most and machine.n_threads < 2):
         raise EngineError(
             f"pairs={most} on {machine} of {machine.n_threads} threads; a pair needs two, none is 0"
         )

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 
 from simsched.costs import CostModel
-from simsched.errors import EngineError, LayoutError, SimschedError
+from simsched.errors import EngineError, LayoutError
 from simsched.execute.execution import MOST_STOLEN, Run
 from simsched.execute.host import cpus_of
 from simsched.execute.memory import Operands, arena
@@ -27,6 +27,7 @@ from simsched.policy import CandidateRule, Layout, Policy, Problem, RankPolicy
 from simsched.policy import policy as policy_of
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.replay.result import Times, schedule_of
+from simsched.replay.simulate import check_inputs
 
 Asked = tuple[TaskGraph, "str | Policy | type[Policy]", "str | Layout | tuple[int, int] | None"]
 
@@ -95,17 +96,22 @@ class Settings:
     def __post_init__(self) -> None:
         if not isinstance(self.warmup, int) or isinstance(self.warmup, bool) or self.warmup < 0:
             raise EngineError(f"warmup is {self.warmup!r}; expected a whole number of 0 or more")
-        if not 0 <= self.settle_s < inf:
+        if not (_is_number(self.settle_s) and 0 <= self.settle_s < inf):
             raise EngineError(f"settle_s is {self.settle_s!r}; expected seconds, 0 or more")
-        for name, least in (("timeout_s", 0.0), ("memory_B", 0.0), ("most_stolen", -5e-324)):
+        if not (_is_number(self.most_stolen) and self.most_stolen >= 0):
+            raise EngineError(f"most_stolen is {self.most_stolen!r}; expected a share, 0 or more")
+        for name in ("timeout_s", "memory_B"):
             value = getattr(self, name)
-            number = isinstance(value, (int, float)) and not isinstance(value, bool) and value > least
-            if not number and not (value is None and name != "most_stolen"):
+            if value is not None and not (_is_number(value) and value > 0):
                 raise EngineError(f"{name} is {value!r}; expected a number above zero")
         if self.scheduler not in get_args(Scheduler):
             raise EngineError(
                 f"scheduler={self.scheduler!r}; expected one of {', '.join(get_args(Scheduler))}"
             )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,8 +248,7 @@ def prepared(cases: Iterable[Asked], settings: Settings) -> list[Prepared]:
 
 
 def _plan(graph: Any, host: Machine, chosen: Policy, layout: Any, settings: Settings) -> Plan:
-    if not isinstance(graph, TaskGraph):
-        raise SimschedError(f"graph is {graph!r}; expected a TaskGraph")
+    check_inputs(graph, settings.costs, None, settings.seed)
     wanted = None if layout is None else Layout.parse(layout)
     if wanted is not None and not chosen.takes_layout:
         raise LayoutError(f"policy {chosen} chooses its own widths and cores; give it no layout")

@@ -20,6 +20,7 @@ from simsched.html import card
 from simsched.machine import RuntimeProfile
 from simsched.policy import Layout, Policy
 from simsched.replay import simulate
+from simsched.replay.simulate import check_graph
 from simsched.schedule import Schedule
 from simsched.units import format_time
 
@@ -184,10 +185,7 @@ def replay_recorded(
     """
     recorded = _recorded(graph)
     gaps = Gaps.of(recorded)
-    if calibrated_on is not None and not len(calibrated_on):
-        raise GraphError("calibrated_on is empty; give recordings, or leave it out for the graph's own")
-    basis = gaps if calibrated_on is None else Gaps.pooled(Gaps.of(_recorded(g)) for g in calibrated_on)
-    overheads = basis.overheads()
+    overheads = (gaps if calibrated_on is None else _pooled(calibrated_on)).overheads()
     tasks = _timed(recorded)
     plain = _replayed(tasks, recorded, policy, layout, RuntimeProfile())
     if interruptions:
@@ -196,7 +194,16 @@ def replay_recorded(
     return RecordedReplay(recorded, plain, calibrated, gaps, overheads)
 
 
+def _pooled(graphs: Sequence[TaskGraph]) -> Gaps:
+    if isinstance(graphs, TaskGraph):
+        raise GraphError("calibrated_on is a graph; give a list of recordings, as [graph]")
+    if not len(graphs):
+        raise GraphError("calibrated_on is empty; give recordings, or leave it out for the graph's own")
+    return Gaps.pooled(Gaps.of(_recorded(graph)) for graph in graphs)
+
+
 def _recorded(graph: TaskGraph) -> Schedule:
+    check_graph(graph)
     if graph.recorded is None:
         raise GraphError(f"graph {graph.name!r} has no recording; load one from the trace of a run")
     return graph.recorded

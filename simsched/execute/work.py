@@ -74,12 +74,13 @@ class Work:
         Raises
         ------
         EngineError
-            If the compiled module or the backend is missing, or an option is unknown.
+            If the compiled module, the backend or the instruction set is missing, or an option is unknown.
         """
         if unknown not in get_args(Unknown):
             raise EngineError(f"unknown={unknown!r}; expected one of {', '.join(get_args(Unknown))}")
         check_options(options or {})
         _check_backend(backend)
+        _check_instruction_set(instruction_set)
         return _Finder(graph, unknown, instruction_set, options or {}, backend).found()
 
 
@@ -92,6 +93,11 @@ def _check_backend(backend: str) -> None:
             "scikit-build-core, and then simsched again, in its folder: pip install --force-reinstall --no-deps "
             "--no-build-isolation ."
         )
+
+
+def _check_instruction_set(name: str) -> None:
+    if name not in ("auto", *(known := module().instruction_sets())):
+        raise EngineError(f"this machine has no instruction set {name}; it has {', '.join(known)}")
 
 
 class _Finder:
@@ -171,9 +177,7 @@ class _Finder:
         if key not in self._index:
             try:
                 kernel = module().kernel(name, list(found), self._instruction_set)
-            except ValueError as error:
-                if "instruction set" in str(error):
-                    raise EngineError(f"{error}; it has {', '.join(module().instruction_sets())}") from error
+            except ValueError:
                 return None  # shapes that no kernel has, as those of an empty tensor
             self._index[key] = len(self._kernels)
             self._kernels.append(kernel)

@@ -75,7 +75,7 @@ def simulate(
     >>> simulate(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo").makespan_s
     4.0
     """
-    _check(graph, costs, runtime, seed, engine)
+    check_inputs(graph, costs, runtime, seed, engine)
     target, chosen, model = machine_of(machine), policy_of(policy), costs or CostModel()
     profile = runtime or target.runtime
     wanted, software = _wanted(layout, chosen, target), software_of(profile, chosen)
@@ -98,9 +98,17 @@ def software_of(runtime: RuntimeProfile, chosen: Policy) -> RuntimeProfile:
     return runtime if not isinstance(chosen, RankPolicy) or chosen.pinned else runtime.not_pinned()
 
 
-def _check(graph: object, costs: object, runtime: object, seed: object, engine: Engine) -> None:
+def check_graph(graph: object) -> None:
+    """Refuse what is no graph."""
     if not isinstance(graph, TaskGraph):
         raise SimschedError(f"graph is {graph!r}; expected a TaskGraph")
+
+
+def check_inputs(
+    graph: object, costs: object, runtime: object, seed: object, engine: Engine = "auto"
+) -> None:
+    """Refuse what is no graph, cost model, runtime profile, seed or engine; costs and runtime may be None."""
+    check_graph(graph)
     for value, kind in ((costs, CostModel), (runtime, RuntimeProfile)):
         if value is not None and not isinstance(value, kind):
             raise SimschedError(f"{value!r} is not a {kind.__name__}")

@@ -135,15 +135,12 @@ class Inputs:
     def _with_curves(self, values: Mapping[str, float]) -> CostModel:
         if not values:
             return self.costs
-        curves, owners = (
-            {normalised(kind): curve for kind, curve in self.costs.curves.items()},
-            self._owners(),
-        )
+        curves, owners = dict(self.costs.curves), self._owners()
         for place, value in values.items():
             owner, _, name = place.rpartition(".")
             for kind in owners[owner]:
-                before = curves.get(normalised(kind)) or self.costs.curve(kind)
-                curves[normalised(kind)] = replace(before, **cast(Any, {name: value}))
+                before = curves.get(kind) or self.costs.curve(kind)
+                curves[kind] = replace(before, **cast(Any, {name: value}))
         return replace(self.costs, curves=curves)
 
 

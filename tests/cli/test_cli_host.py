@@ -29,6 +29,7 @@ def simsched(*arguments):
         capture_output=True,
         text=True,
         check=False,
+        timeout=300,
     )
 
 
@@ -123,3 +124,10 @@ def test_bad_input_is_one_clear_line(spinning, arguments, says):
     assert done.returncode == 2
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("command", "out"), [("calibrate", "host.json"), ("execute", "run.csv")])
+def test_a_place_that_is_not_there_is_told_before_anything_runs(spinning, tmp_path, command, out):
+    done = simsched(command, spinning, "--repeats", "10000000", "--out", tmp_path / "nowhere" / out)
+    assert done.returncode == 2
+    assert "there is no folder" in done.stderr

@@ -201,3 +201,16 @@ def test_impossible_curves(bad):
         ss.Curve(0.5, -1.0)
     with pytest.raises(CostError, match="noise"):
         ss.CostModel(noise=-1.0)
+
+
+def test_a_kind_takes_the_curve_that_is_spelled_as_it_is():
+    model = ss.CostModel({"aten::tanh": ss.Curve(0.1), "aten::tanh_backward": ss.Curve(0.5)})
+    for drawn in (model, model.drawn(np.random.default_rng(0))):
+        shares = [drawn.curve(kind).serial_share for kind in ("aten::tanh", "aten::tanh_backward", "Tanh")]
+        assert shares == [0.1, 0.5, 0.5]
+
+
+@pytest.mark.parametrize("curves", [["MatMul"], {1: ss.Curve(0.1)}])
+def test_curves_are_given_by_kind(curves):
+    with pytest.raises(CostError, match="expected curves by kind"):
+        ss.CostModel(curves)

@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 import simsched as ss
 from simsched.costs.curve_ranges import drawn_between, ranges
 from simsched.costs.curves import default_curves
-from simsched.costs.fitting import Calibration, Fingerprint, MeasuredCurves, MeasuredOp, Op, Point
+from simsched.costs.fitting import (
+    Calibration,
+    Fingerprint,
+    Fit,
+    Interval,
+    MeasuredCurves,
+    MeasuredOp,
+    Op,
+    Point,
+)
+from simsched.costs.fitting.drawing import drawn_curve_of
 
 GRAPH = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["Conv2D", "MatMul"], shapes=["4x4", "2x2"])
 
@@ -30,6 +40,17 @@ def test_ends_of_the_interval_and_the_number_itself():
     ]
     assert drawn_between(0.0, 0.0, 0.5, -1) == 0
     assert drawn_between(0.0, 0.0, 0.5, 1.959963984540054) == pytest.approx(0.5)
+
+
+def test_intervals_that_leave_out_their_value_reach_as_far_as_it():
+    """As percentiles of a bootstrap may: of a share that is least at zero, and of others."""
+    for value, low, high in ((0.0, 0.1, 0.2), (0.5, 0.1, 0.2), (0.5, 0.6, 0.9)):
+        fit = Fit(
+            "apart", Interval(1.0), Interval(value, low, high), Interval(0.0), 0.95, "bootstrap", None, 0.0, 9
+        )
+        shares = [drawn_curve_of([fit], np.random.default_rng(seed)).serial_share for seed in range(200)]
+        assert min(shares) <= value <= max(shares)
+        assert 0 <= min(shares) < max(shares) <= 1
 
 
 @given(z=st.floats(-6, 6), value=st.floats(0, 1), below=st.floats(0, 1), above=st.floats(1, 4))
@@ -109,6 +130,18 @@ def test_curves_of_a_calibration_are_drawn_from_its_fits():
     shares = [m.curve("mine").serial_share for m in draws(calibration.cost_model(), 100)]
     assert np.std(shares) > 0
     assert np.median(shares) == pytest.approx(calibration.curves()["mine"].serial_share, abs=0.05)
+
+
+def test_spellings_of_a_kind_are_drawn_from_their_own_fits():
+    def op(kind, serial):
+        points = tuple(Point(w, serial + (1 - serial) / w) for w in (1, 2, 4))
+        return MeasuredOp(Op(kind), points)
+
+    calibration = Calibration.of([op("mine", 0.1), op("mine_backward", 0.5)], "made up", machine="generic")
+    model = calibration.cost_model()
+    for drawn in (model, *draws(model, 3)):
+        found = [drawn.curve(kind).serial_share for kind in ("mine", "mine_backward")]
+        assert found == [pytest.approx(0.1), pytest.approx(0.5)]
 
 
 def test_tasks_beyond_the_widths_measured_are_known():

@@ -10,7 +10,7 @@ from simsched.costs.fitting import Calibration
 from simsched.errors import SimschedError
 from simsched.execute import Case, Settings, calibrate, interleaved
 from simsched.execute.calibrating import _gap_s, _seconds, calibration_cases
-from simsched.execute.checking import _suited, crosscheck
+from simsched.execute.checking import _named, _suited, crosscheck
 from simsched.execute.execution import Execution, Run
 from simsched.execute.run import _order
 
@@ -123,6 +123,18 @@ def test_nothing_to_measure(graphs):
         crosscheck(graphs)
     with pytest.raises(SimschedError, match="no tasks to calibrate on"):
         calibrate(list(graphs.values()) if isinstance(graphs, dict) else graphs)
+
+
+def test_every_graph_of_a_list_has_a_name_of_its_own():
+    graphs = [ss.TaskGraph.from_edges([1.0], name=name) for name in ("g", "g", "h")]
+    assert list(_named(graphs)) == ["g 0", "g 1", "h"]
+    another = ss.TaskGraph.from_edges([1.0], name="g 0")
+    assert list(_named([*graphs[:2], another])) == ["g 0", "g 1", "g 0 2"]
+
+
+def test_broken_bytes_in_the_name_of_a_file_are_spelled_out():
+    graph = ss.TaskGraph.from_edges([1.0])
+    assert list(_named({"a\udc80.json": graph})) == [r"a\udc80.json"]
 
 
 def test_each_run_that_counts_follows_one_of_its_own_case():

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.errors import EngineError
+from simsched.errors import EngineError, SimschedError
+from simsched.execute import Settings
 
 pytestmark = pytest.mark.usefixtures("native")
 
@@ -80,12 +81,19 @@ def test_runs_that_could_not_end_are_refused(native: Any, options: dict[str, Any
     [
         ("timeout_s", nan), ("timeout_s", 0), ("timeout_s", -1.0), ("timeout_s", "1"), ("memory_B", nan),
         ("memory_B", -1), ("most_stolen", nan), ("most_stolen", -0.1), ("most_stolen", "none"),
+        ("seed", -1), ("seed", 1.5), ("seed", "1"),
     ],
 )  # fmt: skip
 def test_numbers_that_are_none_are_refused(name: str, value: Any) -> None:
     graph = ss.TaskGraph.from_edges([0.0], kinds="spin")
-    with pytest.raises(EngineError, match=f"{name} is "):
+    with pytest.raises(SimschedError, match=f"{name} is "):
         ss.execute(graph, "fifo", "1x1", repeats=1, warmup=0, **{name: value})
+
+
+@pytest.mark.parametrize("value", [-1.0, nan, inf, "1", True])
+def test_a_case_cannot_settle_for_ever(value: Any) -> None:
+    with pytest.raises(EngineError, match="settle_s is "):
+        Settings(settle_s=value)
 
 
 def test_limits_may_be_none_at_all() -> None:

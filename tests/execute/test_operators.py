@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections import Counter
+from importlib.resources import files
 from math import nan
 from typing import Any
 
@@ -189,8 +192,28 @@ def test_any_shapes_become_a_kernel_or_none(
 
 
 @pytest.mark.parametrize(
-    "options", [{"Conv": {"stride": 0}}, {"Conv": {"padding": -2}}, {"Conv": {"stride": 1.5}}]
+    "options",
+    [
+        {"Conv": {"stride": 0}},
+        {"Conv": {"padding": -2}},
+        {"Conv": {"stride": 1.5}},
+        {"Conv": {"stride": True}},
+        {"Conv": 3},
+        ["Conv"],
+    ],
 )
 def test_impossible_options(options: Any) -> None:
     with pytest.raises(EngineError, match="Conv"):
         check_options(options)
+
+
+def test_no_kind_stands_in_the_table_twice() -> None:
+    """The later entry would take the place of the other, which nobody would ever see."""
+    table = tomllib.loads((files("simsched.execute") / "operators.toml").read_text("utf-8"))
+    listed = [
+        kind for entry in table["operator"] for name in ("kinds", "alike") for kind in entry.get(name, ())
+    ]
+    for rule in ("unary", "binary"):
+        listed += [kind for kernels in table[rule].values() for every in kernels.values() for kind in every]
+    assert [kind for kind, often in Counter(listed).items() if often > 1] == []
+    assert sorted(listed) == kinds()

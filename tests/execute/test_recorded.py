@@ -205,6 +205,7 @@ def test_unknown_times_are_refused():
             r"'a\\x1bb' has no recording",
         ),
         (lambda: ss.replay_recorded(two_lanes(), calibrated_on=[]), "calibrated_on is empty"),
+        (lambda: ss.replay_recorded(two_lanes(), calibrated_on=two_lanes()), "calibrated_on is a graph"),
         (
             lambda: ss.replay_recorded(two_lanes(), calibrated_on=[ss.TaskGraph.from_edges([1.0])]),
             "no recording",

@@ -43,6 +43,32 @@ def test_impossible_options_are_refused(options: dict[str, Any], why: str) -> No
         ss.execute(graph, "fifo", "1x1", **options)
 
 
+def test_an_instruction_set_that_no_task_needs_is_refused_too() -> None:
+    with pytest.raises(EngineError, match="no instruction set mmx; it has base"):
+        ss.execute(ss.TaskGraph.from_edges([0.0], kinds="spin"), "fifo", "1x1", instruction_set="mmx")
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda graph: ss.execute("a.json", "fifo"), "graph is 'a.json'"),
+        (lambda graph: ss.execute(graph, "fifo", costs=3), "3 is not a CostModel"),
+        (lambda graph: ss.calibrate("a"), "graph is 'a'"),
+        (lambda graph: ss.calibrate(graph, step=1.5), "step=1.5"),
+        (lambda graph: ss.calibrate(graph, tolerance=float("nan")), "tolerance is nan"),
+        (lambda graph: ss.calibrate(graph, repeats=1, pairs=1.5), "pairs=1.5"),
+        (lambda graph: ss.crosscheck("a"), "graph is 'a'"),
+        (lambda graph: ss.crosscheck({"a": 1}), "graph is 1"),
+        (lambda graph: ss.crosscheck(graph, "fifo"), "policies='fifo'"),
+        (lambda graph: ss.crosscheck(graph, layouts="2x1"), "layouts='2x1'"),
+        (lambda graph: ss.replay_recorded("a.json"), "graph is 'a.json'"),
+    ],
+)
+def test_other_things_than_graphs_and_lists_are_refused(call: Any, why: str) -> None:
+    with pytest.raises(SimschedError, match=why):
+        call(ss.TaskGraph.from_edges([0.0], kinds="spin"))
+
+
 def test_policies_that_decide_in_python_are_refused(layered: Any) -> None:
     class Mine(ss.Policy):
         name = "mine"

@@ -474,9 +474,8 @@ class CalibratedModel(CostModel):
         model = super().drawn(generator)
         fits = {} if self.calibration is None else self.calibration.wide_fits()
         curves = {kind: drawn_curve_of(of, generator) for kind, of in fits.items()}
-        return replace(
-            model, curves={**model.curves, **{normalised(kind): curve for kind, curve in curves.items()}}
-        )
+        of_others = {normalised(kind): curve for kind, curve in curves.items()}
+        return replace(model, curves={**model.curves, **of_others, **curves})
 
     def save(self, path: str | Path) -> None:
         """Write its calibration to a file, for `Calibration.load`."""

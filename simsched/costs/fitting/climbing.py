@@ -155,14 +155,15 @@ def climb_together(
     >>> [climb.best for climb in climb_together([8.0, 50.0], measure, {"apart": 8}, step=1)]
     [(3, 'apart', 5.666666666666666), (7, 'apart', 14.142857142857142)]
     """
-    if step < 1 or not most or min(most.values()) < 1 or not 0 <= tolerance < float("inf"):
+    possible = isinstance(step, int) and step >= 1 and 0 <= tolerance < float("inf")
+    if not possible or not most or min(most.values()) < 1:
         raise CostError(f"hill climbing in steps of {step} up to {dict(most)} with tolerance {tolerance}")
 
     def seconds(going: Sequence[int], width: int, sharing: Sharing) -> dict[int, float]:
         found = measure([ops[i] for i in going], width, sharing)
         return {i: _checked(ops[i], width, s) for i, s in zip(going, found, strict=True)}
 
-    alone = seconds(range(len(ops)), 1, "apart")
+    alone = seconds(range(len(ops)), 1, "apart") if ops else {}
     tried: list[dict[Sharing, dict[int, float]]] = [{s: {1: alone[i]} for s in most} for i in alone]
     for sharing, cores in most.items():
         last = alone

@@ -76,10 +76,10 @@ def _within(number: Interval, confidence: float, generator: np.random.Generator)
     z = generator.standard_normal()
     if number.low is None or number.high is None:
         return number.value
-    # `drawn_between` reads the ends as those of 95 %.
+    # `drawn_between` reads the ends as those of 95 %. Percentiles of a bootstrap may leave out the value itself.
     scale = NormalDist().inv_cdf(0.975) / NormalDist().inv_cdf((1 + confidence) / 2)
-    low = max(number.value - scale * (number.value - number.low), 0.0)
-    return drawn_between(number.value, low, number.value + scale * (number.high - number.value), z)
+    low = max(number.value - scale * max(number.value - number.low, 0.0), 0.0)
+    return drawn_between(number.value, low, number.value + scale * max(number.high - number.value, 0.0), z)
 
 
 def work_sigma(model: WorkModel) -> float:

@@ -20,13 +20,13 @@ Method = Literal["linear", "pchip"]
 
 @dataclass(frozen=True, eq=False)
 class WidthCurve:
-    """Seconds by width, through measured points.
+    """Seconds by width, through measured points; of one curve, or of several over the same widths.
 
     Parameters
     ----------
     widths : array_like of int, shape (k,)
         Measured widths, ascending.
-    seconds : array_like of float, shape (k,)
+    seconds : array_like of float, shape (k,) or (curves, k)
         Seconds on each.
     method : {"pchip", "linear"}
         How widths between two measured ones are filled. Neither leaves the range of its two neighbours, so both keep
@@ -59,11 +59,12 @@ class WidthCurve:
         widths, seconds = np.asarray(self.widths, np.float64), np.asarray(self.seconds, np.float64)
         if self.method not in get_args(Method):
             raise CostError(f"method {self.method!r} is none of {', '.join(get_args(Method))}")
-        if widths.ndim != 1 or widths.shape != seconds.shape or not len(widths):
+        if widths.ndim != 1 or widths.shape != seconds.shape[-1:] or seconds.ndim > 2 or not len(widths):
             raise CostError(
                 f"{widths.shape} widths and {seconds.shape} seconds; expected as many, at least one"
             )
-        if widths[0] < 1 or (np.diff(widths) <= 0).any() or (widths % 1 != 0).any():
+        whole = np.isfinite(widths).all() and (widths % 1 == 0).all()
+        if not whole or widths[0] < 1 or (np.diff(widths) <= 0).any():
             raise CostError(f"widths {widths.tolist()} are not ascending whole numbers from 1")
         if not (np.isfinite(seconds) & (seconds > 0)).all():
             raise CostError(f"seconds {seconds.tolist()} are not above zero and finite")
@@ -77,27 +78,34 @@ class WidthCurve:
         return int(np.asarray(self.widths)[-1])
 
     def __call__(self, widths: npt.ArrayLike) -> Array:
-        """Return the seconds on each width, shape of `widths`."""
-        at, known, seconds = np.asarray(widths, np.float64), np.asarray(self.widths), np.asarray(self.seconds)
-        found = self._between(np.clip(at, known[0], known[-1]), known, seconds)
+        """Return the seconds on each width, shape of `widths`; of several curves a row each."""
+        known, rows = np.asarray(self.widths), np.atleast_2d(np.asarray(self.seconds))
+        every = np.asarray(widths, np.float64)
+        at = every.ravel()
+        found = self._between(np.clip(at, known[0], known[-1]), known, rows)
         # What was measured is kept to the bit, and rounding makes no width faster than both of its neighbours.
         place = np.minimum(np.searchsorted(known, at), len(known) - 1)
-        ends = seconds[np.maximum(place - 1, 0)], seconds[place]
+        ends = rows[:, np.maximum(place - 1, 0)], rows[:, place]
         found = np.clip(found, np.minimum(*ends), np.maximum(*ends))
-        found = np.where(known[place] == at, seconds[place], found)
-        if len(known) == 1:
-            return found
-        rise = max((seconds[-1] - seconds[-2]) / (known[-1] - known[-2]), 0.0)
-        gain = np.clip(np.log(seconds[0] / seconds[1]) / np.log(known[1] / known[0]), 0.0, 1.0)
-        found = np.where(at > known[-1], seconds[-1] + rise * (at - known[-1]), found)
-        return np.where(at < known[0], seconds[0] * (known[0] / np.maximum(at, 1.0)) ** gain, found)
+        found = self._beyond(at, known, rows, np.where(known[place] == at, rows[:, place], found))
+        return found.reshape(np.shape(self.seconds)[:-1] + every.shape)
 
-    def _between(self, at: Array, known: Array, seconds: Array) -> Array:
+    def _between(self, at: Array, known: Array, rows: Array) -> Array:
         if self.method == "linear" or len(known) == 1:
-            return np.interp(at, known, seconds)
+            return np.array([np.interp(at, known, row) for row in rows]).reshape(len(rows), len(at))
         from scipy.interpolate import PchipInterpolator
 
-        return np.asarray(np.exp(PchipInterpolator(np.log(known), np.log(seconds))(np.log(at))))
+        return np.asarray(np.exp(PchipInterpolator(np.log(known), np.log(rows), axis=1)(np.log(at))))
+
+    @staticmethod
+    def _beyond(at: Array, known: Array, rows: Array, found: Array) -> Array:
+        if len(known) == 1:
+            return found
+        first, second, before, last = (rows[:, [place]] for place in (0, 1, -2, -1))
+        rise = np.maximum((last - before) / (known[-1] - known[-2]), 0.0)
+        gain = np.clip(np.log(first / second) / np.log(known[1] / known[0]), 0.0, 1.0)
+        found = np.where(at > known[-1], last + rise * (at - known[-1]), found)
+        return np.where(at < known[0], first * (known[0] / np.maximum(at, 1.0)) ** gain, found)
 
 
 def dents(widths: Sequence[int], seconds: Sequence[float]) -> dict[int, float]:

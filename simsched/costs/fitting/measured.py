@@ -121,8 +121,9 @@ class MeasuredCurves:
         """Return one row a kind: kind, shapes, terms, error (leaving shapes out; see `WorkModel`)."""
         import pandas as pd
 
-        models = self._models(sharing, widest)
-        rows = [(kind, m.shapes, " + ".join(m.terms), m.error) for kind, m in models.items()]
+        kinds = dict.fromkeys(one.op.kind for one in self.ops)
+        models = [(kind, self._model(kind, sharing, widest)) for kind in kinds]
+        rows = [(kind, m.shapes, " + ".join(m.terms), m.error) for kind, m in models if m is not None]
         return pd.DataFrame(rows, columns=["kind", "shapes", "terms", "error"])
 
     @cached_property
@@ -166,20 +167,19 @@ class MeasuredCurves:
             else np.empty(0, np.int64)
         )
 
-    def _models(self, sharing: Sharing, widest: int) -> Mapping[str, WorkModel]:
-        """Return the model of each kind of which the work of some shapes is known."""
-        seconds, models = self._seconds(sharing, widest), {}
-        for kind in dict.fromkeys(one.op.kind for one in self.ops):
+    def _model(self, kind: str, sharing: Sharing, widest: int) -> WorkModel | None:
+        """Return the model of a kind; None where the work of no shape of it is known."""
+        key = f"_model {sharing} {widest} {kind}"
+        if key not in vars(self):
             mine = [place for place, one in enumerate(self.ops) if one.op.kind == kind]
-            work = [
-                np.array(
-                    [np.nan if v is None else v for v in (getattr(self.ops[i].op, name) for i in mine)], float
-                )
+            flops, bytes_B = (
+                np.array([getattr(self.ops[i].op, name) for i in mine], np.float64)
                 for name in ("flops", "bytes_B")
-            ]
-            if (model := work_model(work[0], work[1], seconds[mine])) is not None:
-                models[kind] = model
-        return models
+            )
+            seconds = self._seconds(sharing, widest)[mine]
+            vars(self)[key] = work_model(flops, bytes_B, seconds) if mine else None
+        found: WorkModel | None = vars(self)[key]
+        return found
 
     def _by_work(
         self, graph: TaskGraph, rows: npt.NDArray[np.int64], sharing: Sharing, widest: int
@@ -191,9 +191,8 @@ class MeasuredCurves:
         curves, learned, n_curves = [np.empty((0, widest))], np.full(graph.n_tasks, -1, np.int64), 0
         known_to = [np.empty(0, np.int64)]
         wanted = set(np.unique(graph.kinds.codes[rows < 0]).tolist()) if self.unmeasured_shapes else set()
-        models = self._models(sharing, widest) if wanted else {}
         for code in sorted(wanted):
-            if (model := models.get(graph.kinds.labels[code])) is None:
+            if (model := self._model(graph.kinds.labels[code], sharing, widest)) is None:
                 continue
             mine = np.flatnonzero((graph.kinds.codes == code) & (rows < 0))
             mine = mine[model.usable(graph.flops[mine], graph.bytes_B[mine])]

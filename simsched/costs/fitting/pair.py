@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
-from simsched.costs.fitting.points import STRICT
+from simsched.costs.fitting.points import MOST, STRICT
 from simsched.errors import CostError
 
 if TYPE_CHECKING:
@@ -50,8 +50,14 @@ class Pair:
     spreads: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        if min(self.widths) < 1 or not all(0 < s < inf for s in self.slowdowns):
-            raise CostError(f"{self} has a width below 1, or a slowdown that is not above zero and finite")
+        if not all(1 <= w <= MOST for w in self.widths) or not all(0 < s < inf for s in self.slowdowns):
+            raise CostError(
+                f"{self} has a width below 1 or too large, or a slowdown that is not above zero and finite"
+            )
+        if not (1 <= self.runs <= MOST and 0 <= self.dropped <= MOST):
+            raise CostError(
+                f"{self} has {self.runs} runs, {self.dropped} dropped; expected from 1 and 0 to {MOST}"
+            )
         if self.spreads is not None and not all(0 <= s < inf for s in self.spreads):
             raise CostError(f"{self} has a spread that is below zero or not finite")
 

@@ -22,6 +22,10 @@ SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
 STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 
 
+#: Most threads of a team, and most runs: what counts of 32 bits hold.
+MOST = 2**31 - 1
+
+
 class _ImpossibleError(CostError, ValueError):
     """An impossible value; where it comes from a file, pydantic, which catches ValueError alone, adds its place."""
 
@@ -102,8 +106,10 @@ class Point:
     dropped: int = 0
 
     def __post_init__(self) -> None:
-        if self.width < 1:
-            raise _ImpossibleError(f"a point has width {self.width}; the least is 1")
+        if not (1 <= self.width <= MOST and self.width % 1 == 0):
+            raise _ImpossibleError(
+                f"a point has width {self.width}; expected a whole number from 1 to {MOST}"
+            )
         if not 0 < self.seconds < inf:
             raise _ImpossibleError(
                 f"a point on {self.width} threads has {self.seconds} seconds; expected above zero, finite"
@@ -112,8 +118,10 @@ class Point:
             raise _ImpossibleError(f"sharing {self.sharing!r} is none of {', '.join(SHARINGS)}")
         if self.spread is not None and not (self.spread >= 0 and isfinite(self.spread)):
             raise _ImpossibleError(f"spread is {self.spread}; it must be zero or more, finite, or None")
-        if self.runs < 1 or self.dropped < 0:
-            raise _ImpossibleError(f"{self.runs} runs, {self.dropped} dropped; the least are 1 and 0")
+        if not (1 <= self.runs <= MOST and 0 <= self.dropped <= MOST):
+            raise _ImpossibleError(
+                f"{self.runs} runs, {self.dropped} dropped; expected from 1 and 0 to {MOST}"
+            )
 
 
 @dataclass(frozen=True)

@@ -221,9 +221,9 @@ class OpRegression:
 
     def seconds(self, op: Op, widest: int, probed: Array | None = None) -> Array:
         """Return the seconds on 1 to `widest` threads; of those measured, `probed`, only the probes are read."""
-        if self.probes and probed is None:
-            raise CostError(f"the model reads the seconds on {self.probes} threads; give them")
         curve = np.empty(0) if probed is None else probed
+        if len(curve) < max(self.probes, default=0):
+            raise CostError(f"the model reads the seconds on {self.probes} threads; give them")
         return np.exp(self.learner.predict(self.features(op, widest, curve)) + self.base(curve))
 
     def base(self, curve: Array) -> float:

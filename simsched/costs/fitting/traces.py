@@ -101,14 +101,11 @@ class TaskCurves:
             )
         known = _whole(self.task_seconds)
         every = np.arange(machine.n_threads + 1)
-        seconds = [
-            WidthCurve(self.widths, row, self.method)(np.maximum(every, 1))
-            for row in self.task_seconds[known]
-        ]
+        seconds = WidthCurve(self.widths, self.task_seconds[known], self.method)(np.maximum(every, 1))
         rows = np.where(known, np.cumsum(known) - 1, -1).astype(np.int32)
         table = WidthTable(
             rows,
-            np.reshape(seconds, (len(seconds), len(every))),
+            seconds,
             np.zeros(len(seconds)),
             np.full(len(seconds), self.widths[-1]),
         )
@@ -218,9 +215,8 @@ def _said(first: TaskGraph, matches: Sequence[Match], threads: Sequence[int]) ->
     notes = []
     for found, width in zip(matches, threads, strict=True):
         ways = ", ".join(f"{count} by {way}" for way, count in found.by.items() if count)
-        notes.append(
-            f"on {width} threads: {int((found.of >= 0).sum())} of {first.n_tasks} tasks matched ({ways or 'none'}); "
-            f"{found.edges_kept:.1%} of their edges are the same"
-        )
+        same = "" if np.isnan(found.edges_kept) else f"; {found.edges_kept:.1%} of their edges are the same"
+        matched = f"{int((found.of >= 0).sum())} of {first.n_tasks} tasks matched ({ways or 'none'})"
+        notes.append(f"on {width} threads: {matched}{same}")
         notes += found.notes
     return notes

@@ -151,6 +151,11 @@ MISTAKES = {
     "ops.0.points.1: a point on 2 threads has -1.0 seconds": lambda c: c["ops"][0]["points"][1].update(
         seconds=-1.0
     ),
+    "ops.0.points.1: a point has width 1000000000000000000000000000000": lambda c: c["ops"][0]["points"][
+        1
+    ].update(width=10**30),
+    "-1 runs": lambda c: c["pairs"][0].update(runs=-1),
+    "width below 1 or too large": lambda c: c["pairs"][0].update(widths=[1, 10**30]),
     "measured twice": lambda c: c["ops"].append(c["ops"][0]),
     "ops.0: mm(64x64;64x64) has two points of": lambda c: c["ops"][0]["points"].append(
         c["ops"][0]["points"][0]

@@ -86,6 +86,7 @@ def test_what_was_climbed_is_a_calibration():
     ("measure", "most", "step", "message"),
     [
         (lambda *_: 1.0, {"apart": 4}, 0, "steps of 0"),
+        (lambda *_: 1.0, {"apart": 4}, 1.5, "steps of 1.5"),
         (lambda *_: 1.0, {}, 1, "up to {}"),
         (lambda *_: 1.0, {"apart": 0}, 1, "hill climbing"),
         (lambda *_: float("nan"), {"apart": 4}, 1, "gave nan seconds"),
@@ -95,6 +96,10 @@ def test_what_was_climbed_is_a_calibration():
 def test_what_cannot_be_climbed(measure, most, step, message):
     with pytest.raises(CostError, match=message):
         hill_climb("op", measure, most, step)
+
+
+def test_no_ops_are_not_measured():
+    assert climb_together([], lambda *_: pytest.fail("nothing was asked for"), {"apart": 4}, 1) == []
 
 
 def test_ops_that_climb_together_stop_by_themselves():

@@ -28,6 +28,14 @@ def test_below_the_narrowest_the_gain_goes_on_as_a_power():
     assert WidthCurve([2, 4], [2.0, 4.0])([1]).tolist() == [2]
 
 
+@pytest.mark.parametrize("method", ["linear", "pchip"])
+def test_several_curves_have_the_bits_of_each_alone(method):
+    rows, at = [[8.0, 4.5, 4.0], [1.0, 2.0, 1.5], [3.0, 3.0, 3.0]], [1, 2, 3, 5, 9]
+    together = WidthCurve([2, 3, 8], rows, method)(at)
+    assert together.tolist() == [WidthCurve([2, 3, 8], row, method)(at).tolist() for row in rows]
+    assert WidthCurve([2, 3, 8], np.empty((0, 3)), method)(at).shape == (0, 5)
+
+
 def test_one_point_is_all_there_is():
     assert WidthCurve([2], [4.0])([1, 2, 64]).tolist() == [4, 4, 4]
 
@@ -62,10 +70,13 @@ def test_measured_is_kept_and_between_lies_between(rows, method):
     [
         ([], [], "at least one"),
         ([1, 2], [1.0], "expected as many"),
+        ([1, 2], [[[1.0, 2.0]]], "expected as many"),
         ([2, 1], [1.0, 1.0], "not ascending"),
         ([1, 1], [1.0, 1.0], "not ascending"),
         ([0, 1], [1.0, 1.0], "not ascending"),
         ([1.5], [1.0], "not ascending whole numbers"),
+        ([1, np.inf], [1.0, 1.0], "not ascending whole numbers"),
+        ([1, np.nan], [1.0, 1.0], "not ascending whole numbers"),
         ([1], [0.0], "not above zero"),
         ([1], [np.inf], "not above zero"),
     ],

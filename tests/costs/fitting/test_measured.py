@@ -58,6 +58,19 @@ def test_kinds_say_how_far_off_they_are():
     assert table.loc[0, "error"] == pytest.approx(0, abs=1e-12)
 
 
+def test_work_is_learned_once(monkeypatch):
+    """A sweep replays a graph again and again: of each kind the best terms are looked for the first time."""
+    learned = []
+    monkeypatch.setattr(
+        "simsched.costs.fitting.measured.work_model", lambda *data: learned.append(data) or work_model(*data)
+    )
+    graph = ss.TaskGraph.from_edges([NAN, 1.0], kinds=["mm", "add"], shapes="7x7;7x7", flops=[3e9, NAN])
+    curves = MeasuredCurves([*MM, op("mul", "8x8", {1: 1.0}, 1.0, 1.0)])
+    tables = [curves.on(graph, MACHINE)[0] for _ in range(3)]
+    assert len(learned) == 1
+    assert [table.seconds_s.tolist() for table in tables[1:]] == [tables[0].seconds_s.tolist()] * 2
+
+
 def test_error_leaving_shapes_out_by_hand():
     """1 s and 3 s for 1 and 2 FLOP: from the other, 1.5 instead of 1 and 2 instead of 3; 50 % and 33 %."""
     model = work_model(np.array([1.0, 2.0]), np.array([NAN, NAN]), np.array([[1.0], [3.0]]))

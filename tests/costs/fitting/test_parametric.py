@@ -128,6 +128,10 @@ def test_curve_of_a_kind():
     ("make", "message"),
     [
         (lambda: Point(0, 1.0), "width 0"),
+        (lambda: Point(2**31, 1.0), "width 2147483648; expected a whole number from 1 to 2147483647"),
+        (lambda: Point(1.5, 1.0), "width 1.5"),
+        (lambda: Point(float("nan"), 1.0), "width nan"),
+        (lambda: Point(1, 1.0, runs=10**400), "0 runs, 0 dropped"),
         (lambda: Point(1, 0.0), "0.0 seconds"),
         (lambda: Point(1, float("nan")), "nan seconds"),
         (lambda: Point(1, 1.0, "tile"), "none of shared, apart"),

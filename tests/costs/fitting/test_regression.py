@@ -72,6 +72,8 @@ def test_mistakes():
     )
     with pytest.raises(CostError, match="give them"):
         learned.seconds(OPS[0], 8)
+    with pytest.raises(CostError, match="give them"):
+        learned.seconds(OPS[0], 8, np.empty(0))
 
 
 @pytest.mark.parametrize("probes", [[0], [9], [1, -1]])

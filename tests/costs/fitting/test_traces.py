@@ -49,6 +49,13 @@ def test_by_hand():
     assert "1 kinds and shapes have no common task with a duration above zero" in found.notes[1]
 
 
+def test_tasks_without_edges_have_none_to_compare():
+    graphs = [
+        ss.TaskGraph.from_edges([s], kinds="mm", names=["a"], widths=w) for w, s in ((1, 4.0), (2, 3.0))
+    ]
+    assert curves_from_traces(graphs).notes == ("on 2 threads: 1 of 1 tasks matched (1 by structure)",)
+
+
 def test_recordings_come_in_any_order():
     found = curves_from_traces([TWO, ONE], [2, 1])
     assert found.widths == (1, 2)
