@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ from tqdm.auto import tqdm
 
 from simsched.cli_arguments import no_graph, no_reader
 from simsched.errors import FormatError
+from simsched.files import check_place
 from simsched.plugins import Group, registered
 from simsched.spec import Engine
 from simsched.terminal import fitted, width
@@ -130,6 +131,14 @@ def say(text: str, *, err: bool = False) -> None:
     """
     cells = None if err else width()
     typer.echo("\n".join(fitted(printable(line), cells) for line in text.split("\n")), err=err)
+
+
+def check_outputs(paths: Iterable[Path] | None, check: Callable[[Path], object] | None = None) -> None:
+    """Check, before any work, that files may be written where they are to be; `check` refuses other suffixes."""
+    for path in paths or []:
+        if check is not None:
+            check(path)
+        check_place(path)
 
 
 def graph_of(graph: str, context: typer.Context) -> TaskGraph:
