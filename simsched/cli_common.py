@@ -17,7 +17,7 @@ from simsched.cli_arguments import no_graph, no_reader
 from simsched.errors import FormatError
 from simsched.files import check_place
 from simsched.plugins import Group, registered
-from simsched.spec import Engine
+from simsched.spec import Engine, split
 from simsched.terminal import fitted, width
 from simsched.text import printable
 
@@ -155,7 +155,7 @@ def _read(graph: str, options: dict[str, str], own: Sequence[str] = ()) -> TaskG
     from simsched.graph.loading import load
     from simsched.workloads import workload
 
-    steps = options.pop("clean", "").split()
+    steps = split(options.pop("clean", ""))
     if makes_workload(graph) and options:
         raise no_reader(graph, list(options), own)
     if not makes_workload(graph) and not Path(graph).suffix and not Path(graph).exists():
