@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import simsched as ss
+from simsched import cli
 
 
 @pytest.fixture(scope="module")
@@ -268,6 +269,19 @@ def test_a_full_disk_is_one_clear_line():
     assert done.returncode == 2
     assert done.stderr.startswith("simsched: error: output: No space left")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_too_little_memory_is_one_clear_line(monkeypatch, capsys):
+    def large(*arguments, **options):
+        raise MemoryError("Unable to allocate 7 TiB")
+
+    monkeypatch.setattr(cli, "app", large)
+    monkeypatch.setattr(sys, "argv", ["simsched", "--version"])
+    with pytest.raises(SystemExit) as done:
+        cli.main()
+    assert done.value.code == 2
+    said = "simsched: error: there is not enough memory for this: Unable to allocate 7 TiB\n"
+    assert capsys.readouterr().err == said
 
 
 def test_names_do_not_command_the_terminal(tmp_path, piped):
