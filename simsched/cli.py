@@ -104,6 +104,8 @@ def main() -> None:
         status = _fail(error.format_message())
     except OSError as error:
         status = _fail(f"{error.filename or 'output'}: {error.strerror or error}")
+    except MemoryError as error:
+        status = _fail(f"there is not enough memory for this: {error or 'take less of it'}")
     except SystemExit:
         # Typer's way of saying that whoever read our output went away, as `| head` does: nothing is wrong.
         status = 0

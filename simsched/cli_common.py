@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -15,8 +15,9 @@ from tqdm.auto import tqdm
 
 from simsched.cli_arguments import no_graph, no_reader
 from simsched.errors import FormatError
+from simsched.files import check_place
 from simsched.plugins import Group, registered
-from simsched.spec import Engine
+from simsched.spec import Engine, split
 from simsched.terminal import fitted, width
 from simsched.text import printable
 
@@ -132,6 +133,14 @@ def say(text: str, *, err: bool = False) -> None:
     typer.echo("\n".join(fitted(printable(line), cells) for line in text.split("\n")), err=err)
 
 
+def check_outputs(paths: Iterable[Path] | None, check: Callable[[Path], object] | None = None) -> None:
+    """Check, before any work, that files may be written where they are to be; `check` refuses other suffixes."""
+    for path in paths or []:
+        if check is not None:
+            check(path)
+        check_place(path)
+
+
 def graph_of(graph: str, context: typer.Context) -> TaskGraph:
     """Return the graph of a command's argument: a workload, or a file read with the options that are not the command's.
 
@@ -146,7 +155,7 @@ def _read(graph: str, options: dict[str, str], own: Sequence[str] = ()) -> TaskG
     from simsched.graph.loading import load
     from simsched.workloads import workload
 
-    steps = options.pop("clean", "").split()
+    steps = split(options.pop("clean", ""))
     if makes_workload(graph) and options:
         raise no_reader(graph, list(options), own)
     if not makes_workload(graph) and not Path(graph).suffix and not Path(graph).exists():

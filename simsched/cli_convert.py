@@ -10,6 +10,7 @@ import typer
 from simsched.cli_common import (
     JsonOption,
     add_reading,
+    check_outputs,
     graph_of,
     makes_workload,
     names_of,
@@ -56,6 +57,7 @@ def convert(
 
     source = [] if makes_workload(graph) else [find_file(graph)]
     read = [*source, *(Path(v) for v in reader_options(context.args).values() if Path(v).is_file())]
+    check_outputs([target])
     if any(target.exists() and target.samefile(file) for file in read):
         raise FormatError(f"{target} is read by this very command; give another name for what to write")
     tasks = graph_of(graph, context)

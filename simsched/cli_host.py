@@ -15,13 +15,13 @@ from simsched.cli_common import (
     LayoutOption,
     PolicyOption,
     add_reading,
+    check_outputs,
     graph_of,
     graphs_of,
     progress_bar,
     say,
 )
 from simsched.cli_output import records, say_facts, say_json, say_markdown
-from simsched.files import check_place
 from simsched.plots.canvas import require_matplotlib
 from simsched.terminal import width
 
@@ -58,9 +58,7 @@ def execute(
     from simsched.execute import execute as really
     from simsched.schedule.export import check_suffix
 
-    for path in out or []:
-        check_suffix(path)
-        check_place(path)
+    check_outputs(out, check_suffix)
     tasks = graph_of(graph, context)
     with progress_bar(repeats + 2, policy, "runs") as progress:
         measured = really(tasks, policy, layout, repeats, progress=progress)
@@ -109,7 +107,7 @@ def calibrate(
     from simsched.costs.fitting.report import report, report_facts
     from simsched.execute import calibrate as measure
 
-    check_place(out)
+    check_outputs([out])
     tasks = list(graphs_of(graphs).values())
     with progress_bar(None, "calibrate", "runs") as progress:
         model = measure(
@@ -154,9 +152,7 @@ def crosscheck(
     """Run each GRAPH for real, beside what is simulated."""
     from simsched.execute import crosscheck as check
 
-    for path in (html, md):
-        if path is not None:
-            check_place(path)
+    check_outputs([path for path in (html, md) if path is not None])
     if html is not None:
         require_matplotlib()
     loaded = graphs_of(graphs)

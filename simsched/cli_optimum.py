@@ -14,6 +14,7 @@ from simsched.cli_common import (
     SchedulesOutOption,
     SeedOption,
     add_reading,
+    check_outputs,
     graph_of,
     waiting,
 )
@@ -45,8 +46,7 @@ def optimum(
     from simsched.exact import optimum as optimum_
     from simsched.schedule.export import check_suffix
 
-    for path in out or []:
-        check_suffix(path)
+    check_outputs(out, check_suffix)
     tasks = graph_of(graph, context)
     with waiting("searching"):
         found = optimum_(tasks, machine, layout, seed=seed, limit_s=limit)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simsched.cli_common import check_outputs
+
 if TYPE_CHECKING:
     from simsched.schedule import Schedule
 
@@ -41,7 +43,7 @@ def picture_writers(roofline: Path | None, core_use: Path | None) -> list[Callab
     writers: list[Callable[[Schedule], None]] = []
     for write, path in ((_roofline, roofline), (_core_use, core_use)):
         if path is not None:
-            check_table_suffix(path)
+            check_outputs([path], check_table_suffix)
             writers.append(partial(write, path=path))
     return writers
 

@@ -18,6 +18,7 @@ from simsched.cli_common import (
     SeedOption,
     TablesOutOption,
     add_reading,
+    check_outputs,
     graph_of,
     progress_bar,
     say,
@@ -78,8 +79,7 @@ def predict(
     from simsched.sweep.export import check_table_suffix, export_table
 
     counts, model = _core_counts(cores), CostModel(noise=noise)
-    for path in out or []:
-        check_table_suffix(path)
+    check_outputs(out, check_table_suffix)
     tasks = _growing(graph, context, weak)
     total = None if weak or callable(tasks) else tasks.n_tasks * len(counts) * samples
     with progress_bar(total, "replaying") as progress:

@@ -13,6 +13,7 @@ from simsched.cli_common import (
     JsonOption,
     LayoutOption,
     add_reading,
+    check_outputs,
     graph_of,
     say,
     waiting,
@@ -61,6 +62,7 @@ def replay_recorded(
 
     from simsched.execute import replay_recorded as replay
 
+    check_outputs(out)
     tasks = graph_of(graph, context)
     policies: list[str | None] = list(policy) if policy else [None]
     with waiting("replaying"):

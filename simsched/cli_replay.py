@@ -21,6 +21,7 @@ from simsched.cli_common import (
     SchedulesOutOption,
     SeedOption,
     add_reading,
+    check_outputs,
     graph_of,
     progress_bar,
     say,
@@ -61,8 +62,7 @@ def run(
     from simsched.replay import simulate
     from simsched.schedule.export import check_suffix
 
-    for path in out or []:
-        check_suffix(path)
+    check_outputs(out, check_suffix)
     writers = picture_writers(roofline, core_use)
     model, tasks = CostModel(noise=noise), graph_of(graph, context)
     with progress_bar(tasks.n_tasks, policy) as progress:

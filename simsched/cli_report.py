@@ -20,6 +20,7 @@ from simsched.cli_common import (
     PoliciesOption,
     SeedOption,
     add_reading,
+    check_outputs,
     graph_of,
     progress_bar,
     say,
@@ -67,13 +68,10 @@ def report(
     A machine, some policies: verdict, charts, why, cores, layouts, costs; or as Markdown for a pull request.
     """
     from simsched.costs import CostModel
-    from simsched.files import check_place
     from simsched.report import Findings, Question, Report
     from simsched.report.report import written_as
 
-    for path in out or []:
-        written_as(path)
-        check_place(path)
+    check_outputs(out, written_as)
     tasks = graph_of(graph, context)
     question = Question.of(
         tasks, machine, policy or None, layout, costs=CostModel(noise=noise), engine=engine, seed=seed, seeds=seeds,

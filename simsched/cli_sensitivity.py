@@ -18,6 +18,7 @@ from simsched.cli_common import (
     SeedOption,
     TablesOutOption,
     add_reading,
+    check_outputs,
     graph_of,
     progress_bar,
 )
@@ -70,8 +71,7 @@ def sensitivity(
     from simsched.sweep import sobol as sobol_
     from simsched.sweep.export import check_table_suffix, export_table
 
-    for path in out or []:
-        check_table_suffix(path)
+    check_outputs(out, check_table_suffix)
     model, tasks = CostModel(noise=noise), graph_of(graph, context)
     given = (tasks, machine, policy, layout, model, None, engine, seed)
     with progress_bar(None, "replaying") as progress:

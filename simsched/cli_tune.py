@@ -17,6 +17,7 @@ from simsched.cli_common import (
     SeedOption,
     TablesOutOption,
     add_reading,
+    check_outputs,
     graph_of,
     progress_bar,
 )
@@ -94,8 +95,7 @@ def tune(
     from simsched.sweep import tune as tune_
     from simsched.sweep.export import check_table_suffix
 
-    for path in out or []:
-        check_table_suffix(path)
+    check_outputs(out, check_table_suffix)
     cores = machine_of(machine).n_cores - reserved
     tasks = graph_of(graph, context)
     with progress_bar(None, "replaying") as progress:

@@ -18,6 +18,7 @@ from simsched.cli_common import (
     SeedOption,
     TablesOutOption,
     add_reading,
+    check_outputs,
     graphs_of,
     progress_bar,
     say,
@@ -64,8 +65,7 @@ def verdicts(
     from simsched.sweep import verdicts as verdicts_
     from simsched.sweep.export import check_table_suffix, export_table
 
-    for path in out or []:
-        check_table_suffix(path)
+    check_outputs(out, check_table_suffix)
     model, loaded = CostModel(noise=noise), graphs_of(graphs)
     total = sum(graph.n_tasks for graph in loaded.values()) * len(policy) * seeds
     with progress_bar(total, "replaying") as progress:

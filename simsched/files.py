@@ -17,12 +17,19 @@ def check_place(path: Path) -> None:
     Raises
     ------
     SimschedError
-        If the folder does not exist, or the name is that of a folder.
+        If the folder does not exist, or the name is that of a folder, or of nothing that can be a file.
     """
-    if not path.parent.is_dir():
-        raise SimschedError(f"{path}: there is no folder {path.parent}; create it first")
-    if path.is_dir():
-        raise SimschedError(f"{path} is a folder; give the name of a file")
+    try:
+        if not path.parent.is_dir():
+            raise SimschedError(f"{path}: there is no folder {path.parent}; create it first")
+        if path.is_dir():
+            raise SimschedError(f"{path} is a folder; give the name of a file")
+        path.resolve()
+    except OSError as error:
+        raise SimschedError(f"{path} cannot be written: {error.strerror or error}") from None
+    except (RuntimeError, ValueError) as error:
+        # Python's words for a link that leads to itself, and for a name with a zero byte.
+        raise SimschedError(f"{path} cannot be written: {error}") from None
 
 
 @contextmanager

@@ -35,6 +35,8 @@ _SPEC = re.compile(
 #: Between items; a value may be a spec with brackets of its own.
 _COMMA = re.compile(r",(?![^\[]*\])")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+#: A spec among others: spaces between its brackets are its own.
+_WORD = re.compile(r"(?:[^\s\[]|\[(?:[^\[\]]|\[[^\[\]]*\])*\]|\[)+")
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class Spec:
         What is asked for.
     params : mapping of str to bool, int, float or str
         How, in the order written.
+    texts : mapping of str to str
+        The values as they were written, where the spec was: a name may look like a number.
 
     Examples
     --------
@@ -59,6 +63,7 @@ class Spec:
 
     name: str
     params: Mapping[str, Scalar] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __str__(self) -> str:
         if not self.params:
@@ -94,6 +99,7 @@ def parse(text: str) -> Spec:
             f"{text!r} is not a spec; write name or name[key=value,...], as in corun[candidates=3]"
         )
     params: dict[str, Scalar] = {}
+    texts: dict[str, str] = {}
     body = match["body"]
     for item in _COMMA.split(body) if body and body.strip() else []:
         key, equals, value = (part.strip() for part in item.partition("="))
@@ -101,8 +107,19 @@ def parse(text: str) -> Spec:
             raise SpecError(f"{item.strip()!r} in {text!r} is not key=value")
         if key in params:
             raise SpecError(f"{key!r} stands twice in {text!r}")
-        params[key] = parse_scalar(value)
-    return Spec(match["name"], params)
+        params[key], texts[key] = parse_scalar(value), value
+    return Spec(match["name"], params, texts)
+
+
+def split(text: str) -> list[str]:
+    """Return the specs of a text in which spaces keep them apart.
+
+    Examples
+    --------
+    >>> split("drop[names=iteration 0]  fuse-chains")
+    ['drop[names=iteration 0]', 'fuse-chains']
+    """
+    return _WORD.findall(text)
 
 
 def parse_scalar(text: str) -> Scalar:
@@ -142,13 +159,17 @@ def made(cls: type[Made], what: str, spec: Spec) -> Made:
         If there is no such parameter, one is of another type than its default, or one without a default is missing.
     """
     known = {f.name: f for f in fields(cls) if f.init}
+    given = dict(spec.params)
     for key, value in spec.params.items():
         if key not in known:
             raise SpecError(
                 f"{what} {spec.name} has no parameter {key!r}; it has {', '.join(known) or 'none'}"
             )
-        if known[key].default is not MISSING:
-            _check_type(spec.name, key, value, known[key].default)
+        default = known[key].default
+        if isinstance(default, str):
+            given[key] = spec.texts.get(key, value)
+        if default is not MISSING:
+            _check_type(spec.name, key, given[key], default)
     wanting = [
         f.name
         for f in known.values()
@@ -158,7 +179,7 @@ def made(cls: type[Made], what: str, spec: Spec) -> Made:
         raise SpecError(
             f"{what} {spec.name} needs {', '.join(wanting)}; write {spec.name}[{wanting[0]}=...], or give an object"
         )
-    return cls(**spec.params)
+    return cls(**given)
 
 
 def _check_type(name: str, key: str, value: Scalar, default: object) -> None:

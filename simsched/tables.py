@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from html import escape
+from html import escape, unescape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simsched.table_layout import Column, laid_out
@@ -86,3 +86,14 @@ def markdown_text(value: object) -> str:
     )
     # A space of no width: no backslash keeps a forge from calling somebody, or linking an issue.
     return re.sub(r"[@#](?=\w)", r"\g<0>&#8203;", escaped)
+
+
+def unmarked(markdown: str) -> str:
+    r"""Return text as it was before `markdown_text`, for who reads the Markdown itself.
+
+    Examples
+    --------
+    >>> unmarked(markdown_text("a|b * me@home <c>"))
+    'a|b * me@home <c>'
+    """
+    return unescape(re.sub(r"\\([\\`*~$|\]_#+=-])", r"\1", markdown.replace("&#8203;", "")))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from html import unescape
 from itertools import groupby
 
 from simsched.table_layout import Column, laid_out
+from simsched.tables import unmarked
 from simsched.text import cells_of, folded
 
 #: Narrower than this nothing is laid out for.
@@ -55,12 +55,12 @@ def fitted_markdown(markdown: str, cells: int | None) -> str:
     parts = []
     for is_table, lines in groupby(markdown.strip("\n").split("\n"), lambda line: line.startswith("| ")):
         block = list(lines)
-        parts += [_table(block, cells)] if is_table else [fitted(unescape(line), cells) for line in block]
+        parts += [_table(block, cells)] if is_table else [fitted(unmarked(line), cells) for line in block]
     return "\n".join(parts)
 
 
 def _table(lines: list[str], cells: int) -> str:
-    titles, _, *rows = ([unescape(cell) for cell in line[2:-2].split(" | ")] for line in lines)
+    titles, _, *rows = ([unmarked(cell) for cell in line[2:-2].split(" | ")] for line in lines)
     columns = [[row[i] for row in rows] for i in range(len(titles))]
     return laid_out(
         [

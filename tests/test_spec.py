@@ -3,7 +3,8 @@
 import pytest
 
 from simsched.errors import SpecError
-from simsched.spec import parse
+from simsched.graph.cleanup import cleanup
+from simsched.spec import parse, split
 
 
 def test_a_value_may_have_brackets_of_its_own():
@@ -18,3 +19,17 @@ def test_a_value_may_have_brackets_of_its_own():
 def test_unbalanced_and_deeper_ones_are_no_specs(text):
     with pytest.raises(SpecError, match="is not a spec"):
         parse(text)
+
+
+@pytest.mark.parametrize("text", ["7", "007", "1e3", "1_0", "true", "True", "nan", "iteration 0"])
+def test_a_text_that_looks_like_a_number_stays_what_was_written(text):
+    step = cleanup(f"select[names={text}]")
+    assert step.names == text
+    assert cleanup(str(step)) == step
+
+
+def test_specs_are_apart_by_spaces_outside_of_brackets():
+    text = " drop  select[names=a b+c[0 1],kinds=x ] fuse-chains\t"
+    assert split(text) == ["drop", "select[names=a b+c[0 1],kinds=x ]", "fuse-chains"]
+    assert split("drop[names=a b") == ["drop[names=a", "b"]
+    assert split(" ") == []

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simsched.table_layout import GAP, Column, laid_out
-from simsched.tables import table_text
+from simsched.tables import markdown_table, markdown_text, table_text, unmarked
 from simsched.terminal import fitted_markdown
-from simsched.text import cells_of
+from simsched.text import cells_of, printable
 
 
 def test_units_shares_and_what_is_unknown():
@@ -64,3 +64,14 @@ def test_markdown_for_a_terminal_has_no_escapes_and_no_bars():
         "# Title", "", "name  holds", "a < b yes", "", "Some words more", "than fit.",
     ]  # fmt: skip
     assert fitted_markdown(markdown, None) == markdown
+
+
+def test_a_terminal_shows_no_escapes_of_markdown():
+    names = ["conv*_1|2", "me@host #5", r"C:\dir", "_x_ <b>"]
+    shown = fitted_markdown(markdown_table(["name"], [[name] for name in names]), 40)
+    assert shown.splitlines() == ["name", *names]
+
+
+@given(st.text())
+def test_markdown_is_undone(text):
+    assert unmarked(markdown_text(text)) == printable(text)

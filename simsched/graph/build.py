@@ -100,6 +100,8 @@ def _shape_texts(shapes: Iterable[str | Shape] | str | None) -> list[str] | str 
     if shapes is None or isinstance(shapes, str):
         parse_shape(shapes or "")
         return shapes
+    if not isinstance(shapes, Iterable):
+        raise GraphError(f"shapes are {shapes!r}; give a list with the shapes of a task's inputs each")
     texts = [_shape_text(task, shape) for task, shape in enumerate(shapes)]
     for text in set(texts):
         parse_shape(text)

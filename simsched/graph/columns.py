@@ -109,7 +109,7 @@ class LabelColumn:
     @classmethod
     def constant(cls, label: str, n: int) -> LabelColumn:
         """Return a column of `n` times the same label."""
-        return cls(np.zeros(n, np.int32), (plain_text(label),))
+        return cls(np.zeros(n, np.int32), (plain_text(label),) if n else ())
 
     @classmethod
     def from_strings(cls, strings: Iterable[object]) -> LabelColumn:

@@ -62,9 +62,15 @@ def _sources(before: dict[int, set[int]], kept: Sequence[bool], most: int) -> di
     through: dict[int, frozenset[int]] = {}
     ready, held = [i for i in dropped if not waits[i]], 0
     for i in ready:
-        through[i] = _union(i, before, kept, through)
-        held += len(through[i])
-        _refuse_many(held, most)
+        handed = {through[a] for a in before.get(i, ()) if not kept[a]}
+        direct = frozenset(a for a in before.get(i, ()) if kept[a])
+        if len(handed) == 1 and not direct:
+            # Chains of nodes left out hand the same set on.
+            (through[i],) = handed
+        else:
+            through[i] = direct.union(*handed)
+            held += len(through[i])
+            _refuse_many(held, most)
         for b in after[i]:
             waits[b] -= 1
             if not waits[b]:
@@ -73,15 +79,6 @@ def _sources(before: dict[int, set[int]], kept: Sequence[bool], most: int) -> di
         stuck = next(i for i in dropped if waits[i])
         raise GraphError(f"nodes that are left out depend on each other in a cycle, node {stuck} among them")
     return through
-
-
-def _union(
-    i: int, before: dict[int, set[int]], kept: Sequence[bool], through: dict[int, frozenset[int]]
-) -> frozenset[int]:
-    handed = {through[a] for a in before.get(i, ()) if not kept[a]}
-    direct = frozenset(a for a in before.get(i, ()) if kept[a])
-    # Chains of nodes left out hand the same set on.
-    return next(iter(handed)) if len(handed) == 1 and not direct else direct.union(*handed)
 
 
 def _refuse_many(n: int, most: int) -> None:

@@ -33,8 +33,8 @@ def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph"
     ----------
     tasks : DataFrame
         One row a task, in index order, with `duration_s` and any of `name`, `kind`, `shape`, `scope`,
-        `width`, `flops`, `bytes_B`; empty cells are unknown. A column `task`, if there is one, names the
-        tasks for the edges; else they are named by the frame's index.
+        `width`, `flops`, `bytes_B`; empty cells are unknown, but of `width`, which has whole numbers only. A
+        column `task`, if there is one, names the tasks for the edges; else they are named by the frame's index.
     edges : DataFrame
         Columns `before` and `after`.
     name : str

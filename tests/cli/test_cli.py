@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import simsched as ss
+from simsched import cli
 
 
 @pytest.fixture(scope="module")
@@ -20,14 +21,9 @@ def graph_file(tmp_path_factory):
     return str(path)
 
 
-def simsched(*arguments, cwd=None):
-    command = [sys.executable, "-W", "error", "-m", "simsched.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
-
-
-def test_run_json(graph_file):
+def test_run_json(graph_file, piped):
     options = ["--machine", "generic[cores=2]", "--policy", "critical-path", "--engine", "simpy", "--seed", 3]
-    done = simsched("run", graph_file, *options, "--json")
+    done = piped("run", graph_file, *options, "--json")
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     wanted = {
@@ -42,10 +38,10 @@ def test_run_json(graph_file):
     assert {key: facts[key] for key in wanted} == wanted
 
 
-def test_run_text_and_outputs(graph_file, tmp_path):
+def test_run_text_and_outputs(graph_file, tmp_path, piped):
     outs = [tmp_path / f"run{suffix}" for suffix in (".png", ".svg", ".html", ".json", ".parquet", ".csv")]
     options = [part for path in outs for part in ("--out", path)]
-    done = simsched("run", graph_file, "-m", "generic[cores=4]", "-p", "corun", "-l", "2x1", *options)
+    done = piped("run", graph_file, "-m", "generic[cores=4]", "-p", "corun", "-l", "2x1", *options)
     assert done.returncode == 0, done.stderr
     assert re.search(r"(?m)^makespan_s +4$", done.stdout)
     assert all(path.stat().st_size > 100 for path in outs)
@@ -54,9 +50,9 @@ def test_run_text_and_outputs(graph_file, tmp_path):
         assert [row["finish_s"] for row in csv.DictReader(file)] == ["1.0", "2.0", "4.0"]
 
 
-def test_compare(graph_file, tmp_path):
+def test_compare(graph_file, tmp_path, piped):
     folder = tmp_path / "new" / "results"
-    done = simsched("compare", graph_file, "--machine", "generic[cores=2]", "--out", folder)
+    done = piped("compare", graph_file, "--machine", "generic[cores=2]", "--out", folder)
     assert done.returncode == 0, done.stderr
     assert "three: 3 tasks, 1 edges, on generic[cores=2]" in done.stdout
     for policy in ("sequential", "fifo", "critical-path", "corun", "wavefront"):
@@ -64,14 +60,12 @@ def test_compare(graph_file, tmp_path):
         assert (folder / f"{policy}.png").read_bytes().startswith(b"\x89PNG")
         trace = json.loads(gzip.decompress((folder / f"{policy}.trace.json.gz").read_bytes()))
         assert trace["otherData"]["policy"] == policy
-    rows = json.loads(
-        simsched("compare", graph_file, "-m", "generic[cores=2]", "-p", "fifo", "--json").stdout
-    )
+    rows = json.loads(piped("compare", graph_file, "-m", "generic[cores=2]", "-p", "fifo", "--json").stdout)
     assert [row["makespan_s"] for row in rows] == [4]
 
 
-def test_predict(graph_file, tmp_path):
-    done = simsched(
+def test_predict(graph_file, tmp_path, piped):
+    done = piped(
         "predict",
         graph_file,
         "-m",
@@ -88,10 +82,10 @@ def test_predict(graph_file, tmp_path):
     assert [row["makespan_s"] for row in json.loads(done.stdout)] == [6, 4]
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     assert "efficiency" in (tmp_path / "p.csv").read_text()
-    assert "efficiency" in simsched("predict", graph_file, "-m", "generic", "--cores", "1,2").stdout
+    assert "efficiency" in piped("predict", graph_file, "-m", "generic", "--cores", "1,2").stdout
 
 
-def test_predict_with_noise_has_an_interval(graph_file):
+def test_predict_with_noise_has_an_interval(graph_file, piped):
     options = [
         "-m",
         "generic",
@@ -103,65 +97,63 @@ def test_predict_with_noise_has_an_interval(graph_file):
         "9",
         "--json",
     ]
-    done = simsched("predict", graph_file, *options)
+    done = piped("predict", graph_file, *options)
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)
     assert row["low_s"] < row["makespan_s"] < row["high_s"]
     assert row["samples"] == 9
-    once = simsched("predict", graph_file, "-m", "generic", "--cores", "1,32", "--samples", "1").stdout
+    once = piped("predict", graph_file, "-m", "generic", "--cores", "1,32", "--samples", "1").stdout
     assert "low" not in once
     assert "note: 32 cores: the machine is built with 16 cores" in once
 
 
-def test_predict_work_that_grows_with_the_cores(graph_file):
+def test_predict_work_that_grows_with_the_cores(graph_file, piped):
     options = ["-m", "generic", "--cores", "2,4", "--samples", "1", "--json"]
-    copies = json.loads(simsched("predict", graph_file, "--weak", *options).stdout)
+    copies = json.loads(piped("predict", graph_file, "--weak", *options).stdout)
     assert [row["tasks"] for row in copies] == [3, 6]
-    grown = json.loads(simsched("predict", "lstm[layers={cores},steps=2]", *options).stdout)
+    grown = json.loads(piped("predict", "lstm[layers={cores},steps=2]", *options).stdout)
     assert grown[0]["tasks"] < grown[1]["tasks"]
-    both = simsched("predict", "lstm[layers={cores},steps=2]", "--weak", *options)
+    both = piped("predict", "lstm[layers={cores},steps=2]", "--weak", *options)
     assert both.returncode == 2
     assert "leave out --weak" in both.stderr
 
 
-def test_pictures_of_a_run(graph_file, tmp_path):
+def test_pictures_of_a_run(graph_file, tmp_path, piped):
     options = ["-m", "generic[cores=2]", "--core-use", tmp_path / "c.png", "--core-use"]
-    done = simsched("run", graph_file, *options, tmp_path / "c.csv", "--roofline", tmp_path / "r.csv")
+    done = piped("run", graph_file, *options, tmp_path / "c.csv", "--roofline", tmp_path / "r.csv")
     assert done.returncode == 0, done.stderr
     with (tmp_path / "c.csv").open() as file:
         assert [row["busy_s"] for row in csv.DictReader(file)] == ["4.0", "2.0"]
     assert "attained_flops" in (tmp_path / "r.csv").read_text()
     picture = tmp_path / "c.png"
-    assert simsched("run", graph_file, "--core-use", picture).returncode == 0
+    assert piped("run", graph_file, "--core-use", picture).returncode == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
-    wrong = simsched("run", graph_file, "--roofline", "r.txt")
+    wrong = piped("run", graph_file, "--roofline", "r.txt")
     assert wrong.returncode == 2
     assert ".csv" in wrong.stderr
 
 
-def test_layouts_that_are_a_grid_are_a_heat_map(graph_file, tmp_path):
+def test_layouts_that_are_a_grid_are_a_heat_map(graph_file, tmp_path, piped):
     options = ["-m", "generic[cores=2]", "-p", "fifo", "-l", "1x1", "-l", "1x2", "-l", "2x1"]
-    done = simsched("tune", graph_file, *options, "-o", tmp_path / "t.svg")
+    done = piped("tune", graph_file, *options, "-o", tmp_path / "t.svg")
     assert done.returncode == 0, done.stderr
     assert "does not fit" in (tmp_path / "t.svg").read_text()
 
 
-def test_tune(graph_file, tmp_path):
+def test_tune(graph_file, tmp_path, piped):
     options = ["-m", "generic[cores=2]", "-p", "fifo"]
-    done = simsched(
-        "tune", graph_file, *options, "--json", "-o", tmp_path / "t.png", "-o", tmp_path / "t.csv"
-    )
+    done = piped("tune", graph_file, *options, "--json", "-o", tmp_path / "t.png", "-o", tmp_path / "t.csv")
     assert done.returncode == 0, done.stderr
     assert [(row["layout"], row["makespan_s"]) for row in json.loads(done.stdout)] == [("2x1", 4), ("1x2", 6)]
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
     assert "executors" in (tmp_path / "t.csv").read_text()
-    given = simsched("tune", graph_file, *options, "-l", "1x1", "-l", "2x1")
+    given = piped("tune", graph_file, *options, "-l", "1x1", "-l", "2x1")
     assert [line.split()[1] for line in given.stdout.splitlines()[1:]] == ["2x1", "1x1"]
 
 
-def test_convert_round_trip(graph_file, tmp_path):
+def test_convert_round_trip(graph_file, tmp_path, piped):
     copy = tmp_path / "copy.simsched"
-    done = simsched("convert", graph_file, copy)
+    done = piped("convert", graph_file, copy)
     assert done.returncode == 0, done.stderr
     assert ss.load(copy).durations_s.tolist() == [1, 2, 3]
 
@@ -179,20 +171,20 @@ def test_convert_of_a_recorded_run_names_the_suffixes_of_graphs_too(tmp_path):
 @pytest.mark.parametrize(
     ("what", "line"), [("machines", "knl-7250"), ("policies", "critical-path"), ("formats", "pytorch")]
 )
-def test_list(what, line):
-    done = simsched("list", what)
+def test_list(what, line, piped):
+    done = piped("list", what)
     assert done.returncode == 0, done.stderr
     assert any(text.startswith(line) for text in done.stdout.splitlines())
 
 
-def test_list_formats_is_aligned():
-    lines = simsched("list", "formats").stdout.splitlines()
+def test_list_formats_is_aligned(piped):
+    lines = piped("list", "formats").stdout.splitlines()
     (title,) = {re.match(r"\S+ +", line).end() for line in lines if line[0] != " "}
     assert all(line.startswith(" " * title) for line in lines if line[0] == " ")
 
 
-def test_list_formats_shows_the_readers_options():
-    assert "--execution-trace" in simsched("list", "formats").stdout
+def test_list_formats_shows_the_readers_options(piped):
+    assert "--execution-trace" in piped("list", "formats").stdout
 
 
 BAD = [
@@ -228,8 +220,8 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "says"), BAD, ids=[" ".join(a) for a, _ in BAD])
-def test_bad_input_is_one_clear_line(graph_file, arguments, says, tmp_path):
-    done = simsched(*[graph_file if a == "GRAPH" else a for a in arguments], cwd=tmp_path)
+def test_bad_input_is_one_clear_line(graph_file, arguments, says, tmp_path, piped):
+    done = piped(*[graph_file if a == "GRAPH" else a for a in arguments], cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
     lines = done.stderr.strip().splitlines()
@@ -241,33 +233,33 @@ def test_bad_input_is_one_clear_line(graph_file, arguments, says, tmp_path):
 @pytest.mark.parametrize(
     "content", [b"", b"\x00\x01\x02", b"{}", b"[]", b"\x1f\x8b\x08\x00", b"PK\x03\x04", b"\xff\xfe{"]
 )
-def test_files_of_no_format(tmp_path, content):
+def test_files_of_no_format(tmp_path, content, piped):
     path = tmp_path / "strange.json"
     path.write_bytes(content)
-    done = simsched("run", path)
+    done = piped("run", path)
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 1
     assert "strange.json" in done.stderr
 
 
-def test_help_needs_no_graph():
-    done = simsched("run", "--help")
+def test_help_needs_no_graph(piped):
+    done = piped("run", "--help")
     assert done.returncode == 0
     assert "--execution-trace FILE" in " ".join(done.stdout.split())
 
 
-def test_the_readers_options_stand_anywhere(graph_file):
+def test_the_readers_options_stand_anywhere(graph_file, piped):
     """--step belongs to the reader, which refuses it: it was not taken for the graph, nor its value."""
     for arguments in (
         ["--step", "3", graph_file],
         [graph_file, "--step", "3"],
         ["-p", "fifo", "--step=3", graph_file],
     ):
-        assert "has no option 'step'" in simsched("run", *arguments).stderr
+        assert "has no option 'step'" in piped("run", *arguments).stderr
 
 
-def test_without_arguments_there_is_help():
-    done = simsched()
+def test_without_arguments_there_is_help(piped):
+    done = piped()
     assert done.returncode == 0
     assert "predict" in done.stdout
 
@@ -289,9 +281,22 @@ def test_a_full_disk_is_one_clear_line():
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_names_do_not_command_the_terminal(tmp_path):
+def test_too_little_memory_is_one_clear_line(monkeypatch, capsys):
+    def large(*arguments, **options):
+        raise MemoryError("Unable to allocate 7 TiB")
+
+    monkeypatch.setattr(cli, "app", large)
+    monkeypatch.setattr(sys, "argv", ["simsched", "--version"])
+    with pytest.raises(SystemExit) as done:
+        cli.main()
+    assert done.value.code == 2
+    said = "simsched: error: there is not enough memory for this: Unable to allocate 7 TiB\n"
+    assert capsys.readouterr().err == said
+
+
+def test_names_do_not_command_the_terminal(tmp_path, piped):
     path = tmp_path / "evil.simsched"
     ss.TaskGraph.from_edges([1.0], name="evil\x1b]0;title\x07").save(str(path))
-    done = simsched("compare", path, "-m", "generic")
+    done = piped("compare", path, "-m", "generic")
     assert done.returncode == 0
     assert "\x1b" not in done.stdout

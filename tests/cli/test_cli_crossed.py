@@ -1,21 +1,10 @@
 """`simsched crossed`."""
 
 import json
-import subprocess
-import sys
 
 
-def crossed(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "simsched.cli", "crossed", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_json_is_runs_and_nothing_else(tmp_path):
-    done = crossed("--machine", "own", "--system", "swtvm", "--json", "--out", tmp_path / "out")
+def test_json_is_runs_and_nothing_else(tmp_path, piped):
+    done = piped("crossed", "--machine", "own", "--system", "swtvm", "--json", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert len(rows) == 2 * 5
@@ -28,15 +17,15 @@ def test_json_is_runs_and_nothing_else(tmp_path):
     ]
 
 
-def test_text():
-    done = crossed("-m", "sw26010[cores=64]", "-s", "swtvm")
+def test_text(piped):
+    done = piped("crossed", "-m", "sw26010[cores=64]", "-s", "swtvm")
     assert done.returncode == 0, done.stderr
     assert "| policy of, workloads of | swtvm |" in done.stdout
 
 
-def test_bad_names_are_one_line():
+def test_bad_names_are_one_line(piped):
     for arguments, words in ((["-s", "nobody"], "nobody"), (["-m", "nothing"], "nothing")):
-        done = crossed(*arguments)
+        done = piped("crossed", *arguments)
         assert done.returncode == 2
         assert words in done.stderr
         assert "Traceback" not in done.stderr

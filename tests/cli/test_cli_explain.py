@@ -1,8 +1,7 @@
 """`simsched explain`."""
 
 import json
-import subprocess
-import sys
+from functools import partial
 
 import pytest
 
@@ -16,23 +15,13 @@ def graph_file(tmp_path_factory):
     return str(path)
 
 
-def explained(graph, *options):
-    command = [
-        sys.executable,
-        "-W",
-        "error",
-        "-m",
-        "simsched.cli",
-        "explain",
-        graph,
-        "-m",
-        "generic[cores=1]",
-    ]
-    return subprocess.run([*command, "-p", "fifo", *options], capture_output=True, text=True, check=False)
+@pytest.fixture(scope="module")
+def explained(graph_file, piped):
+    return partial(piped, "explain", graph_file, "-m", "generic[cores=1]", "-p", "fifo")
 
 
-def test_json_is_one_object(graph_file):
-    done = explained(graph_file, "--json")
+def test_json_is_one_object(explained):
+    done = explained("--json")
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert facts["makespan_s"] == 6
@@ -42,8 +31,8 @@ def test_json_is_one_object(graph_file):
     assert facts["what_if"][0]["name"] == "7"
 
 
-def test_text(graph_file):
-    done = explained(graph_file, "-l", "1x1", "--speedup", "3", "--replays", "8")
+def test_text(explained):
+    done = explained("-l", "1x1", "--speedup", "3", "--replays", "8")
     assert done.returncode == 0, done.stderr
     for expected in (
         "critical path through time, 3 of 3 segments",
@@ -55,20 +44,20 @@ def test_text(graph_file):
     assert "\x1b" not in done.stdout
 
 
-def test_no_replays(graph_file):
-    assert "what would help" not in explained(graph_file, "--replays", "0").stdout
+def test_no_replays(explained):
+    assert "what would help" not in explained("--replays", "0").stdout
 
 
-def test_one_task(graph_file):
-    done = explained(graph_file, "--task", "2", "--json")
+def test_one_task(explained):
+    done = explained("--task", "2", "--json")
     assert done.returncode == 0, done.stderr
     one = json.loads(done.stdout)
     assert (one["task"], one["ready_s"], one["no_core_s"], one["start_s"]) == (2, 1, 2, 3)
     assert one["holders"] == [{"task": 1, "name": "\x1b[2J", "n_cores": 1, "seconds_s": 2.0}]
-    assert "ready at 0 s, started at 0 s" in explained(graph_file, "--task", "first").stdout
+    assert "ready at 0 s, started at 0 s" in explained("--task", "first").stdout
 
 
-def test_a_task_that_is_not_there(graph_file):
-    done = explained(graph_file, "--task", "other")
+def test_a_task_that_is_not_there(explained):
+    done = explained("--task", "other")
     assert done.returncode == 2
     assert done.stderr.startswith("simsched: error: no task is called 'other'")

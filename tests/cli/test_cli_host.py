@@ -1,40 +1,23 @@
 """Commands that really run graphs, on tasks that only spin."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 import simsched as ss
 from simsched.cli_common import graphs_of
 from simsched.errors import SimschedError
-from simsched.execute.module import module
 
 
 @pytest.fixture
-def spinning(tmp_path):
-    try:
-        module()
-    except SimschedError as error:
-        pytest.skip(str(error))
+def spinning(tmp_path, real_runs):
     path = tmp_path / "spins.simsched"
     ss.TaskGraph.from_edges([2e-4] * 6, [(0, 3), (1, 4)], kinds="spin").save(path)
     return path
 
 
-def simsched(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "simsched.cli", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-
-
-def test_execute(spinning, tmp_path):
-    done = simsched(
+def test_execute(spinning, tmp_path, piped):
+    done = piped(
         "execute", spinning, "--layout", "1x1", "--repeats", "3", "--json", "--out", tmp_path / "run.csv"
     )
     assert done.returncode == 0, done.stderr
@@ -44,17 +27,17 @@ def test_execute(spinning, tmp_path):
     assert (tmp_path / "run.csv").read_text().startswith("task,")
 
 
-def test_calibrate(spinning, tmp_path):
-    done = simsched("calibrate", spinning, "--out", tmp_path / "host.json", "--repeats", "2")
+def test_calibrate(spinning, tmp_path, piped):
+    done = piped("calibrate", spinning, "--out", tmp_path / "host.json", "--repeats", "2")
     assert done.returncode == 0, done.stderr
     assert ss.Calibration.load(tmp_path / "host.json").ops[0].op.kind == "spin"
 
 
-def test_crosscheck_of_several_graphs_writes_reports(spinning, tmp_path):
+def test_crosscheck_of_several_graphs_writes_reports(spinning, tmp_path, piped):
     other = tmp_path / "more.simsched"
     ss.load(spinning).save(other)
     page, text = tmp_path / "check.html", tmp_path / "check.md"
-    done = simsched(
+    done = piped(
         "crosscheck", spinning, other, "--policy", "fifo", "--layout", "1x1", "--repeats", "2",
         "--html", page, "--md", text, "--json",
     )  # fmt: skip
@@ -86,11 +69,11 @@ def test_graphs_and_options_of_their_reader(spinning, tmp_path):
         graphs_of(["--nonsense=3"])
 
 
-def test_calibrating_on_given_widths_and_pairs(spinning, tmp_path):
+def test_calibrating_on_given_widths_and_pairs(spinning, tmp_path, piped):
     """Two graphs; the report has points, the threads' costs and the pairs; what cannot be is one clear line."""
     out = tmp_path / "host.json"
     options = ("--out", out, "--repeats", "2")
-    done = simsched("calibrate", spinning, spinning, *options, "--widths", "1", "--pairs", "0")
+    done = piped("calibrate", spinning, spinning, *options, "--widths", "1", "--pairs", "0")
     assert done.returncode == 0, done.stderr
     found = ss.Calibration.load(out)
     assert [point.width for point in found.ops[0].points] == [1]
@@ -100,12 +83,12 @@ def test_calibrating_on_given_widths_and_pairs(spinning, tmp_path):
     assert f"wrote {out}" in done.stdout
     pairs = "1" if ss.machine("host").n_threads > 1 else "0"
     climb = ("--widths", "climb", "--climb-step", "1", "--tolerance", "0.1", "--pairs", pairs)
-    done = simsched("calibrate", spinning, *options, *climb)
+    done = piped("calibrate", spinning, *options, *climb)
     assert done.returncode == 0, done.stderr
     assert ss.Calibration.load(out).method.endswith("climb in steps of 1")
     assert len(ss.Calibration.load(out).pairs) == int(pairs)
     for wrong, says in (("all", "widths='all'"), ("1,4096", "has teams of 1 to")):
-        done = simsched("calibrate", spinning, *options, "--widths", wrong)
+        done = piped("calibrate", spinning, *options, "--widths", wrong)
         assert done.returncode == 2
         assert says in done.stderr
         assert "Traceback" not in done.stderr
@@ -119,15 +102,8 @@ def test_calibrating_on_given_widths_and_pairs(spinning, tmp_path):
         (("--repeats", "0"), "repeats is 0"),
     ],
 )
-def test_bad_input_is_one_clear_line(spinning, arguments, says):
-    done = simsched("execute", spinning, *arguments)
+def test_bad_input_is_one_clear_line(spinning, arguments, says, piped):
+    done = piped("execute", spinning, *arguments)
     assert done.returncode == 2
     assert says in done.stderr
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize(("command", "out"), [("calibrate", "host.json"), ("execute", "run.csv")])
-def test_a_place_that_is_not_there_is_told_before_anything_runs(spinning, tmp_path, command, out):
-    done = simsched(command, spinning, "--repeats", "10000000", "--out", tmp_path / "nowhere" / out)
-    assert done.returncode == 2
-    assert "there is no folder" in done.stderr

@@ -1,8 +1,6 @@
 """`simsched optimum`, `compare --bound` and the searches of `simsched tune`."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -16,12 +14,7 @@ def graph_file(tmp_path_factory):
     return str(path)
 
 
-def simsched(*arguments):
-    command = [sys.executable, "-W", "error", "-m", "simsched.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def test_optimum(graph_file, tmp_path):
+def test_optimum(graph_file, tmp_path, piped):
     options = [
         graph_file,
         "-m",
@@ -33,7 +26,7 @@ def test_optimum(graph_file, tmp_path):
         "--out",
         tmp_path / "o.csv",
     ]
-    done = simsched("optimum", *options, "--json")
+    done = piped("optimum", *options, "--json")
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     wanted = {
@@ -47,34 +40,34 @@ def test_optimum(graph_file, tmp_path):
     }
     assert {key: facts[key] for key in wanted} == wanted
     assert (tmp_path / "o.csv").read_text().count("\n") == 6
-    text = simsched("optimum", *options[:5], "-m", "knl-7250[cores=2]")
+    text = piped("optimum", *options[:5], "-m", "knl-7250[cores=2]")
     assert text.returncode == 0, text.stderr
     assert "status      optimal" in text.stdout
     assert "note: left out: what running tasks share here" in text.stdout
 
 
-def test_what_is_wrong_is_one_line(graph_file):
+def test_what_is_wrong_is_one_line(graph_file, piped):
     for options, message in ((["--limit", "0"], "limit_s is 0.0"), (["--layout", "9x9"], "needs 81 cores")):
-        done = simsched("optimum", graph_file, "-m", "generic[cores=2]", *options)
+        done = piped("optimum", graph_file, "-m", "generic[cores=2]", *options)
         assert done.returncode == 2
         assert message in done.stderr
         assert done.stderr.count("\n") == 1
 
 
-def test_compare_with_an_optimum(graph_file):
+def test_compare_with_an_optimum(graph_file, piped):
     options = ["-m", "generic[cores=2]", "-p", "critical-path", "--bound", "optimum", "--limit", 5, "--json"]
-    done = simsched("compare", graph_file, *options)
+    done = piped("compare", graph_file, *options)
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)
     assert (row["bound_s"], row["bound_from"], row["makespan_s"]) == (6, "area", 7)
     assert row["gap"] == pytest.approx(1 / 6)
 
 
-def test_searches(graph_file, tmp_path):
+def test_searches(graph_file, tmp_path, piped):
     picture, table = tmp_path / "t.png", tmp_path / "t.csv"
     for method in ("widths", "optuna"):
         options = ["-m", "generic[cores=2]", "--evaluations", 8, "--out", picture, "--out", table, "--json"]
-        done = simsched("tune", graph_file, "--method", method, *options)
+        done = piped("tune", graph_file, "--method", method, *options)
         assert done.returncode == 0, done.stderr
         rows = json.loads(done.stdout)
         assert 1 <= len(rows) <= 8

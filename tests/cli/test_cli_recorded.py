@@ -1,8 +1,6 @@
 """The command that lays a recorded run beside its replays."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -10,32 +8,24 @@ import simsched as ss
 from simsched.traces.samples import sample_files
 
 
-def simsched(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "simsched.cli", "replay-recorded", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_bundled_recording():
+def test_bundled_recording(piped):
     kineto, execution_trace = sample_files("cnn")
-    done = simsched(kineto, "--execution-trace", execution_trace, "-p", "fifo", "-p", "sequential", "--json")
+    files = [kineto, "--execution-trace", execution_trace]
+    done = piped("replay-recorded", *files, "-p", "fifo", "-p", "sequential", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert [(row["policy"], row["layout"]) for row in rows] == [("fifo", "1x1"), ("sequential", "1x1")]
     expected = ss.replay_recorded(ss.load(kineto, execution_trace=execution_trace), "fifo").row()
     assert rows[0]["calibrated_s"] == pytest.approx(expected["calibrated_s"])
-    told = simsched(kineto, "--execution-trace", execution_trace)
+    told = piped("replay-recorded", *files)
     assert "recorded" in told.stdout
     assert "wake-up" in told.stdout
 
 
-def test_bad_input_is_one_clear_line(tmp_path):
+def test_bad_input_is_one_clear_line(tmp_path, piped):
     path = tmp_path / "made.simsched"
     ss.TaskGraph.from_edges([1.0]).save(path)
-    done = simsched(path)
+    done = piped("replay-recorded", path)
     assert done.returncode == 2
     assert "has no recording" in done.stderr
     assert "Traceback" not in done.stderr

@@ -2,23 +2,12 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 
 
-def simsched(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "simsched.cli", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_json_is_rows_and_nothing_else():
-    done = simsched("reproduce", "chaos", "--tables", "Table 8", "--json")
+def test_json_is_rows_and_nothing_else(piped):
+    done = piped("reproduce", "chaos", "--tables", "Table 8", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert len(rows) == 12
@@ -29,16 +18,16 @@ def test_json_is_rows_and_nothing_else():
     assert "8 of these equal as printed" in done.stderr
 
 
-def test_text_pictures_and_progress(tmp_path):
-    done = simsched("reproduce", "swtvm", "-t", "Fig. 5", "--out", tmp_path / "out")
+def test_text_pictures_and_progress(tmp_path, piped):
+    done = piped("reproduce", "swtvm", "-t", "Fig. 5", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert "## Fig. 5: time, ms, network alexnet" in done.stdout
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["swtvm-Fig._5.png", "swtvm.md"]
     assert (tmp_path / "out/swtvm.md").read_text() in done.stdout
 
 
-def test_list_of_papers():
-    done = simsched("list", "papers")
+def test_list_of_papers(piped):
+    done = piped("list", "papers")
     assert done.returncode == 0, done.stderr
     assert re.search(r"(?m)^chaos +Workers that train", done.stdout)
     assert "Table 8; Table 9; Fig. 5, 8" in done.stdout
@@ -53,8 +42,8 @@ def test_list_of_papers():
         (("chaos[colour=1]",), "has no parameter 'colour'; it has variant, batch"),
     ],
 )
-def test_bad_input_is_one_clear_line(arguments, says):
-    done = simsched("reproduce", *arguments)
+def test_bad_input_is_one_clear_line(arguments, says, piped):
+    done = piped("reproduce", *arguments)
     assert done.returncode == 2
     assert says in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -1,16 +1,9 @@
 """The command `sensitivity`."""
 
 import json
-import subprocess
-import sys
 
 
-def simsched(*arguments):
-    command = [sys.executable, "-W", "error", "-m", "simsched.cli", "sensitivity", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def test_numbers_as_json_and_pictures(tmp_path):
+def test_numbers_as_json_and_pictures(tmp_path, piped):
     options = [
         "lstm[layers=1,steps=1]",
         "-m",
@@ -20,7 +13,7 @@ def test_numbers_as_json_and_pictures(tmp_path):
         "--parameter",
         "runtime.pop",
     ]
-    done = simsched(*options, "--json", "--out", tmp_path / "t.png", "--out", tmp_path / "t.csv")
+    done = piped("sensitivity", *options, "--json", "--out", tmp_path / "t.png", "--out", tmp_path / "t.csv")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert [row["parameter"] for row in rows] == ["cores.clock", "runtime.pop"]
@@ -28,15 +21,15 @@ def test_numbers_as_json_and_pictures(tmp_path):
     assert all((tmp_path / name).stat().st_size > 100 for name in ("t.png", "t.csv"))
 
 
-def test_sobol(tmp_path):
+def test_sobol(tmp_path, piped):
     options = ["lstm[layers=1,steps=1]", "-m", "generic", "--parameter", "cores.clock", "--sobol", "8"]
-    done = simsched(*options, "--out", tmp_path / "s.svg")
+    done = piped("sensitivity", *options, "--out", tmp_path / "s.svg")
     assert done.returncode == 0, done.stderr
     assert "first" in done.stdout
     assert (tmp_path / "s.svg").stat().st_size > 100
 
 
-def test_what_is_wrong_is_told_in_a_line():
+def test_what_is_wrong_is_told_in_a_line(piped):
     for options, said in (
         (["--parameter", "cores.clok"], "no parameter"),
         (["--sobol", "7"], "power of two"),
@@ -44,6 +37,6 @@ def test_what_is_wrong_is_told_in_a_line():
         (["--noise", "pink"], "noise is 'pink'"),
         (["--out", "x.pdf"], ".csv"),
     ):
-        done = simsched("lstm[layers=1,steps=1]", "-m", "generic", *options)
+        done = piped("sensitivity", "lstm[layers=1,steps=1]", "-m", "generic", *options)
         assert (done.returncode, said in done.stderr) == (2, True)
         assert done.stderr.count("\n") == 1

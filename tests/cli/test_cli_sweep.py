@@ -1,8 +1,6 @@
 """`simsched sweep`."""
 
 import json
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
@@ -18,23 +16,14 @@ seeds = 5
 """
 
 
-def sweep(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "simsched.cli", "sweep", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 @pytest.fixture
 def spec(tmp_path):
     (tmp_path / "spec.toml").write_text(SPEC)
     return tmp_path / "spec.toml"
 
 
-def test_json_counts_points_and_errors(spec, tmp_path):
-    done = sweep(spec, "--out", tmp_path / "out", "--json", "--workers", 2)
+def test_json_counts_points_and_errors(spec, tmp_path, piped):
+    done = piped("sweep", spec, "--out", tmp_path / "out", "--json", "--workers", 2)
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert (facts["points"], facts["failed"]) == (20, 10)
@@ -42,26 +31,26 @@ def test_json_counts_points_and_errors(spec, tmp_path):
     assert len(pd.read_parquet(facts["results"])) == 20
 
 
-def test_text_and_going_on(spec, tmp_path):
-    first, again = (sweep(spec, "--out", tmp_path / "out") for _ in range(2))
+def test_text_and_going_on(spec, tmp_path, piped):
+    first, again = (piped("sweep", spec, "--out", tmp_path / "out") for _ in range(2))
     assert first.returncode == 0, first.stderr
     assert "20 points, 10 failed, in" in first.stdout
     assert "10 x LayoutError: the layout 99x1 needs 99 cores" in first.stdout
     assert again.stdout == first.stdout
 
 
-def test_the_same_on_a_cluster(spec, tmp_path):
-    sweep(spec, "--out", tmp_path / "here")
+def test_the_same_on_a_cluster(spec, tmp_path, piped):
+    piped("sweep", spec, "--out", tmp_path / "here")
     with Daemons(tmp_path) as daemons:
         daemons.start()
-        done = sweep(spec, "--out", tmp_path / "there", "--cluster", daemons.address)
+        done = piped("sweep", spec, "--out", tmp_path / "there", "--cluster", daemons.address)
     assert done.returncode == 0, done.stderr
     here, there = (pd.read_parquet(tmp_path / name / "results.parquet") for name in ("here", "there"))
     pd.testing.assert_frame_equal(here.drop(columns="replay_s"), there.drop(columns="replay_s"))
 
 
-def test_mistakes_are_one_line(spec, tmp_path):
-    sweep(spec, "--out", tmp_path / "out")
+def test_mistakes_are_one_line(spec, tmp_path, piped):
+    piped("sweep", spec, "--out", tmp_path / "out")
     (tmp_path / "other.toml").write_text(SPEC.replace("seeds = 5", "seeds = 6"))
     (tmp_path / "wrong.toml").write_text(SPEC + "sedes = 1")
     for arguments, words in (
@@ -76,7 +65,7 @@ def test_mistakes_are_one_line(spec, tmp_path):
         ),
         ([spec], "--out"),
     ):
-        done = sweep(*arguments)
+        done = piped("sweep", *arguments)
         assert done.returncode == 2
         assert words in done.stderr
         assert "Traceback" not in done.stderr

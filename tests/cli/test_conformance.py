@@ -22,6 +22,8 @@ NAMES = {
 }  # fmt: skip
 #: Values for required parameters that are no input.
 VALUES = {"cores": "2,4", "out": "written.json", "target": "written.simsched", "policy": "fifo"}
+#: Suffixes that options for files to write take, where not .png.
+SUFFIXES = {"report": ".html"}
 #: What makes commands quick here.
 BRIEF = {
     "execute": ["--repeats", "1"],
@@ -104,6 +106,26 @@ def test_what_is_not_there_is_one_clear_line(name, piped, tmp_path):
     assert line.startswith("simsched: error: ")
     assert "no\\x1b[2J\\x07such" in line
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "param"),
+    [
+        (name, p)
+        for name, c in COMMANDS.items()
+        for p in c.params
+        if p.opts[0][:2] == "--" and p.metavar == "FILE"
+    ],
+)
+def test_where_nothing_can_be_written_is_told_before_any_work(name, param, piped, tmp_path):
+    arguments = [
+        *arguments_of(name, "no-such-graph"),
+        param.opts[0],
+        f"nowhere/x{SUFFIXES.get(name, '.png')}",
+    ]
+    done = piped(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "there is no folder nowhere; create it first" in done.stderr
 
 
 def takes_a_graph(name):

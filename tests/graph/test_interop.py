@@ -14,6 +14,7 @@ from hypothesis import given
 
 from simsched.errors import GraphError
 from simsched.graph import TaskGraph
+from simsched.graph.storage import digest
 from simsched.testing.strategies import graphs
 
 Same = Callable[[TaskGraph, TaskGraph], None]
@@ -38,6 +39,13 @@ def test_a_rich_graph_comes_back(names: list[str] | None, assert_columns: Same) 
 def test_any_graph_comes_back(assert_columns: Same, graph: TaskGraph) -> None:
     assert_columns(TaskGraph.from_frames(*graph.to_frames()), graph)
     assert_columns(TaskGraph.from_networkx(graph.to_networkx()), graph)
+
+
+def test_a_graph_of_no_tasks_comes_back_to_the_bit() -> None:
+    empty = TaskGraph.from_edges([])
+    assert empty.summary()["kinds"] == 0
+    assert digest(TaskGraph.from_networkx(empty.to_networkx())) == digest(empty)
+    assert digest(TaskGraph.from_frames(*empty.to_frames())) == digest(empty)
 
 
 def test_frames_by_label() -> None:

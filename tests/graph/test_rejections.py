@@ -100,6 +100,7 @@ def test_durations(durations: Any, message: str) -> None:
         ({"names": ["a"]}, "1 names for 2 tasks; give one a task"),
         ({"names": "ab"}, "names is one string, 'ab'; give a list with a name a task"),
         ({"names": 5}, "names are 5; give a list with a string a task"),
+        ({"shapes": 5}, "shapes are 5; give a list"),
         ({"kinds": ["a"] * 3}, "3 kinds for 2 tasks"),
         ({"scopes": (s for s in "abc")}, "3 scopes for 2 tasks"),
         ({"shapes": ["1x2"]}, "1 shapes for 2 tasks"),

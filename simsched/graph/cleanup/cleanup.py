@@ -22,6 +22,7 @@ OF_THE_FILE = (
     "tracing_s_per_operator",
     "operators",
     "operators_in_tasks",
+    "tracing_removed_s",
 )
 
 
@@ -51,6 +52,13 @@ class Cleanup(Parameters):
         """Return the report of a graph, for the one that follows from it, with a sentence more."""
         facts = {key: value for key, value in graph.report.facts.items() if key in OF_THE_FILE}
         return replace(graph.report, facts=facts, notes=[*graph.report.notes, f"{self}: {sentence}"])
+
+
+def counted(report: ImportReport, times: float) -> ImportReport:
+    """Return a report of so many times the tasks: what was counted in them changes alike."""
+    if "operators_in_tasks" in report.facts:
+        report.facts["operators_in_tasks"] *= times
+    return report
 
 
 def cleanup(step: str | Cleanup) -> Cleanup:

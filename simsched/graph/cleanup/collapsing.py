@@ -50,9 +50,9 @@ class Collapse(Cleanup):
         """
         if not any(graph.scopes.labels):
             raise GraphError(f"graph {graph.name!r}: no task has a scope to collapse to")
-        cut = ["/".join(label.split("/")[: self.depth]) for label in graph.scopes.labels]
+        cut = ["/".join(label.strip("/").split("/")[: self.depth]) for label in graph.scopes.labels]
         codes = np.unique(cut, return_inverse=True)[1][graph.scopes.codes].astype(np.int64)
-        apart = np.array([label == "" for label in graph.scopes.labels])[graph.scopes.codes]
+        apart = np.array([scope == "" for scope in cut])[graph.scopes.codes]
         codes[apart] = len(cut) + np.flatnonzero(apart)
         groups = acyclic_groups(graph, codes)
         told = f"{graph.n_tasks} tasks became {len(np.unique(groups))}"

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
+from simsched.graph.cleanup.cleanup import counted
 from simsched.graph.cleanup.matching import Mask, Matching
 from simsched.graph.columns import LabelColumn
 from simsched.graph.contracting import contracted
@@ -24,7 +25,8 @@ BOOK_KEEPING = (
     "+placeholder+alias+detach+t+transpose_view+permute+as_strided+split_view+select+getitem+shape+resolve_conj"
     "+resolve_neg+dummy+taskwait+control"
 )
-#: Edges may grow to so many for each that was there: a joint of p predecessors and s successors makes p times s.
+#: Edges may grow to so many for each task and edge that was there: a joint of p predecessors and s successors makes
+#: p times s.
 MOST_GROWTH = 4
 
 
@@ -103,7 +105,7 @@ def without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph:
     Raises
     ------
     GraphError
-        If that would make more than four times as many edges.
+        If that would make more edges than `MOST_GROWTH` times the tasks and edges that there were.
     """
     from simsched.graph.taskgraph import TaskGraph
 
@@ -113,7 +115,7 @@ def without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph:
     pairs = zip(graph.successors.sources().tolist(), graph.successors.indices.tolist(), strict=True)
     most = MOST_GROWTH * (graph.n_edges + graph.n_tasks)
     try:
-        edges = [(index[a], index[b]) for a, b in contracted(pairs, (~dropped).tolist(), most)]
+        edges = contracted(pairs, (~dropped).tolist(), most)
     except GraphError as error:
         raise GraphError(
             f"graph {graph.name!r}: {error}; keep tasks that join many others, or collapse instead"
@@ -121,7 +123,7 @@ def without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph:
     run = graph.recording
     return TaskGraph.from_edges(
         graph.durations_s[kept],
-        edges,
+        index[np.array(edges, np.int64).reshape(-1, 2)],
         kinds=_taken(graph.kinds, kept),
         names=None if graph.names is None else [graph.names[i] for i in kept.tolist()],
         shapes=_taken(graph.shapes, kept),
@@ -131,7 +133,7 @@ def without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph:
         widths=graph.widths[kept],
         name=graph.name,
         recorded_on=graph.recorded_on,
-        report=report,
+        report=counted(report, len(kept) / max(graph.n_tasks, 1)),
         recording=None
         if run is None
         else Recording(run.start_s[kept], run.finish_s[kept], run.lanes[kept], run.lane_names),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -43,7 +42,8 @@ class Scale(Matching):
     def apply(self, graph: TaskGraph) -> TaskGraph:
         """Return the graph with other durations; the recorded schedule, which no longer fits them, is left out."""
         chosen = self.mask(graph)
-        seconds = np.where(chosen, graph.durations_s * self.factor, graph.durations_s)
+        with np.errstate(over="ignore"):  # Refused below, by name.
+            seconds = np.where(chosen, graph.durations_s * self.factor, graph.durations_s)
         return _timed(graph, seconds, self, f"durations of {int(chosen.sum())} tasks were multiplied")
 
 
@@ -81,8 +81,11 @@ class RemoveOverhead(Cleanup):
         Raises
         ------
         GraphError
-            If neither the report nor the step tell what tracing cost, or durations are unknown.
+            If neither the report nor the step tell what tracing cost, it was taken out already, or durations are
+            unknown.
         """
+        if "tracing_removed_s" in graph.report.facts:
+            raise GraphError(f"graph {graph.name!r}: the cost of tracing is taken out already; do so once")
         if np.isnan(graph.work_s):
             raise GraphError(f"graph {graph.name!r} has unknown durations, from which nothing can be taken")
         operators = graph.report.facts.get("operators_in_tasks", graph.n_tasks)
@@ -92,7 +95,9 @@ class RemoveOverhead(Cleanup):
         told = f"{removed:.6g} s were taken out of {graph.n_tasks} tasks"
         if removed < 0.999 * wanted:
             told += f"; {wanted - removed:.3g} s more were due, but tasks do not take longer than that"
-        return _timed(graph, seconds, self, told)
+        cleaned = _timed(graph, seconds, self, told)
+        cleaned.report.facts["tracing_removed_s"] = removed
+        return cleaned
 
     def _each(self, graph: TaskGraph) -> float:
         facts = graph.report.facts
@@ -129,6 +134,6 @@ def levelled(seconds: Seconds, total_s: float) -> Seconds:
 
 
 def _timed(graph: TaskGraph, seconds: Seconds, step: Cleanup, told: str) -> TaskGraph:
-    if not all(map(isfinite, seconds[~np.isnan(seconds)])):
+    if np.isinf(seconds).any():
         raise GraphError(f"{step}: durations beyond all numbers")
     return replace(graph, durations_s=seconds, recording=None, report=step.told(graph, told))

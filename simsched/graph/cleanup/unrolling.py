@@ -9,14 +9,16 @@ import numpy as np
 
 from simsched.errors import GraphError
 from simsched.graph.adjacency import Csr
-from simsched.graph.cleanup.cleanup import Cleanup
+from simsched.graph.build import MAX_TASKS
+from simsched.graph.cleanup.cleanup import Cleanup, counted
 from simsched.graph.columns import Floats
 from simsched.parameters import one_of, whole
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
-MAX_TASKS = 2**31 - 1
+#: Edges between iterations by scope: the last tasks of a scope times its first ones.
+MAX_LINKS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Unroll(Cleanup):
             widths=np.tile(np.append(graph.widths, np.ones(joints, np.int32)), k)[: size * k - joints],
             name=graph.name,
             recorded_on=graph.recorded_on,
-            report=self.told(graph, f"{n} tasks {k} times"),
+            report=counted(self.told(graph, f"{n} tasks {k} times"), k),
         )
 
     def _links(self, graph: TaskGraph) -> Any:
@@ -87,17 +89,21 @@ class Unroll(Cleanup):
             into = np.stack([last, np.full(len(last), n)], 1)
             return np.concatenate([into, np.stack([np.full(len(first), n), first + n + 1], 1)])
         if self.between == "scope":
-            return _by_scope(graph, n)
+            return self._by_scope(graph)
         return np.empty((0, 2), np.int64)
 
-
-def _by_scope(graph: TaskGraph, n: int) -> Any:
-    """Return edges from the last tasks of each scope to its first ones in the next iteration."""
-    codes, order = graph.scopes.codes.tolist(), graph.topological_order.tolist()
-    first = _untouched(codes, order, graph.predecessors)
-    last = _untouched(codes, order[::-1], graph.successors)
-    pairs = [(a, b + n) for code in last for a in last[code] for b in first[code]]
-    return np.array(pairs, np.int64).reshape(-1, 2)
+    def _by_scope(self, graph: TaskGraph) -> Any:
+        """Return edges from the last tasks of each scope to its first ones in the next iteration."""
+        codes, order = graph.scopes.codes.tolist(), graph.topological_order.tolist()
+        first = _untouched(codes, order, graph.predecessors)
+        last = _untouched(codes, order[::-1], graph.successors)
+        links = (self.iterations - 1) * sum(len(last[code]) * len(first[code]) for code in last)
+        if links > MAX_LINKS:
+            raise GraphError(
+                f"{self}: {links} edges between iterations, more than {MAX_LINKS}; take between=barrier"
+            )
+        pairs = [(a, b + graph.n_tasks) for code in last for a in last[code] for b in first[code]]
+        return np.array(pairs, np.int64).reshape(-1, 2)
 
 
 def _untouched(codes: list[int], order: list[int], before: Csr) -> dict[int, list[int]]:

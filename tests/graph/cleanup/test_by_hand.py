@@ -81,6 +81,14 @@ def test_a_joint_of_many_is_not_dropped_at_any_price() -> None:
         graph.cleaned("drop")
 
 
+def test_a_chain_hands_on_what_many_gave_it() -> None:
+    """A hundred tasks, then a hundred tasks in a row that are left out: the last one waits for the first hundred."""
+    n = 100
+    pairs = [(i, n) for i in range(n)] + [(n + i, n + i + 1) for i in range(n)]
+    graph = TaskGraph.from_edges(np.ones(2 * n + 1), pairs, kinds=["a"] * n + ["noop"] * n + ["b"])
+    assert edges(graph.cleaned("drop")) == [(i, n) for i in range(n)]
+
+
 def test_selecting() -> None:
     graph = TaskGraph.from_edges([1, 2, 3], [(0, 1), (1, 2)], scopes=["enc/1", "mid", "enc/2"])
     assert edges(Select(scopes="enc*").apply(graph)) == [(0, 1)]
@@ -100,6 +108,11 @@ def test_collapsing_to_layers() -> None:
     assert graph.cleaned("collapse").durations_s.tolist() == [7, 8]
     with pytest.raises(GraphError, match="no task has a scope"):
         TaskGraph.from_edges([1]).cleaned("collapse")
+
+
+def test_a_slash_before_a_scope_is_no_part_of_it() -> None:
+    graph = TaskGraph.from_edges([1, 2, 3, 4], scopes=["/a/x", "b/y", "a/z", "/"])
+    assert graph.cleaned("collapse").durations_s.tolist() == [4, 2, 4]
 
 
 def test_scopes_that_wait_for_each_other_are_split_by_entry() -> None:
@@ -140,6 +153,13 @@ def test_unrolling_by_scope_and_without_order() -> None:
     assert edges(graph.cleaned("unroll[between=nothing]")) == [(0, 1), (1, 2), (3, 4), (4, 5)]
 
 
+def test_unrolling_by_scope_refuses_what_wants_a_barrier() -> None:
+    """Without scopes and edges every task waits for every one of the iteration before: 2001 times 2001 are too many."""
+    assert TaskGraph.from_edges(np.ones(40)).cleaned("unroll[between=scope]").n_edges == 1600
+    with pytest.raises(GraphError, match=r"4004001 edges between iterations.*take between=barrier"):
+        TaskGraph.from_edges(np.ones(2001)).cleaned("unroll[between=scope]")
+
+
 def test_scaling_some_kinds() -> None:
     graph = recorded([0, 2], [2, 3], [0, 0], [(0, 1)])
     scaled = graph.cleaned("scale[factor=3,names=*0]")
@@ -147,6 +167,8 @@ def test_scaling_some_kinds() -> None:
     assert scaled.recorded is None
     with pytest.raises(SpecError, match="a number above 0"):
         graph.cleaned("scale[factor=0]")
+    with pytest.raises(GraphError, match="beyond all numbers"):
+        graph.cleaned("scale[factor=1e308]", "scale[factor=10]")
 
 
 def test_tracing_overhead_from_the_untraced_time() -> None:
@@ -157,6 +179,38 @@ def test_tracing_overhead_from_the_untraced_time() -> None:
     assert "3 s were taken out of 3 tasks" in cleaned.report.notes[-1]
     with pytest.raises(GraphError, match="give untraced_s="):
         graph.cleaned("remove-overhead")
+
+
+def traced() -> TaskGraph:
+    graph = recorded([0, 5], [5, 10], [0, 0], [])
+    graph.report.facts |= {
+        "span_s": 10.0,
+        "operators": 4,
+        "operators_in_tasks": 4,
+        "tracing_s_per_operator": 0.5,
+    }
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("step", "left"),
+    [
+        ("scale", [4, 4]),
+        ("select[names=*0]", [4]),
+        ("drop[names=*0]", [4]),
+        ("unroll[between=nothing]", [4] * 4),
+    ],
+)
+def test_tasks_lose_what_their_own_operators_cost_whatever_went_before(step: str, left: list[float]) -> None:
+    """Four operators of half a second in two tasks: each has a second of tracing."""
+    assert traced().cleaned(step, "remove-overhead").durations_s.tolist() == left
+
+
+def test_the_cost_of_tracing_is_taken_out_once() -> None:
+    once = traced().cleaned("remove-overhead")
+    assert once.report.facts["tracing_removed_s"] == 2
+    with pytest.raises(GraphError, match="taken out already"):
+        once.cleaned("select[names=*0]", "remove-overhead[each_s=0.1]")
 
 
 def test_no_task_loses_more_than_it_has() -> None:
