@@ -3,7 +3,7 @@
 import pytest
 
 from simsched.errors import SpecError
-from simsched.spec import parse
+from simsched.spec import Spec, parse, parse_path
 
 
 def test_a_value_may_have_brackets_of_its_own():
@@ -18,3 +18,11 @@ def test_a_value_may_have_brackets_of_its_own():
 def test_unbalanced_and_deeper_ones_are_no_specs(text):
     with pytest.raises(SpecError, match="is not a spec"):
         parse(text)
+
+
+def test_a_path_may_have_brackets_too():
+    for path in ("", "[1]/a.toml", "a]b[.toml", "a[b=c].toml"):
+        assert parse_path(path) == Spec(path)
+        assert parse_path(f"{path}[c=d[e=1],f=2]") == Spec(path, {"c": "d[e=1]", "f": 2})
+    with pytest.raises(SpecError, match=r"'c' in 'a.toml\[c\]' is not key=value"):
+        parse_path("a.toml[c]")

@@ -16,7 +16,7 @@ from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.variations import edited, quantities
 from simsched.mistakes import short, told
 from simsched.plugins import named, registered
-from simsched.spec import Scalar, Spec, parse
+from simsched.spec import Scalar, Spec, parse_path
 
 if TYPE_CHECKING:
     from simsched.machine.schema import MachineFile, Mode, Runtime
@@ -30,11 +30,11 @@ def varied(machine: Machine, params: Mapping[str, Scalar]) -> Machine:
 
 def varied_spec(machine: Machine, params: Mapping[str, Scalar]) -> Spec:
     """Return the spec of a machine with further variations."""
-    name, _, written = machine.spec.partition("[")
-    before = dict(parse(f"x[{written}").params) if written else {}
-    if "contention" in params:
-        before = {key: value for key, value in before.items() if key not in NAMES}
-    return Spec(name, {**before, **params})
+    spec = parse_path(machine.spec)
+    before = {
+        key: value for key, value in spec.params.items() if "contention" not in params or key not in NAMES
+    }
+    return Spec(spec.name, {**before, **params})
 
 
 def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
@@ -69,7 +69,7 @@ def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
         now["cores"]["count"].update(count)
         cores = before.n_cores / before.n_segments, structure.n_cores / structure.n_segments
         share = min(1.0, cores[0] / cores[1])
-    return _machine(file, str(spec), content, now, structure, memory, share, others)
+    return _machine(file, spec, content, now, structure, memory, share, others)
 
 
 def _resized(structure: Structure, cores: Scalar, name: str) -> Structure:
@@ -179,7 +179,7 @@ def _scaled(memory: Memory, factor: float) -> Memory:
 
 def _machine(
     file: MachineFile,
-    spec: str,
+    spec: Spec,
     content: Mapping[str, Any],
     now: Mapping[str, Any],
     structure: Structure,
@@ -190,18 +190,16 @@ def _machine(
     from simsched.machine.schema import si
 
     cores, caches, ways = file.cores, file.caches, int(si(file.cores.smt_ways))
-    name, _, written = spec.partition("[")
-    params = parse(f"x[{written}").params if written else {}
     peak = si(cores.clock) * si(cores.flop_per_cycle)
     one = (1.0,) * ways
     return Machine(
-        spec=spec,
+        spec=str(spec),
         title=file.title,
         content=content,
         structure=structure,
         memory=memory,
         smt_ways=ways,
-        smt=_whole(params.get("smt", 1), ways, "smt", name),
+        smt=_whole(spec.params.get("smt", 1), ways, "smt", spec.name),
         compute_throughput=cores.compute_throughput.value if cores.compute_throughput else one,
         memory_throughput=cores.memory_throughput.value if cores.memory_throughput else one,
         core_flops=peak * si(cores.sustained),
@@ -212,7 +210,7 @@ def _machine(
         l2_bandwidth_Bps=si(caches.l2_bandwidth) if caches.l2_bandwidth else None,
         interconnect_share=interconnect_share,
         tile_slowdown=si(caches.tile_slowdown) if caches.tile_slowdown else 1.0,
-        runtime=_runtime(file.runtime, params.get("reuse_teams", True), name),
+        runtime=_runtime(file.runtime, spec.params.get("reuse_teams", True), spec.name),
         effects=Effects(**dict(file.effects)),
         tables=others,
         facts=tuple(

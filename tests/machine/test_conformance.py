@@ -1,6 +1,7 @@
 """The suite for machines: ours pass it, and it finds what is wrong with others."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +27,12 @@ def test_every_machine_passes(name):
 def test_numbers_that_count_for_nothing_are_named():
     with pytest.raises(AssertionError, match=r"change no result: structure\.rows, structure\.columns$"):
         check_machine("sw26010")
+
+
+def test_a_file_with_several_numbers_at_a_place_passes(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text((Path(ss.__file__).parent / "hwmodels" / "xeon-8160x2.toml").read_text())
+    check_machine(f"{path}[cores=16]", uncounted=["memory.modes.ddr.link_bandwidth"])
 
 
 def _to_itself(structure, core):

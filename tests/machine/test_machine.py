@@ -203,6 +203,17 @@ def test_a_machine_file_of_ones_own(tmp_path):
     assert varied.n_cores == 8
 
 
+@pytest.mark.parametrize("folder", ["runs [1]", "a]b[", "[", "x[cores=4]"])
+def test_brackets_of_a_path_are_not_variations(tmp_path, folder):
+    (tmp_path / folder).mkdir()
+    path = tmp_path / folder / "mine[2].toml"
+    path.write_text(GOOD.read_text())
+    assert ss.machine(path).n_cores == 16
+    varied = ss.machine(f"{path}[cores=8]").varied({"share_tiles": True})
+    assert (varied.n_cores, varied.spec) == (8, f"{path}[cores=8,share_tiles=true]")
+    assert ss.machine(str(varied)) == varied
+
+
 BROKEN = [
     ("value = 16, ", "value = 0, ", r"cores\.count: 0 is too small; the least is 1"),
     ("value = 16, ", "value = 1.5, ", "not a whole number"),
