@@ -48,8 +48,13 @@ def idle_numbers(
     return [
         fact.key
         for fact in machine.facts
-        if fact.key not in left_out and observe(changed(machine, fact)) == before
+        if fact.key not in left_out and _may_change(fact) and observe(changed(machine, fact)) == before
     ]
+
+
+def _may_change(fact: Fact) -> bool:
+    """Return whether a number may be another: of several the first is not changed, and it may be the only one."""
+    return not (isinstance(fact.value, tuple) and len(fact.value) == 1)
 
 
 def observed(machine: Machine) -> list[object]:

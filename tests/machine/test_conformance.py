@@ -29,10 +29,14 @@ def test_numbers_that_count_for_nothing_are_named():
         check_machine("sw26010")
 
 
-def test_a_file_with_several_numbers_at_a_place_passes(tmp_path):
+@pytest.mark.parametrize("values", ["[1.0, 1.5]", "[1.0]"])
+def test_a_file_with_several_numbers_at_a_place_passes(tmp_path, values):
+    text = (Path(ss.__file__).parent / "hwmodels" / "generic.toml").read_text()
+    more = f"compute_throughput = {{ value = {values}, unit = '', source = 'x', confidence = 'low' }}"
+    ways = text.replace('value = 1,    unit = "thread', f'value = {values.count(".")}, unit = "thread')
     path = tmp_path / "mine.toml"
-    path.write_text((Path(ss.__file__).parent / "hwmodels" / "xeon-8160x2.toml").read_text())
-    check_machine(f"{path}[cores=16]", uncounted=["memory.modes.ddr.link_bandwidth"])
+    path.write_text(ways.replace("[structure]", f"{more}\n\n[structure]"))
+    check_machine(path)
 
 
 def _to_itself(structure, core):
