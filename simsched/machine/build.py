@@ -29,7 +29,22 @@ def varied(machine: Machine, params: Mapping[str, Scalar]) -> Machine:
 
 
 def varied_spec(machine: Machine, params: Mapping[str, Scalar]) -> Spec:
-    """Return the spec of a machine with further variations."""
+    """Return the spec of a machine with further variations.
+
+    Raises
+    ------
+    MachineError
+        If they are no mapping of names, or one of them only stands where a machine is made.
+    """
+    if not isinstance(params, Mapping) or not all(isinstance(key, str) for key in params):
+        raise MachineError(
+            f"{machine}: expected variations by name, as in {{'cores': 8}} (got {short(params)})"
+        )
+    if "like" in params:
+        raise MachineError(
+            f"{machine}: its numbers are taken; like={params['like']} stands where a machine is made: "
+            f"{parse_path(machine.spec).name}[like={params['like']}]"
+        )
     spec = parse_path(machine.spec)
     before = {
         key: value for key, value in spec.params.items() if "contention" not in params or key not in NAMES

@@ -273,6 +273,38 @@ def test_impossible_runtime_costs():
         ss.RuntimeProfile(dispatch_s=-1)
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"dispatch_s": "x"}, "dispatch_s is 'x'"),
+        ({"pop_s": None}, "pop_s is None"),
+        ({"fork_join_s": np.array([1.0, 2.0])}, r"fork_join_s is array"),
+        ({"reuse_teams": "false"}, "reuse_teams is 'false'; expected True or False"),
+        ({"reuse_teams": None}, "reuse_teams is None"),
+    ],
+)
+def test_runtime_costs_of_another_type(given, says):
+    with pytest.raises(MachineError, match=says):
+        ss.RuntimeProfile(**given)
+
+
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        ({"bandwidth_Bps": None}, "expected a number"),
+        ({"cores.clock": [1]}, "expected a number"),
+        ({"bandwidth_Bps": 10**400}, r"expected a number of at most 1\.8e\+308"),
+        ({"memory": ["ddr"]}, "expected one of mcdram"),
+        ({1: 2}, "expected variations by name"),
+        ("cores=8", r"expected variations by name, as in \{'cores': 8\} \(got 'cores=8'\)"),
+        ({"like": "generic"}, r"its numbers are taken; .* knl-7250\[like=generic\]"),
+    ],
+)
+def test_variations_of_another_type(params, says):
+    with pytest.raises(MachineError, match=says):
+        ss.machine("knl-7250[smt=2]").varied(params)
+
+
 def test_demands_that_cannot_be_counted_are_refused():
     with pytest.raises(MachineError, match="can ask for more together than can be counted"):
         ss.machine("generic[cores=1024,bandwidth_Bps=1e16,share_bandwidth=true]")
