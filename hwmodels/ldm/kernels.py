@@ -68,6 +68,12 @@ def _out(size: int, window: int, stride: int, padding: int) -> int:
     return (size + 2 * padding - window) // stride + 1
 
 
+def _axes(layout: Layout) -> str:
+    if layout not in get_args(Layout):
+        raise NestError(f"layout {layout!r} is unknown; give {' or '.join(get_args(Layout))}")
+    return layout.lower()
+
+
 def convolution(
     *,
     channels: int,
@@ -111,14 +117,12 @@ def convolution(
     >>> nest.total_flops, nest.tensors[-1].shape
     (884736, (1, 16, 32, 32))
     """
-    if layout not in get_args(Layout):
-        raise NestError(f"layout {layout!r} is unknown; give {' or '.join(get_args(Layout))}")
     (h, w), (kh, kw) = _pair(size), _pair(kernel)
     oh, ow = _out(h, kh, stride, padding), _out(w, kw, stride, padding)
     x = {"n": "n", "c": "ic", "h": "oh*stride+kh-padding", "w": "ow*stride+kw-padding"}
     y = {"n": "n", "c": "oc", "h": "oh", "w": "ow"}
     stored = {"n": batch, "c": channels, "h": h, "w": w}
-    axes = layout.lower()
+    axes = _axes(layout)
     weights = ("oc", "ic", "kh", "kw") if layout == "NCHW" else ("kh", "kw", "ic", "oc")
     return LoopNest(
         name=f"convolution {batch}x{channels}x{h}x{w} -> {filters}, {kh}x{kw}/{stride}",
