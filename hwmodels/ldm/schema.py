@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator, StrictBool, model_validator
 
 from simsched.errors import MachineError
 from simsched.hwmodels.ldm.costings import costings, operation
@@ -90,7 +90,7 @@ class LdmTable(Strict):
     gemm_m: Annotated[Quantity, measures("count", least=1, whole=True)]
     gemm_n: Annotated[Quantity, measures("count", least=1, whole=True)]
     gemm_k: Annotated[Quantity, measures("count", least=1, whole=True)]
-    double_buffering: bool = True
+    double_buffering: StrictBool = True
     dma_contiguous: DmaTable
     dma_strided: DmaTable
 

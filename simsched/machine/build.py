@@ -110,6 +110,8 @@ def _checked(content: Mapping[str, Any], where: str) -> tuple[MachineFile, Struc
         for key in tables
         if key in content
     }
+    if file and structure:
+        mistakes += _latency_mistakes(file, structure)
     if mistakes:
         raise MachineError(
             f"{where}: {len(mistakes)} mistake{'s' * (len(mistakes) > 1)}: {'; '.join(mistakes)}"
@@ -162,6 +164,20 @@ def _structure(content: Mapping[str, Any], table: Any, mistakes: list[str]) -> S
         return None
 
 
+def _cluster(structure: Structure) -> str:
+    return str(getattr(structure, "cluster", "any"))
+
+
+def _latency_mistakes(file: MachineFile, structure: Structure) -> list[str]:
+    """Return what is wrong with the latencies in use: those of other cluster modes alone would count for nothing."""
+    stated, cluster = file.memory.modes[file.memory.mode].latency, _cluster(structure)
+    if not stated or {cluster, "any"} & stated.keys():
+        return []
+    place = f"memory.modes.{file.memory.mode}.latency"
+    wanted = " or ".join(f"{place}.{key}" for key in dict.fromkeys((cluster, "any")))
+    return [f"{place}: {', '.join(map(short, stated))} and nothing for this machine; expected {wanted}"]
+
+
 def _memory(file: MachineFile, structure: Structure, stated: str | None) -> Memory:
     """Return the memory in use; its numbers were stated for a cluster mode, or None for any.
 
@@ -170,10 +186,10 @@ def _memory(file: MachineFile, structure: Structure, stated: str | None) -> Memo
     from simsched.machine.schema import si
 
     mode: Mode = file.memory.modes[file.memory.mode]
-    cluster = str(getattr(structure, "cluster", "any"))
+    cluster = _cluster(structure)
     latency = mode.latency.get(cluster, mode.latency.get("any"))
     remote = mode.remote_latency.get(cluster, mode.remote_latency.get("any", latency))
-    before = mode.latency.get(stated, latency) if stated else latency
+    before = mode.latency.get(stated, mode.latency.get("any", latency)) if stated else latency
     slower = si(latency) / si(before) if latency and before and latency != before else 1.0
     return Memory(
         name=mode.title,
