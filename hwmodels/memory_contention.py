@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from simsched.errors import MachineError
-from simsched.machine.schema import UNITS, Quantities, Strict
+from simsched.machine.schema import UNITS, Quantities, Strict, factor
 
 
 class Contention(Strict):
@@ -82,7 +82,7 @@ class Contention(Strict):
                 f"memory contention of {writers} threads: the fewest measured are {self.writers[0]}"
             )
         measured = self.seconds[size]
-        times = np.asarray(measured.value, np.float64) * UNITS["time"][measured.unit]
+        times = np.asarray(measured.value, np.float64) * factor(measured.unit)
         if writers <= self.writers[-1]:
             return float(np.interp(writers, self.writers, times))
         slope, at_zero = np.polyfit(self.writers, times, 1)

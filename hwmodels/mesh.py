@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, StrictInt, model_validator
 
 from simsched.errors import MachineError
 from simsched.graph.adjacency import Index
@@ -41,7 +41,7 @@ class MeshTable(Strict):
 
     kind: Literal["mesh"] = "mesh"
     layout: Annotated[tuple[str, ...], Field(min_length=1, max_length=64), AfterValidator(parsed)]
-    disabled: tuple[tuple[int, int], ...] = ()
+    disabled: tuple[tuple[StrictInt, StrictInt], ...] = ()
     cluster: Cluster
     hop_y: Annotated[Quantity, measures("time")]
     hop_x: Annotated[Quantity, measures("time")]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from simsched.errors import MachineError
 from simsched.machine import machine
-from simsched.machine.variations import quantities
+from simsched.machine.variations import edited, quantities
+from simsched.spec import format_scalar, parse_path
 
 if TYPE_CHECKING:
     from simsched.hwmodels.topology import Topology
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 
 #: From the least trusted to the most.
 CONFIDENCES = ("unverified", "low", "med", "high")
+#: Variations that say nothing of the numbers that are taken, but of the machine that they are taken for.
+OF_THE_OTHER = ("cores", "smt", "cluster", "reuse_teams")
 
 Table = dict[str, Any]
 
@@ -33,11 +38,14 @@ class Preset:
     ----------
     machine : Machine
         The machine.
+    stated : mapping
+        Its file, variations included.
     most : str
         Highest confidence that a number of it has for the other: "high" for the same processor.
     """
 
     machine: Machine
+    stated: Mapping[str, Any]
     most: str
 
     @classmethod
@@ -49,11 +57,17 @@ class Preset:
         SpecError
             If no machine is called so.
         MachineError
-            If its file is malformed.
+            If its file is malformed, or a variation of it is none of its numbers.
         """
-        chips = re.findall(r"[0-9]{4}", like)
+        found, spec = machine(like), parse_path(like)
+        if wrong := [key for key in OF_THE_OTHER if key in spec.params]:
+            raise MachineError(
+                f"like={like}: {wrong[0]} is no number to be taken from {spec.name}; write it behind: "
+                f"[like={spec.name},{wrong[0]}={format_scalar(spec.params[wrong[0]])}]"
+            )
+        chips = re.findall(r"[0-9]{4}", spec.name)
         same = any(re.search(rf"\b{chip}\b", topology.model) for chip in chips)
-        return cls(machine(like), "high" if same else most)
+        return cls(found, edited(found.content, spec.params, spec.name), "high" if same else most)
 
     @property
     def name(self) -> str:
@@ -63,11 +77,11 @@ class Preset:
     @property
     def n_sockets(self) -> int:
         """Sockets of the machine."""
-        return len(self.machine.content["structure"].get("sockets", [0]))
+        return len(self.stated["structure"].get("sockets", [0]))
 
     def content(self) -> Table:
         """Return the machine's file with every number marked as taken from it."""
-        content = deepcopy(dict(self.machine.content))
+        content = deepcopy(dict(self.stated))
         for _, quantity in quantities(content):
             quantity.update(self.taken(quantity))
         return content

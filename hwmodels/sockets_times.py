@@ -14,7 +14,7 @@ NEAR_TO_FAR = ("same_tile", "same_l3", "same_socket", "other_socket")
 
 def times_of(preset: Preset) -> Table:
     """Return the times of `SocketsTable`, each marked as taken from the preset or assumed from it."""
-    structure = preset.machine.content["structure"]
+    structure = preset.stated["structure"]
     if structure["kind"] == "sockets":
         known = {key: preset.taken(structure[key]) for key in NEAR_TO_FAR if key in structure}
     else:

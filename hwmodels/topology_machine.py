@@ -58,7 +58,8 @@ def with_cores(content: Table, topology: Topology, preset: Preset, name: str, pe
     ways = min(len(core.pus) for core in topology.cores)
     unequal = "" if ways == topology.smt_ways else f", at most {topology.smt_ways}: taken as the fewest"
     seen = "; ".join((topology.told(), *topology.notes))
-    content["name"] = re.sub(r"[^A-Za-z0-9_.+-]+|^[^A-Za-z0-9]+", "-", name).strip("-") or "machine"
+    plain = re.sub(r"[^A-Za-z0-9_.+-]+", "-", name)
+    content["name"] = re.sub(r"^[^A-Za-z0-9]+|-+$", "", plain) or "machine"
     content["title"] = f"{topology.title}, numbers of {preset.name}"
     cores["count"] = told_by(topology, len(topology.cores), "core", seen + _mixed(topology))
     cores["per_tile"] = told_by(topology, per_tile, "core/tile", "cores that share an L2")

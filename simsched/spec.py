@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from simsched.errors import SpecError
 
@@ -29,9 +29,9 @@ Bound = Literal["quick", "thorough", "optimum"]
 #: Ways to search for the best policy, layout and widths.
 Search = Literal["enumerate", "widths", "optuna"]
 
-_SPEC = re.compile(
-    r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)\s*(?:\[(?P<body>(?:[^\[\]]|\[[^\[\]]*\])*)\])?\s*"
-)
+_BODY = r"(?:\[(?P<body>(?:[^\[\]]|\[[^\[\]]*\])*)\])?"
+_SPEC = re.compile(rf"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)\s*{_BODY}\s*")
+_PATH = re.compile(rf"(?P<name>.*?){_BODY}", re.DOTALL)
 #: Between items; a value may be a spec with brackets of its own.
 _COMMA = re.compile(r",(?![^\[]*\])")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
@@ -98,9 +98,29 @@ def parse(text: str) -> Spec:
         raise SpecError(
             f"{text!r} is not a spec; write name or name[key=value,...], as in corun[candidates=3]"
         )
+    return Spec(match["name"], *_params(match["body"], text))
+
+
+def parse_path(text: str) -> Spec:
+    """Parse `path[key=value,...]`, where the path may be any text: the last brackets are the parameters'.
+
+    Raises
+    ------
+    SpecError
+        If what stands in these brackets is malformed or a key stands twice.
+
+    Examples
+    --------
+    >>> parse_path("runs [1]/mine.toml[cores=8]")
+    Spec(name='runs [1]/mine.toml', params={'cores': 8})
+    """
+    match = cast("re.Match[str]", _PATH.fullmatch(text))
+    return Spec(match["name"], *_params(match["body"], text))
+
+
+def _params(body: str | None, text: str) -> tuple[dict[str, Scalar], dict[str, str]]:
     params: dict[str, Scalar] = {}
     texts: dict[str, str] = {}
-    body = match["body"]
     for item in _COMMA.split(body) if body and body.strip() else []:
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals or not _KEY.fullmatch(key) or not value:
@@ -108,7 +128,7 @@ def parse(text: str) -> Spec:
         if key in params:
             raise SpecError(f"{key!r} stands twice in {text!r}")
         params[key], texts[key] = parse_scalar(value), value
-    return Spec(match["name"], params, texts)
+    return params, texts
 
 
 def split(text: str) -> list[str]:

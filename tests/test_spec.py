@@ -4,7 +4,7 @@ import pytest
 
 from simsched.errors import SpecError
 from simsched.graph.cleanup import cleanup
-from simsched.spec import parse, split
+from simsched.spec import Spec, parse, parse_path, split
 
 
 def test_a_value_may_have_brackets_of_its_own():
@@ -33,3 +33,11 @@ def test_specs_are_apart_by_spaces_outside_of_brackets():
     assert split(text) == ["drop", "select[names=a b+c[0 1],kinds=x ]", "fuse-chains"]
     assert split("drop[names=a b") == ["drop[names=a", "b"]
     assert split(" ") == []
+
+
+def test_a_path_may_have_brackets_too():
+    for path in ("", "[1]/a.toml", "a]b[.toml", "a[b=c].toml"):
+        assert parse_path(path) == Spec(path)
+        assert parse_path(f"{path}[c=d[e=1],f=2]") == Spec(path, {"c": "d[e=1]", "f": 2})
+    with pytest.raises(SpecError, match=r"'c' in 'a.toml\[c\]' is not key=value"):
+        parse_path("a.toml[c]")

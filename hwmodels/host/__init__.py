@@ -15,6 +15,7 @@ from simsched.hwmodels.phi import content_of, recognised
 from simsched.hwmodels.preset import Preset
 from simsched.hwmodels.topology import Topology
 from simsched.hwmodels.topology_machine import in_order
+from simsched.spec import parse_path
 
 #: Machines whose numbers stand in where none is named, by vendor; a Xeon Phi is recognised first.
 STAND_INS = {"GenuineIntel": "xeon-8160x2", "AuthenticAMD": "epyc-9654x2"}
@@ -58,9 +59,9 @@ def host_content(like: str | None, topology: Topology | None = None) -> Mapping[
     SpecError
         If no machine is called `like`.
     """
-    if like == "host":
+    if like and parse_path(like).name == "host":
         raise MachineError(
-            "host[like=host]: the host's own numbers are what is missing; name another machine"
+            f"host[like={like}]: the host's own numbers are what is missing; name another machine"
         )
     topology = topology or read_host(affinity=_affinity())
     phi, vendor = recognised(topology), topology.packages[0].vendor

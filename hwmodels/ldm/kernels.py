@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from numbers import Integral
+from typing import Literal, get_args
 
 from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.nest import Access, LoopNest
+
+Layout = Literal["NCHW", "HWCN"]
 
 
 def matmul(m: int, n: int, k: int, element_B: int = 4, *, transposed: bool = False) -> LoopNest:
@@ -45,10 +48,17 @@ def matmul(m: int, n: int, k: int, element_B: int = 4, *, transposed: bool = Fal
 
 
 def _pair(size: int | tuple[int, int]) -> tuple[int, int]:
-    return (size, size) if isinstance(size, int) else size
+    if not isinstance(size, (tuple, list)):
+        return size, size
+    if len(size) != 2:
+        raise NestError(f"size {size} is no number, and no pair of height and width")
+    return size[0], size[1]
 
 
 def _out(size: int, window: int, stride: int, padding: int) -> int:
+    for given in (size, window, stride, padding):
+        if isinstance(given, bool) or not isinstance(given, Integral):
+            raise NestError(f"{given!r}: sizes, windows, strides and paddings are whole numbers")
     if min(size, window, stride) < 1 or padding < 0:
         raise NestError(
             f"size {size}, window {window}, stride {stride} must be at least 1, padding {padding} at least 0"
@@ -56,6 +66,12 @@ def _out(size: int, window: int, stride: int, padding: int) -> int:
     if window > size + 2 * padding:
         raise NestError(f"a window of {window} does not fit an input of {size} with a padding of {padding}")
     return (size + 2 * padding - window) // stride + 1
+
+
+def _axes(layout: Layout) -> str:
+    if layout not in get_args(Layout):
+        raise NestError(f"layout {layout!r} is unknown; give {' or '.join(get_args(Layout))}")
+    return layout.lower()
 
 
 def convolution(
@@ -67,7 +83,7 @@ def convolution(
     stride: int = 1,
     padding: int = 0,
     batch: int = 1,
-    layout: Literal["NCHW", "HWCN"] = "NCHW",
+    layout: Layout = "NCHW",
     element_B: int = 4,
 ) -> LoopNest:
     """Return a direct convolution.
@@ -92,7 +108,7 @@ def convolution(
     Raises
     ------
     NestError
-        If a size is below one or the kernel is larger than the padded input.
+        If there is no such layout, a size is below one or the kernel is larger than the padded input.
 
     Examples
     --------
@@ -106,7 +122,7 @@ def convolution(
     x = {"n": "n", "c": "ic", "h": "oh*stride+kh-padding", "w": "ow*stride+kw-padding"}
     y = {"n": "n", "c": "oc", "h": "oh", "w": "ow"}
     stored = {"n": batch, "c": channels, "h": h, "w": w}
-    axes = layout.lower()
+    axes = _axes(layout)
     weights = ("oc", "ic", "kh", "kw") if layout == "NCHW" else ("kh", "kw", "ic", "oc")
     return LoopNest(
         name=f"convolution {batch}x{channels}x{h}x{w} -> {filters}, {kh}x{kw}/{stride}",
@@ -190,6 +206,11 @@ def elementwise(elements: int, operands: int = 1, flops: float = 1, element_B: i
     -------
     LoopNest
 
+    Raises
+    ------
+    NestError
+        If the elements are below one, or the operands below zero.
+
     Examples
     --------
     >>> from simsched.hwmodels.ldm import elementwise
@@ -197,6 +218,8 @@ def elementwise(elements: int, operands: int = 1, flops: float = 1, element_B: i
     >>> add.total_flops, len(add.reads)
     (1000, 2)
     """
+    if not isinstance(operands, Integral) or operands < 0:
+        raise NestError(f"element-wise {elements}: {operands!r} operands; expected a whole number from 0")
     return LoopNest(
         name=f"element-wise {elements}",
         loops={"i": elements},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from numbers import Integral
+from numbers import Integral, Real
 
 from simsched.hwmodels.ldm.affine import Affine, NestError, parse
 
@@ -132,8 +132,8 @@ class LoopNest:
         if unknown:
             raise NestError(f"{self.name}: reductions {unknown} are none of the loops {list(self.loops)}")
         for what, value, least in (("flops", self.flops, 0), ("element_B", self.element_B, 1)):
-            if not (math.isfinite(value) and value >= least):
-                raise NestError(f"{self.name}: {what} is {value}; expected at least {least}")
+            if not isinstance(value, Real) or not (math.isfinite(value) and value >= least):
+                raise NestError(f"{self.name}: {what} is {value!r}; expected at least {least}")
 
     def _tensor(self, access: Access) -> Tensor:
         dims = tuple(parse(index, self.constants) for index in access.indices)

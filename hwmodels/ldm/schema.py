@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator, StrictBool, model_validator
 
 from simsched.errors import MachineError
 from simsched.hwmodels.ldm.costings import costings, operation
@@ -13,8 +14,9 @@ from simsched.hwmodels.ldm.dma import DmaCurve
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest
 from simsched.hwmodels.ldm.plain_loops import Reading
-from simsched.machine.machine import Machine
-from simsched.machine.schema import UNITS, Quantities, Quantity, Strict, measures, si
+from simsched.machine import Machine
+from simsched.machine import machine as machine_of
+from simsched.machine.schema import UNITS, Quantities, Quantity, Strict, factor, measures, si
 
 
 def _series(what: str) -> AfterValidator:
@@ -33,10 +35,7 @@ def _series(what: str) -> AfterValidator:
 
 
 def _si(series: Quantities) -> tuple[float, ...]:
-    return tuple(
-        si(Quantity(value=value, unit=series.unit, source=series.source, confidence=series.confidence))
-        for value in series.value
-    )
+    return tuple(value * factor(series.unit) for value in series.value)
 
 
 class DmaTable(Strict):
@@ -91,7 +90,7 @@ class LdmTable(Strict):
     gemm_m: Annotated[Quantity, measures("count", least=1, whole=True)]
     gemm_n: Annotated[Quantity, measures("count", least=1, whole=True)]
     gemm_k: Annotated[Quantity, measures("count", least=1, whole=True)]
-    double_buffering: bool = True
+    double_buffering: StrictBool = True
     dma_contiguous: DmaTable
     dma_strided: DmaTable
 
@@ -138,12 +137,13 @@ class LdmTable(Strict):
         return costings(self.core_group(), copies)
 
 
-def core_group(machine: Machine) -> CoreGroup:
+def core_group(machine: str | Path | Machine) -> CoreGroup:
     """Return what the planner needs of a machine.
 
     Parameters
     ----------
-    machine : Machine
+    machine : str, Path or Machine
+        As for `simsched.machine`.
 
     Returns
     -------
@@ -157,12 +157,13 @@ def core_group(machine: Machine) -> CoreGroup:
     Examples
     --------
     >>> import simsched as ss
-    >>> core_group(ss.machine("sw26010")).ldm_B
-    65536.0
+    >>> core_group("sw26010").ldm_B, core_group(ss.machine("sw26010[ldm.size=128]")).ldm_B
+    (65536.0, 131072.0)
     """
-    table = machine.tables.get("ldm")
+    found = machine_of(machine)
+    table = found.tables.get("ldm")
     if not isinstance(table, LdmTable):
         raise MachineError(
-            f"{machine.spec} has no local memories to plan: its file needs a table [ldm], as that of sw26010"
+            f"{found.spec} has no local memories to plan: its file needs a table [ldm], as that of sw26010"
         )
     return table.core_group()

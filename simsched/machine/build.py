@@ -16,7 +16,7 @@ from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.variations import edited, quantities
 from simsched.mistakes import short, told
 from simsched.plugins import named, registered
-from simsched.spec import Scalar, Spec, parse
+from simsched.spec import Scalar, Spec, parse_path
 
 if TYPE_CHECKING:
     from simsched.machine.schema import MachineFile, Mode, Runtime
@@ -29,12 +29,27 @@ def varied(machine: Machine, params: Mapping[str, Scalar]) -> Machine:
 
 
 def varied_spec(machine: Machine, params: Mapping[str, Scalar]) -> Spec:
-    """Return the spec of a machine with further variations."""
-    name, _, written = machine.spec.partition("[")
-    before = dict(parse(f"x[{written}").params) if written else {}
-    if "contention" in params:
-        before = {key: value for key, value in before.items() if key not in NAMES}
-    return Spec(name, {**before, **params})
+    """Return the spec of a machine with further variations.
+
+    Raises
+    ------
+    MachineError
+        If they are no mapping of names, or one of them only stands where a machine is made.
+    """
+    if not isinstance(params, Mapping) or not all(isinstance(key, str) for key in params):
+        raise MachineError(
+            f"{machine}: expected variations by name, as in {{'cores': 8}} (got {short(params)})"
+        )
+    if "like" in params:
+        raise MachineError(
+            f"{machine}: its numbers are taken; like={params['like']} stands where a machine is made: "
+            f"{parse_path(machine.spec).name}[like={params['like']}]"
+        )
+    spec = parse_path(machine.spec)
+    before = {
+        key: value for key, value in spec.params.items() if "contention" not in params or key not in NAMES
+    }
+    return Spec(spec.name, {**before, **params})
 
 
 def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
@@ -69,7 +84,7 @@ def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
         now["cores"]["count"].update(count)
         cores = before.n_cores / before.n_segments, structure.n_cores / structure.n_segments
         share = min(1.0, cores[0] / cores[1])
-    return _machine(file, str(spec), content, now, structure, memory, share, others)
+    return _machine(file, spec, content, now, structure, memory, share, others)
 
 
 def _resized(structure: Structure, cores: Scalar, name: str) -> Structure:
@@ -95,6 +110,8 @@ def _checked(content: Mapping[str, Any], where: str) -> tuple[MachineFile, Struc
         for key in tables
         if key in content
     }
+    if file and structure:
+        mistakes += _latency_mistakes(file, structure)
     if mistakes:
         raise MachineError(
             f"{where}: {len(mistakes)} mistake{'s' * (len(mistakes) > 1)}: {'; '.join(mistakes)}"
@@ -147,6 +164,20 @@ def _structure(content: Mapping[str, Any], table: Any, mistakes: list[str]) -> S
         return None
 
 
+def _cluster(structure: Structure) -> str:
+    return str(getattr(structure, "cluster", "any"))
+
+
+def _latency_mistakes(file: MachineFile, structure: Structure) -> list[str]:
+    """Return what is wrong with the latencies in use: those of other cluster modes alone would count for nothing."""
+    stated, cluster = file.memory.modes[file.memory.mode].latency, _cluster(structure)
+    if not stated or {cluster, "any"} & stated.keys():
+        return []
+    place = f"memory.modes.{file.memory.mode}.latency"
+    wanted = " or ".join(f"{place}.{key}" for key in dict.fromkeys((cluster, "any")))
+    return [f"{place}: {', '.join(map(short, stated))} and nothing for this machine; expected {wanted}"]
+
+
 def _memory(file: MachineFile, structure: Structure, stated: str | None) -> Memory:
     """Return the memory in use; its numbers were stated for a cluster mode, or None for any.
 
@@ -155,10 +186,10 @@ def _memory(file: MachineFile, structure: Structure, stated: str | None) -> Memo
     from simsched.machine.schema import si
 
     mode: Mode = file.memory.modes[file.memory.mode]
-    cluster = str(getattr(structure, "cluster", "any"))
+    cluster = _cluster(structure)
     latency = mode.latency.get(cluster, mode.latency.get("any"))
     remote = mode.remote_latency.get(cluster, mode.remote_latency.get("any", latency))
-    before = mode.latency.get(stated, latency) if stated else latency
+    before = mode.latency.get(stated, mode.latency.get("any", latency)) if stated else latency
     slower = si(latency) / si(before) if latency and before and latency != before else 1.0
     return Memory(
         name=mode.title,
@@ -179,7 +210,7 @@ def _scaled(memory: Memory, factor: float) -> Memory:
 
 def _machine(
     file: MachineFile,
-    spec: str,
+    spec: Spec,
     content: Mapping[str, Any],
     now: Mapping[str, Any],
     structure: Structure,
@@ -190,18 +221,16 @@ def _machine(
     from simsched.machine.schema import si
 
     cores, caches, ways = file.cores, file.caches, int(si(file.cores.smt_ways))
-    name, _, written = spec.partition("[")
-    params = parse(f"x[{written}").params if written else {}
     peak = si(cores.clock) * si(cores.flop_per_cycle)
     one = (1.0,) * ways
     return Machine(
-        spec=spec,
+        spec=str(spec),
         title=file.title,
         content=content,
         structure=structure,
         memory=memory,
         smt_ways=ways,
-        smt=_whole(params.get("smt", 1), ways, "smt", name),
+        smt=_whole(spec.params.get("smt", 1), ways, "smt", spec.name),
         compute_throughput=cores.compute_throughput.value if cores.compute_throughput else one,
         memory_throughput=cores.memory_throughput.value if cores.memory_throughput else one,
         core_flops=peak * si(cores.sustained),
@@ -212,7 +241,7 @@ def _machine(
         l2_bandwidth_Bps=si(caches.l2_bandwidth) if caches.l2_bandwidth else None,
         interconnect_share=interconnect_share,
         tile_slowdown=si(caches.tile_slowdown) if caches.tile_slowdown else 1.0,
-        runtime=_runtime(file.runtime, params.get("reuse_teams", True), name),
+        runtime=_runtime(file.runtime, spec.params.get("reuse_teams", True), spec.name),
         effects=Effects(**dict(file.effects)),
         tables=others,
         facts=tuple(

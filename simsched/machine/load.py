@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from importlib.resources.abc import Traversable
@@ -13,7 +12,7 @@ from simsched.errors import MachineError, SpecError
 from simsched.machine.build import built
 from simsched.machine.machine import Machine
 from simsched.plugins import named, registered
-from simsched.spec import Spec, parse
+from simsched.spec import Spec, parse, parse_path
 
 
 class MachineReader(Protocol):
@@ -77,16 +76,13 @@ def machine(source: str | Path | Machine) -> Machine:
         raise SpecError(f"{source!r} is not a machine; give a name, the path of a TOML file or a Machine")
     text = str(source)
     readers = _readers()
-    endings = "|".join(re.escape(suffix) for suffix in (".toml", *readers))
-    match = re.fullmatch(rf"(.*(?:{endings}))(\[[^\[\]]*\])?", text, re.DOTALL)
-    if match is None:
+    spec = parse_path(text)
+    if not spec.name.endswith((".toml", *readers)):
         return _built_in(text, tuple(readers))
-    path, variations = match.groups()
-    params = dict(parse(f"x{variations or ''}").params)
-    reader = next((r for suffix, r in readers.items() if path.endswith(suffix)), None)
+    reader = next((r for suffix, r in readers.items() if spec.name.endswith(suffix)), None)
     if reader is None:
-        return _from(Path(path), Spec(path, params))
-    return built(reader.read(Path(path), _like(params)), Spec(path, params), path)
+        return _from(Path(spec.name), spec)
+    return built(reader.read(Path(spec.name), _like(spec.params)), spec, spec.name)
 
 
 def _built_in(text: str, suffixes: tuple[str, ...]) -> Machine:

@@ -278,7 +278,7 @@ class Machine:
         Raises
         ------
         MachineError
-            On an unknown parameter or an impossible value.
+            On an unknown parameter or an impossible value, and on `like`, whose numbers this machine has already.
 
         Examples
         --------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from math import inf
 
 import numpy as np
 
@@ -63,12 +64,14 @@ class RuntimeProfile:
     misplaced: float = 0.0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value is not None and not (value >= 0 and np.isfinite(value)):
-                raise MachineError(
-                    f"runtime cost {field.name} is {value}; it must be zero or more, and finite"
-                )
+        for name in (field.name for field in fields(self) if field.name != "reuse_teams"):
+            value = getattr(self, name)
+            if value is None and name == "decide_s":
+                continue
+            if not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value < inf:
+                raise MachineError(f"runtime cost {name} is {value!r}; it must be zero or more, and finite")
+        if not isinstance(self.reuse_teams, (bool, np.bool_)):
+            raise MachineError(f"reuse_teams is {self.reuse_teams!r}; expected True or False")
         if self.unpinned_region < 1:
             raise MachineError(f"unpinned_region is {self.unpinned_region}; the least is 1")
         if self.misplaced > 1:

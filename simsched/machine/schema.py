@@ -225,9 +225,11 @@ class MachineFile(Strict):
     effects: EffectsTable = EffectsTable()
 
 
+def factor(unit: str) -> float:
+    """Return the factor from a unit of `UNITS` to SI, which no two quantities have different ones of."""
+    return next(units[unit] for units in UNITS.values() if unit in units)
+
+
 def si(quantity: Quantity) -> float:
     """Return a checked quantity in SI units."""
-    for units in UNITS.values():
-        if quantity.unit in units:
-            return quantity.value * units[quantity.unit]
-    raise KeyError(quantity.unit)
+    return quantity.value * factor(quantity.unit)

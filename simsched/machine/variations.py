@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from difflib import get_close_matches
+from numbers import Real
+from sys import float_info
 from typing import Any
 
 from simsched.errors import MachineError
@@ -75,9 +77,13 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
 
 
 def _set(quantity: dict[str, Any], value: Scalar, where: str, unit: str) -> None:
-    if isinstance(value, (bool, str)):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise MachineError(f"{where}: expected a number")
-    quantity.update(value=float(value), unit=unit, source=f"varied: {where}", confidence="unverified")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise MachineError(f"{where}: expected a number of at most {float_info.max:.3g}") from None
+    quantity.update(value=number, unit=unit, source=f"varied: {where}", confidence="unverified")
 
 
 def _switch(content: dict[str, Any], key: str, value: Scalar, where: str) -> None:
@@ -90,9 +96,9 @@ def _switch(content: dict[str, Any], key: str, value: Scalar, where: str) -> Non
 
 def _checked_mode(content: Mapping[str, Any], value: Scalar, where: str) -> str:
     modes = content["memory"]["modes"]
-    if value not in modes:
+    if not isinstance(value, str) or value not in modes:
         raise MachineError(f"{where}: expected one of {', '.join(modes)}")
-    return str(value)
+    return value
 
 
 def _set_cluster(content: dict[str, Any], value: Scalar, where: str) -> None:

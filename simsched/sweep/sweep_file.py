@@ -14,7 +14,7 @@ from simsched.graph.loading import load
 from simsched.machine import machine
 from simsched.mistakes import told
 from simsched.policy import Layout, policy
-from simsched.spec import Engine
+from simsched.spec import Engine, parse_path
 from simsched.sweep.axes import Range
 from simsched.sweep.design import Design
 from simsched.sweep.sweep import Sweep, checked_scaling
@@ -54,9 +54,8 @@ def _graph(value: Any, info: ValidationInfo) -> Any:
 
 def _machine(value: Any, info: ValidationInfo) -> Any:
     beside = _beside(info) / value if isinstance(value, str) else value
-    # The brackets of variations are part of the name.
-    named = isinstance(value, str) and Path(str(beside).partition("[")[0]).is_file()
     try:
+        named = isinstance(value, str) and Path(parse_path(str(beside)).name).is_file()
         return machine(str(beside) if named else value)
     except SimschedError as error:
         raise ValueError(str(error)) from None

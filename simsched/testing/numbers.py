@@ -15,7 +15,7 @@ from simsched.machine.build import built
 from simsched.machine.variations import quantities
 from simsched.replay import simulate
 from simsched.schedule import Schedule
-from simsched.spec import Engine, Scalar, parse
+from simsched.spec import Engine, Scalar, parse_path
 
 #: Numbers that describe and enter no model yet, as docs/machines.md says; and those that others of a file follow from,
 #: so that none changes alone.
@@ -48,8 +48,13 @@ def idle_numbers(
     return [
         fact.key
         for fact in machine.facts
-        if fact.key not in left_out and observe(changed(machine, fact)) == before
+        if fact.key not in left_out and _may_change(fact) and observe(changed(machine, fact)) == before
     ]
+
+
+def _may_change(fact: Fact) -> bool:
+    """Return whether a number may be another: of several the first is not changed, and it may be the only one."""
+    return not (isinstance(fact.value, tuple) and len(fact.value) == 1)
 
 
 def observed(machine: Machine) -> list[object]:
@@ -136,7 +141,7 @@ def changed(machine: Machine, fact: Fact) -> Machine:
         table = dict(quantities(content))[fact.key]
         first, *others = table["value"]
         table["value"] = [first, *(0.95 * value for value in others)]
-        return built(content, parse(machine.spec))
+        return built(content, parse_path(machine.spec))
     if fact.key == "runtime.misplaced":
         return machine.varied({fact.key: 0.5})  # the few threads that are drawn would all stay
     whole = float(fact.value).is_integer() and (fact.unit.startswith(("core", "thread")) or fact.unit == "")

@@ -158,11 +158,11 @@ def test_convert_round_trip(graph_file, tmp_path, piped):
     assert ss.load(copy).durations_s.tolist() == [1, 2, 3]
 
 
-def test_convert_of_a_recorded_run_names_the_suffixes_of_graphs_too(tmp_path):
+def test_convert_of_a_recorded_run_names_the_suffixes_of_graphs_too(tmp_path, piped):
     tasks = tmp_path / "run.tasks.csv"
     tasks.write_text("duration_s,start_s,finish_s,lane\n1,0,1,worker\n")
     (tmp_path / "run.edges.csv").write_text("before,after\n")
-    done = simsched("convert", tasks, tmp_path / "run.xyz")
+    done = piped("convert", tasks, tmp_path / "run.xyz")
     assert (done.returncode, done.stdout) == (2, "")
     assert ".png" in done.stderr
     assert "for the graph, one of .dot," in done.stderr

@@ -1,6 +1,7 @@
 """The suite for machines: ours pass it, and it finds what is wrong with others."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +27,16 @@ def test_every_machine_passes(name):
 def test_numbers_that_count_for_nothing_are_named():
     with pytest.raises(AssertionError, match=r"change no result: structure\.rows, structure\.columns$"):
         check_machine("sw26010")
+
+
+@pytest.mark.parametrize("values", ["[1.0, 1.5]", "[1.0]"])
+def test_a_file_with_several_numbers_at_a_place_passes(tmp_path, values):
+    text = (Path(ss.__file__).parent / "hwmodels" / "generic.toml").read_text()
+    more = f"compute_throughput = {{ value = {values}, unit = '', source = 'x', confidence = 'low' }}"
+    ways = text.replace('value = 1,    unit = "thread', f'value = {values.count(".")}, unit = "thread')
+    path = tmp_path / "mine.toml"
+    path.write_text(ways.replace("[structure]", f"{more}\n\n[structure]"))
+    check_machine(path)
 
 
 def _to_itself(structure, core):

@@ -305,9 +305,13 @@ def test_nothing_there(tree):
     assert machine_of(tree.root).n_cores == len(host.cores)
 
 
-def test_what_the_host_cannot_be_like():
+@pytest.mark.parametrize("like", ["host", "host[contention=false]"])
+def test_the_host_is_not_like_itself(like):
     with pytest.raises(MachineError, match="the host's own numbers are what is missing"):
-        ss.machine("host[like=host]")
+        ss.machine(f"host[like={like}]")
+
+
+def test_what_the_host_cannot_be_like():
     with pytest.raises(SpecError, match="no machine is called 'nothing'"):
         ss.machine("host[like=nothing]")
 

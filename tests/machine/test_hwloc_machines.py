@@ -243,6 +243,34 @@ def test_gzip_and_a_file_of_ones_own_to_be_like(tmp_path):
     assert fact(machine, "runtime.pop").source.startswith(f"taken from {mine}: ")
 
 
+@pytest.mark.parametrize(
+    ("called", "name"),
+    [("节点_1", "1"), ("é.a", "a"), ("a b", "a-b"), ("-x-", "x"), ("节点", "machine"), ("node.1", "node.1")],
+)
+def test_files_of_any_name(tmp_path, called, name):
+    shutil.copy(SAMPLES / "two-sockets-2.0.xml", tmp_path / f"{called}.xml")
+    assert ss.machine(f"{tmp_path}/{called}.xml[like=generic]").content["name"] == name
+
+
+def test_variations_of_a_stand_in_count():
+    like = "xeon-8160x2[bandwidth_Bps=1e11,runtime.dispatch=7,structure.other_socket=200,contention=false]"
+    machine = sample("two-sockets-2.0.xml", like=like, cores=8)
+    assert (machine.n_cores, machine.bandwidth_Bps, machine.runtime.dispatch_s) == (
+        8,
+        1e11,
+        pytest.approx(7e-9),
+    )
+    assert machine.transfer_s(0)[4] == pytest.approx(200e-9)
+    assert not machine.effects.any
+    assert fact(machine, "runtime.dispatch").source.endswith("varied: xeon-8160x2[runtime.dispatch=7]")
+    assert ss.machine(str(machine)) == machine
+
+
+def test_variations_of_a_stand_in_that_are_none_of_its_numbers():
+    with pytest.raises(MachineError, match=r"write it behind: \[like=knl-7250,cores=8\]"):
+        sample("two-sockets-2.0.xml", like="knl-7250[cores=8]")
+
+
 def test_every_machine_can_stand_in():
     for name in ("generic", "knl-7210", "knc-7120p", "sw26010", "xeon-8160x2", "epyc-9654x2"):
         machine = sample("two-sockets-2.0.xml", like=name)

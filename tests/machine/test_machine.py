@@ -203,6 +203,17 @@ def test_a_machine_file_of_ones_own(tmp_path):
     assert varied.n_cores == 8
 
 
+@pytest.mark.parametrize("folder", ["runs [1]", "a]b[", "[", "x[cores=4]"])
+def test_brackets_of_a_path_are_not_variations(tmp_path, folder):
+    (tmp_path / folder).mkdir()
+    path = tmp_path / folder / "mine[2].toml"
+    path.write_text(GOOD.read_text())
+    assert ss.machine(path).n_cores == 16
+    varied = ss.machine(f"{path}[cores=8]").varied({"share_tiles": True})
+    assert (varied.n_cores, varied.spec) == (8, f"{path}[cores=8,share_tiles=true]")
+    assert ss.machine(str(varied)) == varied
+
+
 BROKEN = [
     ("value = 16, ", "value = 0, ", r"cores\.count: 0 is too small; the least is 1"),
     ("value = 16, ", "value = 1.5, ", "not a whole number"),
@@ -262,6 +273,38 @@ def test_impossible_runtime_costs():
         ss.RuntimeProfile(dispatch_s=-1)
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"dispatch_s": "x"}, "dispatch_s is 'x'"),
+        ({"pop_s": None}, "pop_s is None"),
+        ({"fork_join_s": np.array([1.0, 2.0])}, r"fork_join_s is array"),
+        ({"reuse_teams": "false"}, "reuse_teams is 'false'; expected True or False"),
+        ({"reuse_teams": None}, "reuse_teams is None"),
+    ],
+)
+def test_runtime_costs_of_another_type(given, says):
+    with pytest.raises(MachineError, match=says):
+        ss.RuntimeProfile(**given)
+
+
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        ({"bandwidth_Bps": None}, "expected a number"),
+        ({"cores.clock": [1]}, "expected a number"),
+        ({"bandwidth_Bps": 10**400}, r"expected a number of at most 1\.8e\+308"),
+        ({"memory": ["ddr"]}, "expected one of mcdram"),
+        ({1: 2}, "expected variations by name"),
+        ("cores=8", r"expected variations by name, as in \{'cores': 8\} \(got 'cores=8'\)"),
+        ({"like": "generic"}, r"its numbers are taken; .* knl-7250\[like=generic\]"),
+    ],
+)
+def test_variations_of_another_type(params, says):
+    with pytest.raises(MachineError, match=says):
+        ss.machine("knl-7250[smt=2]").varied(params)
+
+
 def test_demands_that_cannot_be_counted_are_refused():
     with pytest.raises(MachineError, match="can ask for more together than can be counted"):
         ss.machine("generic[cores=1024,bandwidth_Bps=1e16,share_bandwidth=true]")
@@ -299,6 +342,29 @@ def test_all_mistakes_are_listed_at_once(tmp_path):
         ss.machine(path)
     for told in ("caches.l4: unknown key", "cores.clock: 0 is too small", "tile positions in use"):
         assert told in str(caught.value)
+
+
+def test_latencies_of_other_cluster_modes_alone_are_a_mistake(tmp_path):
+    """They would count for nothing in silence, and a remote access cost no more than a local one."""
+    knl = (Path(ss.__file__).parent / "hwmodels" / "knl-7250.toml").read_text()
+    path = tmp_path / "mine.toml"
+    path.write_text("\n".join(line for line in knl.splitlines() if "latency.snc4" not in line))
+    assert ss.machine(path).memory.latency_s == pytest.approx(154e-9)
+    with pytest.raises(
+        MachineError, match=r"latency: 'a2a', 'quadrant' and nothing .* expected .*\.snc4 or .*\.any"
+    ):
+        ss.machine(f"{path}[cluster=snc4]")
+    path.write_text(knl.replace("latency.quadrant", "latency.quadrat"))
+    with pytest.raises(MachineError, match=r"memory\.modes\.mcdram\.latency: .*'quadrat'"):
+        ss.machine(path)
+
+
+def test_latencies_of_any_cluster_mode(tmp_path):
+    """Stated for any: 154 ns, with which a core moves 10.5 GB/s; in SNC-4 150.5, so 10.5 x 154 / 150.5."""
+    knl = (Path(ss.__file__).parent / "hwmodels" / "knl-7250.toml").read_text()
+    path = tmp_path / "mine.toml"
+    path.write_text(knl.replace("latency.quadrant", "latency.any     "))
+    assert ss.machine(f"{path}[cluster=snc4]").core_bandwidth_Bps == pytest.approx(10.5e9 * 154 / 150.5)
 
 
 def test_what_is_varied_says_so():

@@ -294,3 +294,9 @@ def test_distances_are_distances(layout, cluster, per_tile, tiles):
 def test_mean_distances(to, at):
     expected = np.abs(np.array(at)[:, None] - np.array(to)).mean(1)
     np.testing.assert_allclose(mean_distance(np.array(at), np.array(to)), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("row", ["3", True, 3.0])
+def test_positions_are_whole_numbers(row):
+    with pytest.raises(ValidationError, match="valid integer"):
+        mesh(disabled=((row, 0), *OFF[1:]))

@@ -1,5 +1,7 @@
 """`SPEC.toml`: every key, and every mistake at once."""
 
+from importlib.resources import files
+
 import pytest
 
 import simsched as ss
@@ -36,10 +38,16 @@ def spec(tmp_path):
     return write
 
 
+def test_a_machine_beside_a_file_in_a_folder_with_brackets(tmp_path):
+    folder = tmp_path / "runs [1]"
+    folder.mkdir()
+    (folder / "mine.toml").write_text((files("simsched.hwmodels") / "generic.toml").read_text())
+    (folder / "spec.toml").write_text(FULL.replace('"knl-7250", ', "").replace(', "mine.simsched"', ""))
+    assert [one.n_cores for one in read_sweep(folder / "spec.toml").axis("machine").values] == [8]
+
+
 def test_every_key_is_a_parameter_of_sweep(spec, graph, tmp_path):
     graph.save(tmp_path / "mine.simsched")
-    from importlib.resources import files
-
     content = (files("simsched.hwmodels") / "generic.toml").read_text()
     (tmp_path / "mine.toml").write_text(content)
     made = read_sweep(spec(FULL))

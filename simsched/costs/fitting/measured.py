@@ -17,6 +17,7 @@ from simsched.costs.fitting.interpolation import Method, WidthCurve
 from simsched.costs.fitting.points import MeasuredOp, Sharing
 from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
+from simsched.spec import parse_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +88,7 @@ class MeasuredCurves:
         CostError
             If the curves are those of another machine.
         """
-        name = machine.spec.partition("[")[0]
+        name = parse_path(machine.spec).name
         if self.machine is not None and name != self.machine:
             raise CostError(
                 f"seconds measured on {self.machine} are asked for on {machine}; "

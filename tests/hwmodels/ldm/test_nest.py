@@ -122,3 +122,29 @@ def test_sizes_that_make_no_output_are_refused():
         convolution(channels=1, filters=1, size=8, kernel=3, stride=0)
     with pytest.raises(NestError, match="'median'"):
         pooling("median", channels=1, size=8, window=2)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"layout": "nchw"}, "layout 'nchw' is unknown; give NCHW or HWCN"),
+        ({"size": (8, 8, 8)}, "no pair of height and width"),
+        ({"size": "8"}, "'8': sizes, windows, strides and paddings are whole numbers"),
+        ({"stride": 1.0}, "1.0: sizes"),
+        ({"element_B": "4"}, "element_B is '4'"),
+    ],
+)
+def test_convolutions_that_cannot_be(changed, says):
+    sizes = {"channels": 3, "filters": 2, "size": 8, "kernel": 3}
+    with pytest.raises(NestError, match=says):
+        convolution(**{**sizes, **changed})
+
+
+def test_sizes_may_be_of_numpy():
+    sizes = {"channels": 3, "filters": 2, "size": 8, "kernel": (3, 1)}
+    assert convolution(**{**sizes, "size": np.int64(8)}) == convolution(**sizes)
+
+
+def test_operands_below_zero():
+    with pytest.raises(NestError, match="-1 operands"):
+        elementwise(10, operands=-1)

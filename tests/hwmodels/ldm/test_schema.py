@@ -26,6 +26,11 @@ def test_numbers_arrive_in_si(table):
     assert group.mesh_rows == 8
 
 
+def test_a_switch_is_true_or_false(table):
+    with pytest.raises(ValidationError, match="double_buffering"):
+        LdmTable.model_validate({**table, "double_buffering": "no"})
+
+
 def test_the_machine_and_its_variations():
     assert core_group(ss.machine("sw26010")).spawn_join_s == pytest.approx(12e-6)
     assert core_group(ss.machine("sw26010[ldm.spawn_join=3]")).spawn_join_s == pytest.approx(3e-6)
