@@ -27,7 +27,8 @@ class Shortcuts:
     apart : bool array, shape (n,)
         Tasks that only the single-threaded executors run, from a queue of their own.
     inline : bool array, shape (n,)
-        Tasks that run at once, without a decision, on the executor whose task released them.
+        Tasks that run at once, without a decision, on the executor whose task released them, `apart` or not; those
+        that no task releases are queued.
     singles : int32 array, shape (k,)
         Hardware thread of each single-threaded executor; they are numbered after those of the layout.
     buffered : bool
