@@ -196,8 +196,7 @@ nb::tuple with_teams(std::size_t done, Columns &columns) {
 
 nb::tuple replay_corun(Array<std::int64_t> indptr, Array<std::int32_t> indices, Array<std::int32_t> widths,
                        Array<double> estimates, Array<double> seconds, Array<double> noise,
-                       Array<double> serial,
-                       Array<double> memory_share, Array<double> overhead_share,
+                       Array<double> serial, Array<double> memory_share, Array<double> overhead_share,
                        Array<std::int64_t> demand_Bps, const Sharing *shared, std::size_t candidates,
                        std::size_t offered, std::size_t most, std::size_t cores, std::size_t cores_per_tile,
                        std::size_t ways, bool beside, double dispatch_s, double resize_s,
@@ -283,11 +282,11 @@ void bind_replay(nb::module_ &m) {
           "before_indptr"_a.noconvert(), "before_indices"_a.noconvert(), "delay_s"_a, "per_poller_s"_a,
           "shortcuts"_a.none(), "progress"_a.none(), list_doc);
     m.def("replay_corun", &replay_corun, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-          "widths"_a.noconvert(), "estimates"_a.noconvert(), "seconds"_a.noconvert(),
-          "noise"_a.noconvert(), "serial"_a.noconvert(),
-          "memory_share"_a.noconvert(), "overhead_share"_a.noconvert(), "demand_Bps"_a.noconvert(),
-          "shared"_a.none(), "candidates"_a, "offered"_a, "most"_a, "cores"_a, "cores_per_tile"_a, "ways"_a,
-          "beside"_a, "dispatch_s"_a, "resize_s"_a, "resize_per_thread_s"_a, "progress"_a.none(), corun_doc);
+          "widths"_a.noconvert(), "estimates"_a.noconvert(), "seconds"_a.noconvert(), "noise"_a.noconvert(),
+          "serial"_a.noconvert(), "memory_share"_a.noconvert(), "overhead_share"_a.noconvert(),
+          "demand_Bps"_a.noconvert(), "shared"_a.none(), "candidates"_a, "offered"_a, "most"_a, "cores"_a,
+          "cores_per_tile"_a, "ways"_a, "beside"_a, "dispatch_s"_a, "resize_s"_a, "resize_per_thread_s"_a,
+          "progress"_a.none(), corun_doc);
     m.def("replay_callback", &replay_callback, "indptr"_a.noconvert(), "indices"_a.noconvert(), "chooser"_a,
           "shared"_a.none(), "cores"_a, "progress"_a.none(), callback_doc);
 }

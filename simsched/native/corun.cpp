@@ -23,8 +23,7 @@ void check(const CorunInput &in, std::size_t n) {
         throw std::invalid_argument("of the candidates at least one, and at most all, count beside others");
     if (in.widths.size() % in.candidates || in.widths.size() / in.candidates != n ||
         in.estimates.size() != in.widths.size() || in.seconds.size() != in.widths.size() ||
-        (!in.noise.empty() && in.noise.size() != n) ||
-        (!in.serial.empty() && in.serial.size() != n))
+        (!in.noise.empty() && in.noise.size() != n) || (!in.serial.empty() && in.serial.size() != n))
         throw std::invalid_argument(
             "widths and seconds need one row a task, noise and serial one entry or none");
     if (!in.serial.empty() && in.ways < 2)
