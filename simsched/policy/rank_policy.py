@@ -198,7 +198,7 @@ class RankPolicy(Policy):
         Returns
         -------
         Csr
-            Row i holds the hardware threads of executor i, ascending.
+            Row i holds the hardware threads of executor i, ascending: the layout's executors, each of its width.
 
         Examples
         --------
