@@ -29,8 +29,8 @@ Offers = tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]
 class CoRun(Policy):
     """Start what fits the idle cores and does not outlast the running tasks, fewest threads first.
 
-    The paper's four strategies, each with its switch. Every task has a width of its own, 1 or 2, else all cores;
-    `CandidateRule` says what starts when. A layout `kxw` caps it: at most k tasks at once, at most w cores each.
+    The paper's four strategies, each with its switch. Every task has a width of its own, by strategy 1 or 2, else all
+    cores; `CandidateRule` says what starts when. A layout `kxw` caps it: at most k tasks at once, at most w cores each.
 
     Cost: one dispatch a task; O(ready tasks x candidates) a decision.
 
@@ -39,7 +39,7 @@ class CoRun(Policy):
     candidates : int
         Widths that a task offers: its fastest ones.
     interval : int
-        Step between the widths that are considered: 1, then multiples of it, as hill climbing tries them.
+        Step between the widths that are considered: 1, then multiples of it, as hill climbing tries them, and all.
     fastest : bool
         Strategy 1: a task's own width is the one on which it is predicted to be fastest.
     per_kind : bool

@@ -62,7 +62,7 @@ class KindWidths(Policy):
         Raises
         ------
         SpecError
-            If `widths` is malformed.
+            If `widths` is malformed, or has a kind twice.
         """
         found = {}
         for item in filter(None, self.widths.split(";")):
@@ -71,7 +71,9 @@ class KindWidths(Policy):
                 raise SpecError(
                     f"kind-widths[widths={self.widths}]: {item!r} is not kind:cores, as in MatMul:8"
                 )
-            found[unquote(kind)] = int(width)
+            if (name := unquote(kind)) in found:
+                raise SpecError(f"kind-widths[widths={self.widths}]: {name!r} has two widths; give it one")
+            found[name] = int(width)
         return found
 
     def prepared(self, problem: Problem) -> Policy:

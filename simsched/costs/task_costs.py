@@ -241,7 +241,7 @@ class TaskCosts:
             return share
         seconds = self.seconds_of(task, width)
         added = float(self.terms.thread_overhead[label]) * sqrt(REFERENCE_S * t1) * (width - 1)
-        return added / seconds if seconds < t1 else 0.0
+        return added / seconds if 0 < seconds < t1 else 0.0
 
     def overhead(self, width: Width) -> Seconds:
         """Return the share of each task's seconds on `width` cores that its threads' overhead makes up, shape (n,).

@@ -69,6 +69,7 @@ class Core(Protocol):
         indptr: npt.NDArray[np.int64],
         indices: npt.NDArray[np.int32],
         widths: npt.NDArray[np.int32],
+        estimates: npt.NDArray[np.float64],
         seconds: npt.NDArray[np.float64],
         noise: npt.NDArray[np.float64],
         serial: npt.NDArray[np.float64],

@@ -174,6 +174,9 @@ def replay_corun(
     widths: Annotated[
         NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
+    estimates: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
     seconds: Annotated[
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
@@ -208,8 +211,9 @@ def replay_corun(
     """
     Replay co-running by candidate widths without calling Python.
 
-    widths: int32 (n * candidates,), seconds: float64 (n * candidates,): of each task the widths it offers and
-    their estimated seconds, the preferred one first; shares and demands likewise. noise: float64 (n,), factor on what
+    widths: int32 (n * candidates,), estimates, seconds: float64 (n * candidates,): of each task the widths it offers,
+    the preferred one first, the seconds by which the rule decides, and those that pass but for noise; shares and
+    demands likewise. noise: float64 (n,), factor on what
     really passes, or empty. serial: float64 (n,), seconds on one core, where small tasks run on second hardware
     threads; else empty. offered: candidates, from the first, that count beside others. most: tasks at once. cores,
     cores_per_tile, ways: the machine's, and the hardware threads of a core in use. beside: whether tasks start

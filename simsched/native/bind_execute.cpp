@@ -189,6 +189,7 @@ nb::tuple execute_corun(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Ar
     held->keep(indptr, indices, widths, seconds, serial);
     auto &corun = held->corun.emplace(CorunInput{view(widths),
                                                  view(seconds),
+                                                 view(seconds),
                                                  {},
                                                  view(serial),
                                                  {},

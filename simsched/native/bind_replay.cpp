@@ -195,8 +195,8 @@ nb::tuple with_teams(std::size_t done, Columns &columns) {
 }
 
 nb::tuple replay_corun(Array<std::int64_t> indptr, Array<std::int32_t> indices, Array<std::int32_t> widths,
-                       Array<double> seconds, Array<double> noise, Array<double> serial,
-                       Array<double> memory_share, Array<double> overhead_share,
+                       Array<double> estimates, Array<double> seconds, Array<double> noise,
+                       Array<double> serial, Array<double> memory_share, Array<double> overhead_share,
                        Array<std::int64_t> demand_Bps, const Sharing *shared, std::size_t candidates,
                        std::size_t offered, std::size_t most, std::size_t cores, std::size_t cores_per_tile,
                        std::size_t ways, bool beside, double dispatch_s, double resize_s,
@@ -214,8 +214,9 @@ nb::tuple replay_corun(Array<std::int64_t> indptr, Array<std::int32_t> indices, 
             check_seconds(cost);
         check_loads(loads, seconds.shape(0), shared, cores * ways);
         check_cores(cores * ways, shared);
-        Corun corun({view(widths), view(seconds), view(noise), view(serial), loads, candidates, offered, most,
-                     cores, cores_per_tile, ways, beside, dispatch_s, resize_s, resize_per_thread_s},
+        Corun corun({view(widths), view(estimates), view(seconds), view(noise), view(serial), loads,
+                     candidates, offered, most, cores, cores_per_tile, ways, beside, dispatch_s, resize_s,
+                     resize_per_thread_s},
                     n);
         const auto tell = progress_to(progress);
         done = run(graph, corun, columns.results(), tell, shared);
@@ -251,8 +252,9 @@ Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)),
 
 constexpr auto corun_doc = R"(Replay co-running by candidate widths without calling Python.
 
-widths: int32 (n * candidates,), seconds: float64 (n * candidates,): of each task the widths it offers and
-their estimated seconds, the preferred one first; shares and demands likewise. noise: float64 (n,), factor on what
+widths: int32 (n * candidates,), estimates, seconds: float64 (n * candidates,): of each task the widths it offers,
+the preferred one first, the seconds by which the rule decides, and those that pass but for noise; shares and
+demands likewise. noise: float64 (n,), factor on what
 really passes, or empty. serial: float64 (n,), seconds on one core, where small tasks run on second hardware
 threads; else empty. offered: candidates, from the first, that count beside others. most: tasks at once. cores,
 cores_per_tile, ways: the machine's, and the hardware threads of a core in use. beside: whether tasks start
@@ -280,10 +282,11 @@ void bind_replay(nb::module_ &m) {
           "before_indptr"_a.noconvert(), "before_indices"_a.noconvert(), "delay_s"_a, "per_poller_s"_a,
           "shortcuts"_a.none(), "progress"_a.none(), list_doc);
     m.def("replay_corun", &replay_corun, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-          "widths"_a.noconvert(), "seconds"_a.noconvert(), "noise"_a.noconvert(), "serial"_a.noconvert(),
-          "memory_share"_a.noconvert(), "overhead_share"_a.noconvert(), "demand_Bps"_a.noconvert(),
-          "shared"_a.none(), "candidates"_a, "offered"_a, "most"_a, "cores"_a, "cores_per_tile"_a, "ways"_a,
-          "beside"_a, "dispatch_s"_a, "resize_s"_a, "resize_per_thread_s"_a, "progress"_a.none(), corun_doc);
+          "widths"_a.noconvert(), "estimates"_a.noconvert(), "seconds"_a.noconvert(), "noise"_a.noconvert(),
+          "serial"_a.noconvert(), "memory_share"_a.noconvert(), "overhead_share"_a.noconvert(),
+          "demand_Bps"_a.noconvert(), "shared"_a.none(), "candidates"_a, "offered"_a, "most"_a, "cores"_a,
+          "cores_per_tile"_a, "ways"_a, "beside"_a, "dispatch_s"_a, "resize_s"_a, "resize_per_thread_s"_a,
+          "progress"_a.none(), corun_doc);
     m.def("replay_callback", &replay_callback, "indptr"_a.noconvert(), "indices"_a.noconvert(), "chooser"_a,
           "shared"_a.none(), "cores"_a, "progress"_a.none(), callback_doc);
 }

@@ -22,8 +22,8 @@ void check(const CorunInput &in, std::size_t n) {
     if (in.offered == 0 || in.offered > in.candidates)
         throw std::invalid_argument("of the candidates at least one, and at most all, count beside others");
     if (in.widths.size() % in.candidates || in.widths.size() / in.candidates != n ||
-        in.seconds.size() != in.widths.size() || (!in.noise.empty() && in.noise.size() != n) ||
-        (!in.serial.empty() && in.serial.size() != n))
+        in.estimates.size() != in.widths.size() || in.seconds.size() != in.widths.size() ||
+        (!in.noise.empty() && in.noise.size() != n) || (!in.serial.empty() && in.serial.size() != n))
         throw std::invalid_argument(
             "widths and seconds need one row a task, noise and serial one entry or none");
     if (!in.serial.empty() && in.ways < 2)
@@ -32,6 +32,7 @@ void check(const CorunInput &in, std::size_t n) {
     for (const auto width : in.widths)
         if (width < 1 || static_cast<std::size_t>(width) > widest)
             throw std::invalid_argument("a candidate width is not one of the machine's");
+    check_seconds(in.estimates);
     check_seconds(in.seconds);
     check_seconds(in.noise);
     check_seconds(in.serial);
@@ -50,8 +51,8 @@ Corun::Corun(const CorunInput &input, std::size_t n)
 
 Corun::Glance Corun::glance(std::size_t task) const {
     const auto widths = in_.widths.subspan(task * in_.candidates, in_.candidates);
-    const auto seconds = in_.seconds.subspan(task * in_.candidates, in_.candidates);
-    return {seconds.front(), std::ranges::min(seconds.first(in_.offered)), std::ranges::min(widths),
+    const auto estimates = in_.estimates.subspan(task * in_.candidates, in_.candidates);
+    return {estimates.front(), std::ranges::min(estimates.first(in_.offered)), std::ranges::min(widths),
             std::ranges::min(widths.first(in_.offered))};
 }
 
@@ -87,11 +88,11 @@ bool Corun::next(double now, Decision &decision) {
     ready_.erase(t);
     take(static_cast<std::size_t>(offer.width));
     const double resized = resize(team_);
-    const double estimate = offer.seconds + resized;
+    const double seconds = in_.seconds[offer.row], estimate = seconds + resized;
     decision.task = offer.task;
     decision.team = team_of_[t] = interned(team_);
     decision.executor = lane_of_[t] = static_cast<std::int32_t>(lanes_.take_first());
-    decision.seconds = in_.noise.empty() ? estimate : offer.seconds * in_.noise[t] + resized;
+    decision.seconds = in_.noise.empty() ? estimate : seconds * in_.noise[t] + resized;
     decision.delay_s = in_.dispatch_s;
     in_.loads.tell(offer.row, decision);
     decision.cores = *teams_[static_cast<std::size_t>(decision.team)];
@@ -150,7 +151,7 @@ Corun::Offer Corun::first() const {
         return true;
     });
     const auto row = best * in_.candidates;
-    return {static_cast<std::int32_t>(best), in_.widths[row], in_.seconds[row], row};
+    return {static_cast<std::int32_t>(best), in_.widths[row], row};
 }
 
 // Of all offers that fit the idle cores and end no later than the last of the running tasks, the one of the
@@ -166,8 +167,8 @@ Corun::Offer Corun::beside(double now) {
         if (glance.narrowest_offer > widest || now + glance.quickest_s > last)
             return true;
         for (std::size_t i = t * in_.candidates; i < t * in_.candidates + in_.offered; ++i)
-            if (in_.widths[i] <= widest && now + in_.seconds[i] <= last) {
-                best = {static_cast<std::int32_t>(t), in_.widths[i], in_.seconds[i], i};
+            if (in_.widths[i] <= widest && now + in_.estimates[i] <= last) {
+                best = {static_cast<std::int32_t>(t), in_.widths[i], i};
                 widest = best.width - 1;
             }
         return widest > 0;
@@ -179,19 +180,22 @@ Corun::Offer Corun::beside(double now) {
 // lower index.
 Corun::Offer Corun::longest() const {
     const auto idle = static_cast<std::int32_t>(this->idle());
-    Offer best;
+    std::int32_t best = -1;
+    double longest_s = 0;
     ready_.each([&](std::size_t t) {
         const auto &glance = glances_[t];
-        if (glance.narrowest <= idle && (best.task < 0 || glance.own_s > best.seconds))
-            best = {static_cast<std::int32_t>(t), 0, glance.own_s, 0};
+        if (glance.narrowest <= idle && (best < 0 || glance.own_s > longest_s)) {
+            best = static_cast<std::int32_t>(t);
+            longest_s = glance.own_s;
+        }
         return true;
     });
-    if (best.task < 0)
-        return best;
-    auto i = static_cast<std::size_t>(best.task) * in_.candidates;
+    if (best < 0)
+        return {};
+    auto i = static_cast<std::size_t>(best) * in_.candidates;
     while (in_.widths[i] > idle)
         ++i;
-    return {best.task, in_.widths[i], in_.seconds[i], i};
+    return {best, in_.widths[i], i};
 }
 
 // Beside a task that holds all cores the one of the least serial seconds, at its first width that fits the
@@ -207,8 +211,8 @@ Corun::Offer Corun::on_second_ways(double now) const {
         if (glances_[t].narrowest_offer > idle || now + glances_[t].quickest_s > holder_end_)
             return true;
         for (std::size_t i = t * in_.candidates; i < t * in_.candidates + in_.offered; ++i)
-            if (in_.widths[i] <= idle && now + in_.seconds[i] <= holder_end_) {
-                best = {static_cast<std::int32_t>(t), in_.widths[i], in_.seconds[i], i};
+            if (in_.widths[i] <= idle && now + in_.estimates[i] <= holder_end_) {
+                best = {static_cast<std::int32_t>(t), in_.widths[i], i};
                 break;
             }
         return true;

@@ -18,7 +18,8 @@ namespace simsched {
 
 struct CorunInput {
     std::span<const std::int32_t> widths; // (n, candidates), the fastest first
-    std::span<const double> seconds;      // (n, candidates), estimates
+    std::span<const double> estimates;    // (n, candidates), seconds by which the rule decides
+    std::span<const double> seconds;      // (n, candidates), what really passes but for noise
     std::span<const double> noise;        // (n,), factor on what really passes; empty for none
     std::span<const double> serial;  // (n,), one-core seconds; empty unless small tasks run on second ways
     Loads loads;                     // (n, candidates), or empty
@@ -48,7 +49,6 @@ class Corun {
     struct Offer {
         std::int32_t task = -1;
         std::int32_t width = 0;
-        double seconds = 0;
         std::size_t row = 0; // of the candidate
     };
     // What most decisions need of a task: they look at every ready one, and its rows may be far apart.

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
 import numpy.typing as npt
 
+from simsched.errors import PolicyError
 from simsched.policy.policy import Policy, Start
 
 if TYPE_CHECKING:
-    import numpy as np
-
+    from simsched.policy.problem import Problem
     from simsched.policy.view import Running, View
 
 
@@ -38,7 +39,7 @@ class CandidateRule(Policy):
     widths : int32 array, shape (n, candidates)
         Widths that each task offers, the preferred one first.
     estimates_s : float64 array, shape (n, candidates)
-        Estimated seconds of each task on each of them.
+        Seconds of each task on each of them by which the rule decides; what passes is the cost model's.
     most : int
         Most tasks at once.
     beside : bool
@@ -48,6 +49,11 @@ class CandidateRule(Policy):
     serial_s : float64 array, shape (n,), or None
         Estimated seconds of each task on one core, where second hardware threads are used; needs two ways in use and
         no width beyond the cores.
+
+    Raises
+    ------
+    PolicyError
+        If columns or numbers are impossible.
 
     Examples
     --------
@@ -69,6 +75,58 @@ class CandidateRule(Policy):
     beside: bool = True
     offered: int | None = None
     serial_s: npt.NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        _check_column("widths", self.widths, np.int32, 2)
+        _check_column("estimates_s", self.estimates_s, np.float64, 2)
+        if self.widths.shape != self.estimates_s.shape or not self.widths.shape[1]:
+            raise PolicyError(
+                f"widths of shape {self.widths.shape} and estimates_s of shape {self.estimates_s.shape}; expected a "
+                "row a task and a column a candidate of both, at least one"
+            )
+        if self.serial_s is not None:
+            _check_column("serial_s", self.serial_s, np.float64, 1)
+        for name, most in (("most", None), ("offered", self.widths.shape[1])):
+            _check_count(name, getattr(self, name), most)
+
+    def checked(self, problem: Problem) -> CandidateRule:
+        """Return the rule if it fits a problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            The graph, the machine and the estimates.
+
+        Returns
+        -------
+        CandidateRule
+
+        Raises
+        ------
+        PolicyError
+            If it has not a row a task, or a width is beyond the machine.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.policy import CandidateRule, Problem
+        >>> graph, machine = ss.TaskGraph.from_edges([1.0]), ss.machine("generic[cores=2]")
+        >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine))
+        >>> CandidateRule(np.full((1, 1), 3, np.int32), np.ones((1, 1)), most=1).checked(problem)
+        Traceback (most recent call last):
+            ...
+        simsched.errors.PolicyError: a task offers 3 threads; generic[cores=2] has 2 for it
+        """
+        machine, n = problem.machine, problem.graph.n_tasks
+        for name, column in (("widths", self.widths), ("serial_s", self.serial_s)):
+            if column is not None and len(column) != n:
+                raise PolicyError(f"{name} has {len(column)} rows; the graph has {n} tasks")
+        if self.serial_s is not None and machine.smt < 2:
+            raise PolicyError(f"serial_s needs two hardware threads of each core in use; {machine} has one")
+        most = machine.n_threads if self.serial_s is None else machine.n_cores
+        if (widest := int(self.widths.max(initial=1))) > most:
+            raise PolicyError(f"a task offers {widest} threads; {machine} has {most} for it")
+        return self
 
     def __str__(self) -> str:
         # What it holds are columns of one graph, which no spec can say.
@@ -157,3 +215,25 @@ class CandidateRule(Policy):
             return None
         cores = view.problem.machine.n_cores
         return next((r for r in view.running if r.cores[0] == 0 and len(r.cores) == cores), None)
+
+
+def _check_column(name: str, column: object, dtype: type[np.generic], dimensions: int) -> None:
+    """Raise `PolicyError` unless a column is an array of a type: widths from 1, seconds from 0 and finite."""
+    if not isinstance(column, np.ndarray) or column.dtype != dtype or column.ndim != dimensions:
+        found = f"{column.dtype} of shape {column.shape}" if isinstance(column, np.ndarray) else repr(column)
+        raise PolicyError(
+            f"{name} is {found}; expected an array of {dtype.__name__} and {dimensions} dimensions"
+        )
+    least = 1 if name == "widths" else 0
+    if not ((column >= least) & np.isfinite(column)).all():
+        raise PolicyError(f"{name} has an entry that is not finite, or below {least}")
+
+
+def _check_count(name: str, count: object, most: int | None) -> None:
+    """Raise `PolicyError` unless a count is a whole number from 1 to `most`; None where it may be left out."""
+    if count is None and most is not None:
+        return
+    whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
+    if not whole or not 1 <= count <= (most or count):  # type: ignore[operator] # it is a whole number
+        limits = f"1 to {most}" if most else "1 or more"
+        raise PolicyError(f"{name} is {count!r}; expected a whole number of {limits}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import SpecError
+from simsched.errors import LayoutError, SpecError
 from simsched.graph.adjacency import Csr
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ PLACEMENTS = ("compact", "scatter", "dense")
 
 #: Tasks whose stray threads are drawn at a time: bounds the memory for a million tasks.
 CHUNK = 1 << 14
+#: Threads of all tasks whose places are drawn, of four bytes each.
+MOST_STRAYS = 1 << 31
 
 
 def core_order(machine: Machine, placement: str) -> Index:
@@ -72,10 +74,20 @@ def strays(problem: Problem, misplaced: float) -> npt.NDArray[np.int32]:
     int32 array, shape (n, width)
         A random hardware thread for the share `misplaced` of all threads; -1, that of the executor, for the others.
         Drawn per task index, before the replay starts.
+
+    Raises
+    ------
+    LayoutError
+        If they are more than fit into memory.
     """
     assert problem.layout is not None  # noqa: S101 - narrows the type: static policies always have a layout
     generator = np.random.default_rng([problem.seed, 2])
     n, width = problem.graph.n_tasks, problem.layout.width
+    if n * width > MOST_STRAYS:
+        raise LayoutError(
+            f"{n} tasks of {width} threads that are not pinned: places of {n * width} threads would be drawn, at most "
+            f"{MOST_STRAYS} can be; give pinned=true or a narrower layout"
+        )
     drawn = np.empty((n, width), np.int32)
     for start in range(0, n, CHUNK):
         shape = drawn[start : start + CHUNK].shape

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from simsched.policy.problem import Problem
     from simsched.policy.shortcuts import Shortcuts
 
+#: Threads of all executors, where they share cores: far beyond real ones, and arrays of them fit into memory.
+MOST_THREADS = 1 << 26
+
 
 @dataclass(frozen=True)
 class RankPolicy(Policy):
@@ -158,7 +161,8 @@ class RankPolicy(Policy):
         Raises
         ------
         LayoutError
-            If it needs more threads than the machine has in use, and oversubscribing was not asked for.
+            If it needs more threads than the machine has in use, and oversubscribing was not asked for; or more than
+            any replay has.
 
         Examples
         --------
@@ -177,6 +181,10 @@ class RankPolicy(Policy):
                 f"the layout {layout} needs {layout.cores} cores; {machine} has {machine.n_threads}{more} "
                 "(smt=K in the machine's brackets uses more ways, oversubscribe=true in the policy's shares them)"
             )
+        if layout.cores > MOST_THREADS:
+            raise LayoutError(
+                f"the layout {layout} has {layout.cores} threads; a replay has at most {MOST_THREADS}"
+            )
         return layout
 
     def executors(self, machine: Machine, layout: Layout) -> Csr:
@@ -190,7 +198,7 @@ class RankPolicy(Policy):
         Returns
         -------
         Csr
-            Row i holds the hardware threads of executor i, ascending.
+            Row i holds the hardware threads of executor i, ascending: the layout's executors, each of its width.
 
         Examples
         --------

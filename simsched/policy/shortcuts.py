@@ -27,7 +27,8 @@ class Shortcuts:
     apart : bool array, shape (n,)
         Tasks that only the single-threaded executors run, from a queue of their own.
     inline : bool array, shape (n,)
-        Tasks that run at once, without a decision, on the executor whose task released them.
+        Tasks that run at once, without a decision, on the executor whose task released them, `apart` or not; those
+        that no task releases are queued.
     singles : int32 array, shape (k,)
         Hardware thread of each single-threaded executor; they are numbered after those of the layout.
     buffered : bool
@@ -36,7 +37,7 @@ class Shortcuts:
     Raises
     ------
     PolicyError
-        If tasks are kept for single-threaded executors and there is none.
+        If a column is no array, or tasks are kept for single-threaded executors and there is none.
 
     Examples
     --------
@@ -54,6 +55,9 @@ class Shortcuts:
     buffered: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("apart", "inline", "singles"):
+            if not isinstance(column := getattr(self, name), np.ndarray):
+                raise PolicyError(f"{name} of shortcuts is {column!r}; expected an array")
         if self.apart.any() and not len(self.singles):
             raise PolicyError(
                 f"{int(self.apart.sum())} tasks are kept for single-threaded executors, and there are none; "
@@ -61,7 +65,7 @@ class Shortcuts:
             )
 
     def checked(self, n_tasks: int, n_threads: int, policy: object) -> Shortcuts:
-        """Return itself if it fits a graph and a machine.
+        """Return the same as the engines take it, if it fits a graph and a machine.
 
         Parameters
         ----------
@@ -85,8 +89,8 @@ class Shortcuts:
         >>> import simsched as ss
         >>> none = np.zeros(3, bool)
         >>> past = ss.Shortcuts(apart=none, inline=none)
-        >>> past.checked(n_tasks=3, n_threads=8, policy="mine") is past
-        True
+        >>> past.checked(n_tasks=3, n_threads=8, policy="mine").inline.tolist()
+        [False, False, False]
         """
         for name in ("apart", "inline"):
             column = getattr(self, name)
@@ -95,11 +99,21 @@ class Shortcuts:
                     f"policy {policy}: shortcuts() gave {name} of {column.dtype} and shape {column.shape}; "
                     f"expected {n_tasks} bools"
                 )
+        if self.singles.ndim != 1 or self.singles.dtype.kind not in "iu":
+            raise PolicyError(
+                f"policy {policy}: shortcuts() gave singles of {self.singles.dtype} and shape {self.singles.shape}; "
+                "expected a row of hardware threads"
+            )
         if len(self.singles) and not 0 <= self.singles.min() <= self.singles.max() < n_threads:
             raise PolicyError(
                 f"policy {policy}: singles are {self.singles}; threads are 0 to {n_threads - 1}"
             )
-        return self
+        return Shortcuts(
+            np.ascontiguousarray(self.apart),
+            np.ascontiguousarray(self.inline),
+            np.ascontiguousarray(self.singles, np.int32),
+            bool(self.buffered),
+        )
 
 
 def small_tasks(problem: Problem, small_s: float) -> Mask:

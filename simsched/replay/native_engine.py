@@ -20,6 +20,7 @@ from simsched.replay.result import Times, schedule_of
 from simsched.replay.run import BEYOND_NUMBERS
 
 if TYPE_CHECKING:
+    from simsched.graph.taskgraph import Seconds
     from simsched.native import Core
     from simsched.schedule import Schedule
 
@@ -116,6 +117,7 @@ def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progr
         after.indices,
         rule.widths.ravel(),
         rule.estimates_s.ravel(),
+        _candidates_seconds(plan, rule),
         NONE if plan.noise is None else plan.noise,
         NONE if rule.serial_s is None else rule.serial_s,
         loads.memory_share,
@@ -124,7 +126,7 @@ def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progr
         _shared(native, plan),
         rule.widths.shape[1],
         rule.n_offered,
-        rule.most,
+        min(rule.most, problem.machine.n_threads),
         problem.machine.n_cores,
         problem.machine.cores_per_tile,
         problem.machine.smt,
@@ -182,6 +184,12 @@ def _shared(native: Core, plan: Plan) -> object | None:
         interconnect_share=machine.interconnect_share,
         tile_slowdowns=machine.tile_slowdowns.tolist(),
     )
+
+
+def _candidates_seconds(plan: DynamicPlan, rule: CandidateRule) -> Seconds:
+    """Return what every candidate takes by the costs, in the order of its widths; a rule may estimate otherwise."""
+    columns = [plan.problem.costs.seconds(widths) for widths in rule.widths.T]
+    return np.stack(columns, axis=1).ravel()
 
 
 def _candidates_loads(plan: DynamicPlan, rule: CandidateRule) -> Loads:

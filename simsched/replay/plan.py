@@ -16,6 +16,7 @@ from simsched.machine import RuntimeProfile
 from simsched.policy import Policy, Problem, RankPolicy, Shortcuts
 from simsched.policy.placement import strays
 from simsched.policy.policy import Discipline, Queue
+from simsched.replay.answers import discipline_of, executors_of, shortcuts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,21 +142,19 @@ class StaticPlan:
         Raises
         ------
         PolicyError
-            If the rank is not one number a task.
+            If the rank is not one number a task, or executors, shortcuts or the discipline are impossible.
         """
         assert problem.layout is not None  # noqa: S101 - narrows the type: static policies always have a layout
         alone, effects = problem.seconds, problem.machine.effects
-        shortcuts = policy.shortcuts(problem)
-        if shortcuts is not None:
-            shortcuts = shortcuts.checked(problem.graph.n_tasks, problem.machine.n_threads, policy)
+        shortcuts, discipline = shortcuts_of(policy, problem), discipline_of(policy)
         return cls(
             problem=problem,
             runtime=runtime,
             spec=str(policy),
             queue=policy.queue,
-            discipline=policy.discipline,
-            position=_position(policy, problem) if policy.discipline == "rank" else np.empty(0, np.int32),
-            executors=policy.executors(problem.machine, problem.layout),
+            discipline=discipline,
+            position=_position(policy, problem) if discipline == "rank" else np.empty(0, np.int32),
+            executors=executors_of(policy, problem),
             seconds=alone if noise is None else alone * noise,
             alone_s=alone,
             prefer=policy.prefer,
@@ -213,7 +212,11 @@ def _moved(home: Index, strays: Index) -> tuple[Csr, Index]:
 
 def _position(policy: RankPolicy, problem: Problem) -> Index:
     n = problem.graph.n_tasks
-    rank = np.asarray(policy.rank(problem))
+    given = policy.rank(problem)
+    try:
+        rank = np.asarray(given)
+    except ValueError:
+        raise PolicyError(f"policy {policy}: rank() returned {given!r}; expected {n} numbers") from None
     if rank.shape != (n,) or rank.dtype.kind not in "iufb":
         raise PolicyError(
             f"policy {policy}: rank() returned {rank.dtype} of shape {rank.shape}; expected {n} numbers"

@@ -15,9 +15,10 @@ from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
-from simsched.policy import Layout, Policy, Problem, RankPolicy
+from simsched.policy import CandidateRule, Layout, Policy, Problem, RankPolicy
 from simsched.policy import policy as policy_of
 from simsched.replay import engines
+from simsched.replay.answers import check_queue
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.schedule import Schedule
 from simsched.schedule.inputs import Inputs
@@ -90,7 +91,11 @@ def _wanted(layout: str | Layout | tuple[int, int] | None, chosen: Policy, targe
     wanted = None if layout is None else Layout.parse(layout)
     if wanted is not None and not chosen.takes_layout:
         raise LayoutError(f"policy {chosen} chooses its own widths and cores; give it no layout")
-    return chosen.checked_layout(target, wanted) if isinstance(chosen, RankPolicy) else wanted
+    if not isinstance(chosen, RankPolicy):
+        return wanted
+    if not isinstance(found := chosen.checked_layout(target, wanted), Layout):
+        raise PolicyError(f"policy {chosen}: its layout is {found!r}; expected a Layout")
+    return found
 
 
 def software_of(runtime: RuntimeProfile, chosen: Policy) -> RuntimeProfile:
@@ -119,9 +124,14 @@ def check_inputs(
 
 def _plan(problem: Problem, chosen: Policy, runtime: RuntimeProfile, noise: Seconds | None) -> Plan:
     _check_finite(problem.costs, noise)
+    check_queue(chosen)
     if isinstance(chosen, RankPolicy):
         return StaticPlan.of(problem, chosen, runtime, noise)
     prepared = chosen.prepared(problem)
+    if not isinstance(prepared, Policy):
+        raise PolicyError(f"policy {chosen}: prepared() returned {prepared!r}; expected a Policy")
+    if isinstance(prepared, CandidateRule):
+        prepared.checked(problem)
     if prepared.queue != chosen.queue:
         raise PolicyError(
             f"{chosen}: its queue is {chosen.queue!r}, and that of what prepared() returned {prepared.queue!r}; "

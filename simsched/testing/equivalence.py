@@ -102,6 +102,19 @@ class OtherRule(Policy):
         return LastFirst(one, problem.costs.seconds(1)[:, None], most=1)
 
 
+class Misjudging(Policy):
+    """The rule itself, with estimates that are not those of the costs."""
+
+    name = "misjudging"
+
+    def prepared(self, problem: Problem) -> Policy:
+        """Return the rule, by which all tasks take as long on half of the threads as on one."""
+        n, threads = problem.graph.n_tasks, problem.machine.n_threads
+        widths = np.tile(np.array([(threads + 1) // 2, 1], np.int32), (n, 1))
+        mean_s = float(problem.costs.seconds(1).mean()) if n else 0.0
+        return CandidateRule(widths, np.full((n, 2), mean_s), most=threads)
+
+
 class HalfOfTheIdle(Policy):
     """A policy in Python, for the callback: the last ready task on half of the idle cores."""
 
@@ -141,7 +154,7 @@ def policies() -> st.SearchStrategy[Policy]:
         "corun[fill=true,fastest=false,smt=true]",
         "corun[per_kind=true,fill=true,smt=true]",
     ]
-    ours = [HalfOfTheIdle(), OtherRule(), Pooled(), PooledLifo(pinned=False)]
+    ours = [HalfOfTheIdle(), Misjudging(), OtherRule(), Pooled(), PooledLifo(pinned=False)]
     return st.sampled_from([*(policy_of(name) for name in [*registered("policies"), *variants]), *ours])
 
 

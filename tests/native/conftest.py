@@ -79,9 +79,10 @@ def cuts() -> Arguments:
 def corunning() -> Arguments:
     """Return arguments of `replay_corun`: 0 -> 1, each of 1 s on two cores or 2 s on one."""
     return GRAPH | ALONE | {
-        "widths": np.array([2, 1, 2, 1], I32), "seconds": np.array([1.0, 2.0, 1.0, 2.0]), "noise": np.empty(0),
-        "serial": np.empty(0), "candidates": 2, "offered": 2, "most": 2, "cores": 2, "cores_per_tile": 1,
-        "ways": 1, "beside": True, "dispatch_s": 0.0, "resize_s": 0.0, "resize_per_thread_s": 0.0,
+        "widths": np.array([2, 1, 2, 1], I32), "estimates": np.array([1.0, 2.0, 1.0, 2.0]),
+        "seconds": np.array([1.0, 2.0, 1.0, 2.0]), "noise": np.empty(0), "serial": np.empty(0),
+        "candidates": 2, "offered": 2, "most": 2, "cores": 2, "cores_per_tile": 1, "ways": 1,
+        "beside": True, "dispatch_s": 0.0, "resize_s": 0.0, "resize_per_thread_s": 0.0,
     }  # fmt: skip
 
 

@@ -186,7 +186,8 @@ class Draw:
             "cores_per_tile": self.one(self.values(st.sampled_from([1, threads // ways]), anything)),
             "widths": self.array(self.values(st.integers(1, max(widest, 1)), small), I32, rows),
             "serial": self.seconds(n if small_tasks else 0),
-            "seconds": self.seconds(rows), "noise": self.seconds(self.one(st.sampled_from([0, n]))),
+            "estimates": self.seconds(rows), "seconds": self.seconds(rows),
+            "noise": self.seconds(self.one(st.sampled_from([0, n]))),
             "dispatch_s": self.one(second), "resize_s": self.one(second),
             "resize_per_thread_s": self.one(self.values(second, odd_number)),
         }  # fmt: skip

@@ -122,6 +122,7 @@ def test_wrong_types_of_a_list(native: Core, listed: Arguments, changes: Argumen
     [
         *WRONG_TYPES,
         {"widths": np.array([2, 1, 2, 1], I64)},
+        {"estimates": np.ones(4, np.float32)},
         {"noise": np.ones(2, np.float32)},
         {"serial": np.ones(2, np.float32)},
         {"beside": None},
@@ -264,6 +265,8 @@ def test_threads_that_the_machine_does_not_have(
         *(({"widths": np.array([bad, 1, 2, 1], I32)}, "a candidate width is not one of the machine's")
           for bad in (3, 0, -1)),
         ({"seconds": np.array([1, 2, np.nan, 1])}, "zero or more, and finite"),
+        ({"estimates": np.array([1, 2, -1.0, 1])}, "zero or more, and finite"),
+        ({"estimates": np.ones(3)}, "one row a task"),
         ({"noise": np.ones(3)}, "noise and serial one entry or none"),
         ({"serial": np.ones(3), "ways": 2}, "noise and serial one entry or none"),
         ({"serial": np.array([1.0, -1.0]), "ways": 2}, "zero or more, and finite"),
@@ -275,7 +278,7 @@ def test_threads_that_the_machine_does_not_have(
         ({"offered": 3}, "of the candidates at least one, and at most all"),
         ({"candidates": 3}, "one row a task"),
         # 2 x 2^63 is 0, modulo 2^64.
-        ({"candidates": 2**63, "widths": np.empty(0, I32), "seconds": NONE}, "one row a task"),
+        ({"candidates": 2**63, "widths": np.empty(0, I32), "estimates": NONE, "seconds": NONE}, "one row a task"),
         ({"most": 0}, "at least one core, candidate and task"),
         ({"cores": 0}, "at least one core, candidate and task"),
         ({"cores": 2**64 - 1}, "more cores than"),

@@ -29,6 +29,17 @@ def test_fork(replay):
     assert schedule.start_order.tolist() == [0, 2, 1]
 
 
+@pytest.mark.rule("One instant")
+@pytest.mark.parametrize(
+    ("policy", "order"), [("sequential", [0, 1, 2]), ("fifo", [0, 2, 1]), ("fifo[order=lifo]", [0, 1, 2])]
+)
+def test_what_a_task_of_no_length_makes_ready_has_come_later(replay, policy, order):
+    """All are ready at 0: 1 after 0, which takes no time, and so after 2. By rank that does not matter."""
+    schedule = replay([0, 1, 1], [(0, 1)], policy, "generic[cores=1]")
+    assert schedule.ready_s.tolist() == [0, 0, 0]
+    assert schedule.start_order.tolist() == order
+
+
 def test_one_core_takes_the_sum(replay):
     """1 + 2 + 3 = 6 s, the longer of 1 and 2 first."""
     schedule = replay([1, 2, 3], FORK, machine="generic[cores=1]")

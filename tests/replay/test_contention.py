@@ -107,6 +107,15 @@ def test_threads_beyond_the_ways_take_turns(engine):
     assert schedule.finish_s.tolist() == [1.5, 2.5, 3.5]
 
 
+@pytest.mark.rule("Cores", "Oversubscribed")
+def test_an_oversubscribed_layout_has_all_ways_of_a_core(engine):
+    """One of four ways is in use, two executors on each of two cores: each task takes 2 / throughput of two."""
+    knl = ss.machine(f"knl-7250[cores=2,{WIDE},contention=false,share_cores=true]")
+    schedule = run(engine, [1] * 4, knl, "fifo[oversubscribe=true]", layout="4x1")
+    assert knl.smt == 1
+    assert schedule.finish_s.tolist() == [2 / knl.compute_throughput[1]] * 4
+
+
 def test_oversubscribed_cores_cost_nothing_where_the_switch_is_off(engine):
     schedule = run(engine, [1, 1], "generic[cores=1]", "fifo[oversubscribe=true]", layout="2x1")
     assert schedule.finish_s.tolist() == [1, 1]
@@ -226,6 +235,22 @@ def test_teams_are_resized_or_created(engine, reuse, start_of_second_s):
     schedule = ss.simulate(graph, "generic[cores=2]", "corun", costs=costs, runtime=runtime, engine=engine)
     assert schedule.widths.tolist() == [1, 2]
     assert schedule.finish_s[1] - schedule.start_s[1] == 1 + start_of_second_s
+
+
+@pytest.mark.rule("Teams that change size")
+def test_resizing_is_slowed_down_like_the_task(engine):
+    """0 on both ways of a core, then 1 and 2 on one each: 0.5 s of resizing and 1 s, times 2 / throughput of two."""
+
+    class Halved(ss.Policy):
+        def decide(self, view):
+            teams = {0: (0, 2), 1: (0,), 2: (2,)}
+            return [ss.Start(task, cores=teams[task]) for task in view.ready]
+
+    knl = ss.machine(f"knl-7250[cores=2,{WIDE},smt=2,contention=false,share_cores=true]")
+    runtime = ss.RuntimeProfile(resize_s=0.5)
+    schedule = run(engine, [1, 1, 1], knl, Halved, edges=[(0, 1), (0, 2)], runtime=runtime)
+    took_s = schedule.finish_s - schedule.start_s
+    assert took_s[1:] == pytest.approx([1.5 * 2 / knl.compute_throughput[1]] * 2, rel=1e-12)
 
 
 # --- all of them ---

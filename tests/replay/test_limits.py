@@ -53,3 +53,11 @@ def test_a_schedule_cannot_be_changed(engine):
 def test_core_counts_may_be_numpys():
     frame = ss.predict(ss.TaskGraph.from_edges([1.0, 1.0]), "generic", "fifo", np.array([1, 2]))
     assert frame["makespan_s"].tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("policy", ["corun", "fifo"])
+def test_the_shortest_seconds_that_there_are(engine, policy):
+    """Half of the least number above 0 is 0: a share of that is none."""
+    graph = ss.TaskGraph.from_edges([5e-324, 1.0], [(0, 1)], kinds="MatMul", bytes_B=[1.0, 1.0])
+    machine = "generic[cores=2,contention=true]"
+    assert ss.simulate(graph, machine, policy, "1x2", engine=engine).makespan_s == 0.5

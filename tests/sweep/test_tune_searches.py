@@ -43,6 +43,7 @@ def test_names_of_kinds_come_back():
         ("kind-widths[widths=wide]", SpecError, "'wide' is not kind:cores"),
         ("kind-widths[widths=wide:0]", SpecError, "the least width is 1"),
         ("kind-widths[other=0]", SpecError, "the least width is 1"),
+        ("kind-widths[widths=one:1;one:2]", SpecError, "'one' has two widths"),
         ("kind-widths[widths=wode:2]", PolicyError, "no tasks of kind 'wode'; it has one, wide"),
         ("kind-widths[widths=wide:5]", LayoutError, "a width of 5 is beyond the 4 cores"),
     ],

@@ -1,0 +1,275 @@
+"""A third simulator, slow and plain, written from docs/semantics.md and not from the engines.
+
+Every instant looks at everything again: no event queue, no heap, nothing kept that can be found anew.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from .page_sharing import stretches
+
+
+class Simulator:
+    """What both kinds of policies have in common: tasks begin, are slowed down, and end."""
+
+    def __init__(self, problem, runtime, factors):
+        self.problem, self.runtime = problem, runtime
+        self.graph, self.machine, self.costs = problem.graph, problem.machine, problem.costs
+        self.n = self.graph.n_tasks
+        self.factors = [1.0] * self.n if factors is None else factors.tolist()
+        self.before = [self.graph.predecessors.neighbours(task).tolist() for task in range(self.n)]
+        self.after = [self.graph.successors.neighbours(task).tolist() for task in range(self.n)]
+        self.now_s, self.round = 0.0, 0
+        self.ready_at_s, self.start_s, self.finish_s, self.order = {}, {}, {}, []
+        self.released, self.ended = {}, {}  # rounds
+        self.threads, self.due_s, self.stretch = {}, {}, {}
+        self.decision = None  # (when it ends, what then)
+        self.doubtful = False  # whether rounding may decide what comes first
+
+    def begin(self, task, threads, extra_s=0.0):
+        """Start a task now on hardware threads."""
+        self.start_s[task], self.threads[task] = self.now_s, threads
+        self.order.append(task)
+        seconds = self.costs.seconds_of(task, len(threads)) * self.factors[task]
+        self.due_s[task], self.stretch[task] = self.now_s + (seconds + extra_s), 1.0
+
+    def completions(self):
+        """Handle all completions of this round, ascending; return whether there were any."""
+        done = sorted(task for task, due_s in self.due_s.items() if due_s == self.now_s)
+        self.round += bool(done)
+        for task in done:
+            del self.due_s[task]
+            self.finish_s[task], self.ended[task] = self.now_s, self.round
+            self.freed(task)
+        for task in range(self.n):
+            if task not in self.ready_at_s and all(other in self.finish_s for other in self.before[task]):
+                self.ready_at_s[task], self.released[task] = self.now_s, self.round
+                self.became_ready(task)
+        return bool(done)
+
+    def decided(self, delay_s, then):
+        """Take a decision: what comes of it happens at once where that takes no time."""
+        if delay_s:
+            self.decision = (self.now_s + delay_s, then)
+        else:
+            then()
+
+    def instant(self):
+        """Handle one round of completions and decisions; return whether anything happened."""
+        ended = self.decision is not None and self.decision[0] == self.now_s
+        if ended:
+            then, self.decision = self.decision[1], None
+            then()
+        happened = self.completions() or ended
+        return self.start_own() or happened
+
+    def start_own(self):
+        """Start what needs no decision."""
+        return False
+
+    def retime(self):
+        """Stretch what is left of the running tasks."""
+        if not self.machine.effects.any:
+            return
+        running = {task: self.threads[task] for task in self.due_s}
+        for task, stretch in stretches(self.machine, self.costs, running, self.threads, self.before).items():
+            if stretch != self.stretch[task]:
+                left_s = (self.due_s[task] - self.now_s) * (stretch / self.stretch[task])
+                self.due_s[task], self.stretch[task] = self.now_s + left_s, stretch
+
+    def run(self):
+        """Run to the end and return itself."""
+        self.completions()
+        self.decide()
+        self.retime()
+        while events := [*self.due_s.values(), *([self.decision[0]] if self.decision else [])]:
+            self.now_s = min(events)
+            self.doubtful |= any(0 < event - self.now_s <= 1e-9 * event for event in events)
+            while self.instant() | self.decide():
+                pass
+            self.retime()
+        return self
+
+
+class Listed(Simulator):
+    """A static policy: a queue in an order, executors of fixed threads, shortcuts."""
+
+    def __init__(self, problem, runtime, factors, policy, ranks, teams, strays, past):
+        super().__init__(problem, runtime, factors)
+        self.policy, self.ranks, self.strays, self.past = policy, ranks, strays, past
+        self.teams = teams + [[single] for single in ([] if past is None else past.singles.tolist())]
+        self.k = len(teams)
+        self.ran_on, self.queued = {}, set()
+        self.busy, self.free_now = set(), set()
+        self.small = [[] for _ in self.teams]
+        self.buffers = {}  # executor: (task, whether it has arrived)
+
+    def key(self, task):
+        order = {"rank": self.ranks[task], "fifo": self.released[task], "lifo": -self.released[task]}
+        return order[self.policy.discipline], task
+
+    def producer(self, task):
+        last = max(self.before[task], key=lambda other: (self.ended[other], other), default=None)
+        return None if last is None else self.ran_on[last]
+
+    def became_ready(self, task):
+        if self.past is not None and self.past.inline[task] and self.before[task]:
+            self.small[self.producer(task)].append(task)
+        else:
+            self.queued.add(task)
+
+    def freed(self, task):
+        self.busy.remove(self.ran_on[task])
+        self.free_now.add(self.ran_on[task])
+
+    def launch(self, task, executor):
+        self.busy.add(executor)
+        self.ran_on[task] = executor
+        home = self.teams[executor]
+        moved = [-1] * len(home) if self.strays is None else self.strays[task].tolist()[: len(home)]
+        self.begin(task, [at if to < 0 else to for at, to in zip(home, moved, strict=True)])
+
+    def start_own(self):
+        started = False
+        for executor in sorted(self.free_now):
+            if self.small[executor]:
+                self.launch(self.small[executor].pop(0), executor)
+            elif self.buffers.get(executor, (0, False))[1]:
+                self.launch(self.buffers.pop(executor)[0], executor)
+            else:
+                continue
+            started = True
+        self.free_now.clear()
+        return started
+
+    def idle(self, executors):
+        return [one for one in executors if one not in self.busy and one not in self.buffers]
+
+    def queue(self, apart):
+        return [
+            task for task in self.queued if (self.past is not None and bool(self.past.apart[task])) == apart
+        ]
+
+    def decide(self):
+        """Decide until nothing more can start or a decision takes time; return whether anything was decided."""
+        decided = False
+        while self.decision is None and (self.hand_over(False) or self.hand_over(True) or self.buffer()):
+            decided = True
+        return decided
+
+    def hand_over(self, single):
+        """Give the next task to an idle executor: of one thread, or of the layout."""
+        queue, idle = (
+            self.queue(single),
+            self.idle(range(self.k, len(self.teams)) if single else range(self.k)),
+        )
+        if not queue or not idle:
+            return False
+        task, executor = min(queue, key=self.key), idle[0]
+        if not single and self.policy.prefer == "producer" and self.producer(task) in idle:
+            executor = self.producer(task)
+        self.queued.remove(task)
+        self.busy.add(executor)
+        self.decided(self.price_s(len(idle) - 1), lambda: self.launch(task, executor))
+        return True
+
+    def buffer(self):
+        """Put the next task into an empty buffer."""
+        queue, empty = self.queue(False), [one for one in range(self.k) if one not in self.buffers]
+        if not queue or not empty or not self.past or not self.past.buffered:
+            return False
+        task, executor = min(queue, key=self.key), empty[0]
+        self.queued.remove(task)
+        self.buffers[executor] = (task, False)
+
+        def arrived():
+            self.buffers[executor] = (task, True)
+            if executor not in self.busy:
+                self.free_now.add(executor)
+
+        self.decided(self.price_s(0), arrived)
+        return True
+
+    def price_s(self, pollers):
+        if self.policy.queue == "central":
+            return self.runtime.dispatch_s
+        return self.runtime.pop_s + self.runtime.pop_per_poller_s * pollers
+
+
+class Asked(Simulator):
+    """A dynamic policy, which sees this object as its view."""
+
+    def __init__(self, problem, runtime, factors, policy):
+        super().__init__(problem, runtime, factors)
+        self.policy, self.actions = policy, iter(())
+        self.ready, self.held, self.last_width = [], {}, {}
+        self.levels = problem.levels
+
+    @property
+    def running(self):
+        return list(self.held.values())
+
+    @property
+    def idle_cores(self):
+        busy = {thread for held in self.held.values() for thread in held.cores}
+        return [thread for thread in range(self.machine.n_threads) if thread not in busy]
+
+    def became_ready(self, task):
+        self.ready = sorted([*self.ready, task])
+
+    def freed(self, task):
+        del self.held[task]
+
+    def ready_s(self, task):
+        return self.ready_at_s[task]
+
+    def seconds(self, task, width=1):
+        return self.costs.seconds_of(task, width)
+
+    def decide(self):
+        """Ask until nothing more starts or a decision takes time; return whether anything was decided."""
+        decided = False
+        while self.decision is None:
+            action = next(self.actions, None)
+            if action is None and self.ready and self.idle_cores:
+                self.actions = iter(self.policy.decide(self))
+                action = next(self.actions, None)
+            if action is None:
+                break
+            self.carry_out(action)
+            decided = True
+        return decided
+
+    def carry_out(self, action):
+        threads = sorted(action.cores) or self.taken(action.width)
+        task, width = action.task, len(threads)
+        others = len(self.idle_cores) - width
+        resize_s = self.resize_s(threads)
+        self.last_width.update(dict.fromkeys(threads, width))
+        delay_s = self.runtime.choice_s
+        if self.policy.queue == "shared":
+            delay_s = self.runtime.pop_s + self.runtime.pop_per_poller_s * others
+        end_s = self.now_s + delay_s + (self.seconds(task, width) + resize_s)
+        self.ready.remove(task)
+        self.held[task] = SimpleNamespace(task=task, cores=tuple(threads), finish_s=end_s)
+        self.decided(delay_s, lambda: self.begin(task, threads, resize_s))
+
+    def resize_s(self, threads):
+        width, runtime = len(threads), self.runtime
+        if all(self.last_width.get(thread, width) == width for thread in threads):
+            return 0.0
+        if runtime.reuse_teams:
+            return runtime.resize_s
+        return runtime.team_creation_s + width * runtime.team_creation_per_thread_s
+
+    def taken(self, width):
+        """Return the threads of a team: the first ways before the second, whole tiles for wide teams."""
+        cores, of_tile, taken = self.machine.n_cores, self.machine.cores_per_tile, []
+        for way in range(self.machine.smt):
+            idle, left = [t for t in self.idle_cores if t // cores == way], width - len(taken)
+            tiles = [thread % cores // of_tile for thread in idle]
+            wide = left >= of_tile
+            idle.sort(key=lambda t: (tiles.count(t % cores // of_tile) * (-1 if wide else 1), t))
+            taken += idle[:left]
+        return sorted(taken)

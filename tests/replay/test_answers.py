@@ -1,0 +1,136 @@
+"""What policies answer before the replay: arrays that fit, or an error that says what does not, on both engines."""
+
+import numpy as np
+import pytest
+
+import simsched as ss
+from simsched.errors import LayoutError, PolicyError
+from simsched.graph.adjacency import Csr
+from simsched.policy import CandidateRule, Shortcuts
+
+GRAPH = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], kinds="MatMul")
+NONE = np.zeros(3, np.bool_)
+
+
+def ruled(**columns):
+    """Return a policy that prepares a rule: all tasks offer two cores, but for what is given."""
+
+    class Ruled(ss.Policy):
+        name = "ruled"
+
+        def prepared(self, problem):
+            two = {
+                "widths": np.full((3, 1), 2, np.int32),
+                "estimates_s": problem.costs.seconds(2)[:, None],
+                "most": 4,
+            }
+            return CandidateRule(**two | columns)
+
+    return Ruled()
+
+
+def ranked(**answers):
+    """Return a policy that ranks by index, but for what is given."""
+
+    def rank(self, problem):
+        return np.arange(3)
+
+    return type("Ranked", (ss.RankPolicy,), {"name": "ranked", "rank": rank} | answers)()
+
+
+def answer(value):
+    return lambda *_: value
+
+
+def simulate(policy, engine):
+    return ss.simulate(GRAPH, "generic[cores=4]", policy, engine=engine)
+
+
+@pytest.mark.rule("Information")
+def test_a_rule_may_estimate_otherwise_than_the_costs(engine):
+    """By the rule all take 1 s, so that 1 starts beside 0. Really they take 0.5, 1 and 1.5 s: 2 follows 0 at 0.5."""
+    schedule = simulate(ruled(estimates_s=np.ones((3, 1))), engine)
+    assert schedule.start_s.tolist() == [0, 0, 0.5]
+    assert schedule.finish_s.tolist() == [0.5, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"widths": [[2]] * 3}, "widths is .*; expected an array of int32 and 2 dimensions"),
+        ({"widths": np.full((3, 1), 2)}, "widths is int64"),
+        ({"widths": np.zeros((3, 1), np.int32)}, "widths has an entry .* below 1"),
+        ({"widths": np.full((3, 1), 5, np.int32)}, "a task offers 5 threads; .* has 4"),
+        (
+            {"widths": np.ones((3, 2), np.int32)},
+            r"widths of shape \(3, 2\) and estimates_s of shape \(3, 1\)",
+        ),
+        ({"widths": np.ones((2, 1), np.int32), "estimates_s": np.ones((2, 1))}, "widths has 2 rows"),
+        ({"estimates_s": np.full((3, 1), np.nan)}, "estimates_s has an entry that is not finite"),
+        ({"serial_s": np.ones(2)}, "serial_s has 2 rows"),
+        ({"serial_s": np.ones(3)}, "serial_s needs two hardware threads"),
+        ({"most": 0}, "most is 0"),
+        ({"most": 1.5}, "most is 1.5"),
+        ({"offered": 2}, "offered is 2; expected a whole number of 1 to 1"),
+    ],
+)
+def test_rules_that_do_not_fit(engine, columns, message):
+    with pytest.raises(PolicyError, match=message):
+        simulate(ruled(**columns), engine)
+
+
+def test_more_at_once_than_any_machine_has_threads(engine):
+    assert simulate(ruled(most=10**30), engine).start_s.tolist() == [0, 0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ({"queue": "Central"}, "its queue is 'Central'; expected one of central, shared"),
+        ({"discipline": "sjf"}, "its discipline is 'sjf'; expected one of rank, fifo, lifo"),
+        ({"rank": answer([[1], [2, 3]])}, r"rank\(\) returned \[\[1\], \[2, 3\]\]"),
+        ({"default_layout": answer("2x1")}, "its layout is '2x1'; expected a Layout"),
+        ({"executors": answer(None)}, r"executors\(\) returned None"),
+        (
+            {"executors": answer(Csr(np.array([0, 1, 3]), np.arange(3, dtype=np.int32)))},
+            "2 executors of 1 to 2",
+        ),
+        (
+            {"executors": answer(Csr(np.arange(5), np.arange(1, 5, dtype=np.int32)))},
+            "threads 1 to 4; those of",
+        ),
+        ({"shortcuts": answer({})}, r"shortcuts\(\) returned {}"),
+        ({"shortcuts": answer(Shortcuts(NONE, NONE, np.array([0.5])))}, "singles of float64"),
+    ],
+)
+def test_answers_that_do_not_fit(engine, answers, message):
+    with pytest.raises(PolicyError, match=message):
+        simulate(ranked(**answers), engine)
+
+
+def test_answers_of_other_integers_and_strides(engine):
+    """Executors and singles as NumPy makes them by default, and every other element of longer columns."""
+    past = Shortcuts(np.array([True, False] * 3)[::2], np.zeros(6, np.bool_)[::2], np.array([3]))
+    apart = simulate(
+        ranked(shortcuts=answer(past), executors=answer(Csr(np.arange(5), np.arange(4)))), engine
+    )
+    assert apart.executor.tolist() == [4, 4, 4]
+
+
+def test_shortcuts_are_columns():
+    with pytest.raises(PolicyError, match=r"apart of shortcuts is .*; expected an array"):
+        Shortcuts([True], [False])
+
+
+def test_what_is_prepared_is_a_policy():
+    policy = type("Odd", (ss.Policy,), {"prepared": answer(3)})
+    with pytest.raises(PolicyError, match=r"prepared\(\) returned 3; expected a Policy"):
+        ss.simulate(GRAPH, "generic", policy)
+
+
+def test_more_threads_than_any_replay_has():
+    with pytest.raises(LayoutError, match="has 999999998000000001 threads; a replay has at most"):
+        ss.simulate(GRAPH, "generic", "fifo[oversubscribe=true]", "999999999x999999999")
+    graph = ss.TaskGraph.from_edges(np.ones(1000))
+    with pytest.raises(LayoutError, match="at most 2147483648 can be"):
+        ss.simulate(graph, "generic", "fifo[pinned=false,oversubscribe=true]", "1x9999999")
