@@ -14,6 +14,7 @@ from simsched.costs import CostModel
 from simsched.errors import SimschedError
 from simsched.machine import machine as machine_of
 from simsched.replay.at_once import at_once
+from simsched.replay.simulate import check_seed
 from simsched.sweep.intervals import LEVEL
 from simsched.sweep.sensitivity import ROUNDING, Makespan, makespan_of, sensitivity
 from simsched.sweep.uncertain import Inputs, Parameter, chosen
@@ -85,10 +86,13 @@ def sobol(
     [[1, 'cores.clock'], [2, 'runtime.dispatch']]
     """
     _check_samples(samples)
+    check_seed(seed)
     inputs = Inputs(graph, machine_of(machine), costs or CostModel())
     if parameters is None:
         swings = sensitivity(graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress)
         parameters = swings.loc[swings["swing_s"] > 0, "parameter"].head(MOST).tolist()
+        if not parameters:
+            return _ranked([])
     wanted = chosen(inputs.parameters(), list(parameters))
     makespan_s = makespan_of(inputs, policy, layout, runtime, engine, seed, progress)
     indices = _indices(wanted, makespan_s, samples, seed).tolist()
@@ -97,7 +101,7 @@ def sobol(
 
 
 def _check_samples(samples: int) -> None:
-    if isinstance(samples, bool) or samples < 2 or samples & (samples - 1):
+    if type(samples) is not int or samples < 2 or samples & (samples - 1):
         raise SimschedError(f"samples is {samples!r}; expected a power of two, as 64")
 
 
