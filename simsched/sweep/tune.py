@@ -71,7 +71,7 @@ def tune(
     Raises
     ------
     LayoutError, SpecError, MissingExtraError
-        If there is no such layout or method, it does not search this policy, or Optuna is not installed.
+        If there is no such layout or method, it does not search this policy or layouts, or Optuna is not installed.
 
     References
     ----------
@@ -84,6 +84,8 @@ def tune(
     ['2x1', '1x2']
     """
     target, policies = machine_of(machine), _policies(policy, method, evaluations)
+    if method == "widths" and (layouts is not None or reserved):
+        raise LayoutError(f"{TUNED} chooses its own widths and cores: give no layouts and no reserved cores")
     tuned = _Tuned(graph, target, policies, costs, runtime, engine, seed, progress)
     if method == "enumerate":
         return tuned.enumerated(layouts, reserved)
@@ -144,7 +146,7 @@ def _policies(
     """Return the policies to search, which must suit the method; some evaluations must be allowed."""
     if method not in get_args(Search):
         raise SpecError(f"method is {method!r}; expected one of {', '.join(get_args(Search))}")
-    given = [policy] if isinstance(policy, (str, Policy, type)) else policy
+    given = policy if isinstance(policy, Iterable) and not isinstance(policy, str) else [policy]
     found = [policy_of(one) for one in given]
     if not found:
         raise SpecError("there is no policy to tune; give at least one")
