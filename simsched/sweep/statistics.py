@@ -129,7 +129,7 @@ def verdicts(runs: pd.DataFrame, *, over: Over = "seeds") -> pd.DataFrame:
     ------
     SimschedError
         If a column is missing, there are fewer than two policies, a makespan is missing, not above zero or there twice,
-        or the graphs do not suffice for what is asked.
+        the graphs do not suffice for what is asked, or one of several is called "all".
 
     References
     ----------
@@ -150,6 +150,10 @@ def verdicts(runs: pd.DataFrame, *, over: Over = "seeds") -> pd.DataFrame:
     logs, graphs, policies = _logs(runs)
     if len(graphs) < 2 and over == "graphs":
         raise SimschedError("over='graphs' asks about graphs like these; give two of them at least")
+    if len(graphs) > 1 and ALL in graphs:
+        raise SimschedError(
+            f"a graph is called {ALL!r}, as the rows over all graphs are; give it another name"
+        )
     rows = []
     for place, graph in enumerate(graphs):
         rows += [_row(graph, policies, pair, logs[place]) for pair in combinations(range(len(policies)), 2)]

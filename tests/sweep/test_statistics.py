@@ -159,6 +159,9 @@ def test_questions_that_cannot_be_answered():
     table = runs({("g", "a"): [1.0, 2.0], ("g", "b"): [2.0, 3.0]})
     with pytest.raises(SimschedError, match="give two of them"):
         ss.verdicts(table, over="graphs")
+    both = pd.concat([table, table.assign(graph="all")])
+    with pytest.raises(SimschedError, match="a graph is called 'all'"):
+        ss.verdicts(both)
     with pytest.raises(SimschedError, match="over is 'machines'"):
         ss.verdicts(table, over="machines")
     with pytest.raises(SimschedError, match="stands there twice"):
