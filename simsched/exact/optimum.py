@@ -12,7 +12,7 @@ from simsched.costs import CostModel, TaskCosts
 from simsched.errors import LayoutError, SimschedError
 from simsched.exact.choices import Choices, Units, Whole
 from simsched.exact.model import Found, solve
-from simsched.exact.placing import Order, Placed, Times, placed, start_order
+from simsched.exact.placing import Order, Placed, Times, list_order, placed, start_order
 from simsched.exact.told import left_out, schedule_of
 from simsched.html import card
 from simsched.machine import machine as machine_of
@@ -206,7 +206,7 @@ class _Search:
     graph : TaskGraph
     choices : Choices
     first : Placed
-        The shorter of two list schedules, highest level first: tasks on their narrowest, or on their fastest, widths.
+        The shorter of two list schedules (`list_order`): tasks on their narrowest, or on their fastest, widths.
     chosen : int64 array, shape (n,)
         The choice of each task there.
     """
@@ -223,8 +223,8 @@ class _Search:
 
     @classmethod
     def _list(cls, graph: TaskGraph, choices: Choices, chosen: Whole) -> _Search:
-        seconds = choices.seconds[chosen]
-        order = start_order(graph, -graph.levels(seconds), np.zeros(graph.n_tasks))
+        widths, seconds = choices.width[chosen], choices.seconds[chosen]
+        order = list_order(graph, graph.levels(seconds), widths, seconds, choices.capacity)
         return cls(graph, choices, _place(graph, choices, order, chosen, choices.seconds), chosen)
 
     def found(self, least_s: float, seed: int, limit_s: float) -> tuple[Placed, Whole, Units, Found]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import simsched as ss
 from simsched.errors import LayoutError, MissingExtraError, SimschedError
+from simsched.exact.placing import list_order, placed
 from simsched.testing import check_cores, check_precedence
 from simsched.testing.strategies import graphs, machines, runtimes
 
@@ -209,3 +210,27 @@ def test_a_task_of_no_length_waits_for_one_of_nearly_none():
     found = ss.optimum(graph, "generic[cores=1]")
     check_precedence(found.schedule)
     assert found.makespan_s == pytest.approx(0.1 + 1e-9, rel=1e-12)
+
+
+def test_the_first_schedule_takes_the_highest_level_first():
+    """Two cores: 2 and 3 lead to the longest chains and start, then 4 behind 3; 1, of no length, takes no core."""
+    graph = ss.TaskGraph.from_edges([1.0, 0.0, 3.0, 1.0, 4.0], [(3, 4)])
+    one = np.ones(5, np.int64)
+    order = list_order(graph, graph.levels(graph.durations_s), one, graph.durations_s, 2)
+    assert order.tolist() == [3, 2, 4, 0, 1]
+    wide = list_order(graph, graph.levels(graph.durations_s), np.array([1, 1, 1, 1, 2]), graph.durations_s, 2)
+    assert wide.tolist() == [3, 2, 4, 0, 1], "the wide one waits for both cores, and lets none pass"
+
+
+@settings(max_examples=40, deadline=None)
+@given(graphs(max_tasks=30), st.integers(1, 4))
+def test_the_first_schedule_is_within_grahams_bound(graph, cores):
+    costs = ss.CostModel(default=ss.Curve(1.0), curves=dict.fromkeys(graph.kinds.labels, ss.Curve(1.0)))
+    seconds = costs.on(graph, ss.machine(f"generic[cores={cores}]")).seconds(1)
+    widths = np.ones(graph.n_tasks, np.int64)
+    order = list_order(graph, graph.levels(seconds), widths, seconds, cores)
+    assert sorted(order.tolist()) == list(range(graph.n_tasks))
+    longest, area = graph.levels(seconds).max(initial=0.0), seconds.sum() / cores
+    assert placed(graph, order, widths, seconds, cores).length <= (area + longest * (1 - 1 / cores)) * (
+        1 + 1e-9
+    )
