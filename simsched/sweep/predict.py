@@ -76,14 +76,12 @@ def predict(
         90 % for 20), NaN of a single one; critical_path_s and area_s, lower bounds for every policy; bound_s, the
         larger; speedup over one core that runs every task alone; efficiency, that over cores; utilization; binds, what
         most of the makespan is put down to, one of `simsched.sweep.binding.RESOURCES`; binds_share; knee, see
-        `simsched.sweep.knee`, never in weak scaling; extrapolated, whether it lies beyond what is built or was
-        measured; note, which says so; samples.
+        `simsched.sweep.knee`, never in weak scaling; extrapolated, beyond what is built or was measured; note; samples.
 
     Raises
     ------
     SimschedError
-        If there are no core counts or samples, a count or the width is impossible, or for copies a count is no multiple
-        of the fewest.
+        If there are no core counts or samples, a count or width is impossible, or for copies no multiple of the fewest.
 
     Examples
     --------

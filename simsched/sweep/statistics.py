@@ -150,10 +150,6 @@ def verdicts(runs: pd.DataFrame, *, over: Over = "seeds") -> pd.DataFrame:
     logs, graphs, policies = _logs(runs)
     if len(graphs) < 2 and over == "graphs":
         raise SimschedError("over='graphs' asks about graphs like these; give two of them at least")
-    if len(graphs) > 1 and ALL in graphs:
-        raise SimschedError(
-            f"a graph is called {ALL!r}, as the rows over all graphs are; give it another name"
-        )
     rows = []
     for place, graph in enumerate(graphs):
         rows += [_row(graph, policies, pair, logs[place]) for pair in combinations(range(len(policies)), 2)]
@@ -174,6 +170,10 @@ def _logs(runs: pd.DataFrame) -> tuple[npt.NDArray[np.float64], list[str], list[
             f"a table of replays lacks {', '.join(missing)}; it has {', '.join(map(str, runs))}"
         )
     axes = [list(dict.fromkeys(runs[column])) for column in NEEDED[:3]]
+    if len(axes[0]) > 1 and ALL in axes[0]:
+        raise SimschedError(
+            f"a graph is called {ALL!r}, as the rows over all graphs are; give it another name"
+        )
     if len(axes[1]) < 2:
         raise SimschedError(f"there is {len(axes[1])} policy; expected two or more to compare")
     if runs.duplicated([*NEEDED[:3]]).any():

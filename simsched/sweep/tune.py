@@ -84,8 +84,6 @@ def tune(
     ['2x1', '1x2']
     """
     target, policies = machine_of(machine), _policies(policy, method, evaluations)
-    if method == "widths" and (layouts is not None or reserved):
-        raise LayoutError(f"{TUNED} chooses its own widths and cores: give no layouts and no reserved cores")
     tuned = _Tuned(graph, target, policies, costs, runtime, engine, seed, progress)
     if method == "enumerate":
         return tuned.enumerated(layouts, reserved)
@@ -130,6 +128,10 @@ class _Tuned:
         reserved: int,
         most: int,
     ) -> pd.DataFrame:
+        if method == "widths" and (layouts is not None or reserved):
+            raise LayoutError(
+                f"{TUNED} chooses its own widths and cores: give no layouts and no reserved cores"
+            )
         trials = self.trials(most)
         widths = Widths.of(self.graph, (self.costs or CostModel()).on(self.graph, self.machine, self.runtime))
         if method == "widths":
