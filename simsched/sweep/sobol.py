@@ -71,7 +71,7 @@ def sobol(
     Raises
     ------
     SimschedError
-        If there is no such parameter, one stands twice, `samples` is no power of two, or numbers are impossible together.
+        If there is no such parameter, or one twice, `samples` is no power of two, or numbers are impossible together.
 
     References
     ----------
