@@ -136,10 +136,13 @@ def parameter_axis(name: str, values: Sequence[Scalar] | Range) -> Axis:
         If a value is nothing that stands between a spec's brackets.
     """
     found = axis(name, values)
-    for value in () if isinstance(values, Range) else found.listed:
+    if isinstance(values, Range):
+        return found
+    plain = tuple(value.item() if isinstance(value, np.generic) else value for value in found.listed)
+    for value in plain:
         if not isinstance(value, bool | int | float | str):
             raise SpecError(f"{name}: {value!r:.80} is neither a number nor a word nor true or false")
-    return found
+    return Axis(name, plain)
 
 
 def number_axis(name: str, values: Sequence[float] | Range, *, whole: bool = False) -> Axis:
@@ -151,10 +154,13 @@ def number_axis(name: str, values: Sequence[float] | Range, *, whole: bool = Fal
         If a value is none.
     """
     found = axis(name, values)
-    kinds = (int, np.integer) if whole else (int, float, np.number)
+    kinds, end = ((int, np.integer), 1 << 63) if whole else ((int, float, np.number), float("inf"))
     for value in [values.low, values.high] if isinstance(values, Range) else found.listed:
-        if isinstance(value, bool) or not isinstance(value, kinds) or not 0 <= value < float("inf"):
-            raise SpecError(f"{name}: {value!r:.80}: expected a {'whole ' * whole}number of zero or more")
+        if isinstance(value, bool) or not isinstance(value, kinds) or not 0 <= value < end:
+            most = ", below 2^63" * whole
+            raise SpecError(
+                f"{name}: {value!r:.80}: expected a {'whole ' * whole}number of zero or more{most}"
+            )
     return (
         found
         if isinstance(values, Range)

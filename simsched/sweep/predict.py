@@ -126,9 +126,9 @@ def _points(
 def _layout(machine: Machine, width: int | None) -> tuple[int, int] | None:
     if width is None:
         return None
-    if type(width) is not int or width < 1:
+    if not isinstance(width, int | np.integer) or width < 1:
         raise LayoutError(f"width is {width!r}; expected cores of one executor, at least 1")
-    return max(machine.n_cores // width, 1), width
+    return max(machine.n_cores // int(width), 1), int(width)
 
 
 def _replayed(
@@ -159,7 +159,7 @@ def _sampled(
 
 
 def _seeds(seed: int, samples: int) -> range:
-    if type(samples) is not int or samples < 1:
+    if not isinstance(samples, int | np.integer) or samples < 1:
         raise SimschedError(f"samples is {samples!r}; expected a whole number, at least 1")
     return range(seed, seed + samples)
 

@@ -99,7 +99,7 @@ def sobol(
 
 def _check(samples: int, seed: int) -> None:
     check_seed(seed)
-    if type(samples) is not int or samples < 2 or samples & (samples - 1):
+    if not isinstance(samples, int | np.integer) or samples < 2 or samples & (samples - 1):
         raise SimschedError(f"samples is {samples!r}; expected a power of two, as 64")
 
 

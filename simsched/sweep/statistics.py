@@ -218,9 +218,16 @@ def _told(row: object) -> tuple[str, str]:
         why = (
             "a single pair tells of no spread"
             if np.isnan(p_holm)
-            else f"{100 * (low - 1):+.2g} to {100 * (high - 1):+.2g} %"
+            else f"{_percent(low - 1, '+')} to {_percent(high - 1, '+')} %"
         )
         return "no difference shown", f"{where}: no difference shown between {policy} and {other} ({why})"
     first, second, low, high = (policy, other, low, high) if high < 1 else (other, policy, 1 / high, 1 / low)
-    said = f"{where}: {first} takes {100 * (1 - high):.2g} to {100 * (1 - low):.2g} % less time than {second} (95 %)"
+    said = (
+        f"{where}: {first} takes {_percent(1 - high)} to {_percent(1 - low)} % less time than {second} (95 %)"
+    )
     return ("faster" if first == policy else "slower"), said
+
+
+def _percent(share: float, sign: str = "-") -> str:
+    """Return a share in per cent with two digits, but without an exponent below 10,000 %."""
+    return format(100 * share, f"{sign}.0f" if 0.995 <= abs(share) < 100 else f"{sign}.2g")

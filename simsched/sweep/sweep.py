@@ -300,6 +300,10 @@ def checked_scaling(value: object) -> Scaling:
     """
     factors = value.values() if isinstance(value, Mapping) else [value]
     for factor in factors:
-        if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < np.inf:
+        if (
+            isinstance(factor, bool)
+            or not isinstance(factor, int | float | np.integer)
+            or not 0 < factor < np.inf
+        ):
             raise SpecError(f"scalings: {value!r:.80}: expected a factor above 0, or factors by kind")
     return dict(value) if isinstance(value, Mapping) else float(value)  # type: ignore[arg-type] # checked above

@@ -184,6 +184,7 @@ def test_seconds_that_share_no_unit_are_cut_off_and_the_bound_holds():
         ({"layout": "3x1"}, LayoutError, "needs 3 cores"),
         ({"layout": "x"}, LayoutError, "not a layout"),
         ({"limit_s": 0.0}, SimschedError, "limit_s is 0.0"),
+        ({"seed": -1}, SimschedError, "seed is -1"),
         ({"limit_s": float("nan")}, SimschedError, "limit_s is nan"),
     ],
 )
@@ -234,3 +235,8 @@ def test_the_first_schedule_is_within_grahams_bound(graph, cores):
     assert placed(graph, order, widths, seconds, cores).length <= (area + longest * (1 - 1 / cores)) * (
         1 + 1e-9
     )
+
+
+def test_any_seed_will_do():
+    graph = ss.TaskGraph.from_edges([3.0, 3.0, 2.0, 2.0, 2.0])
+    assert ss.optimum(graph, "generic[cores=2]", "2x1", seed=1 << 40).makespan_s == 6

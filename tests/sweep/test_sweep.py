@@ -150,6 +150,7 @@ def test_scaling_a_generated_graph_scales_its_work(tmp_path):
         ({"seeds": range(4000), "noises": [0.1] * 3000}, "12000000 points"),
         ({"seeds": range(10**12)}, "seed: 1000000000000 values; 10000000 are the most"),
         ({"design": "sobol", "samples": 4, "design_seed": -1}, "design_seed is -1"),
+        ({"seeds": [1 << 63]}, "below 2\\^63"),
     ],
 )
 def test_impossible_sweeps_are_refused_at_once(graph, options, words):
@@ -210,3 +211,11 @@ def test_noise_of_the_cost_model_is_told(graph, tmp_path):
     costs = ss.CostModel(noise="stragglers")
     frame = sweep(graph, costs=costs).run(tmp_path / "store")
     assert frame["noise"].tolist() == ["stragglers"]
+
+
+def test_parameters_from_numpy_are_numbers(graph):
+    made = sweep(graph, machine_parameters={"cores": np.array([2, 4])})
+    assert [made.replay(number).machine.spec for number in range(2)] == [
+        "generic[cores=2]",
+        "generic[cores=4]",
+    ]
