@@ -80,7 +80,9 @@ def solve(
     solver = cp_model.CpSolver()
     settings = solver.parameters
     settings.max_time_in_seconds, settings.relative_gap_limit = limit_s, gap
-    settings.num_workers, settings.random_seed, settings.linearization_level = 1, seed, 0
+    settings.num_workers, settings.linearization_level = 1, 0
+    # The solver's seeds have 31 bits.
+    settings.random_seed = seed % (1 << 31)
     settings.use_timetable_edge_finding_in_cumulative = settings.use_overload_checker_in_cumulative = True
     status = solver.solve(model.model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

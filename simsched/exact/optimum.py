@@ -12,11 +12,12 @@ from simsched.costs import CostModel, TaskCosts
 from simsched.errors import LayoutError, SimschedError
 from simsched.exact.choices import Choices, Units, Whole
 from simsched.exact.model import Found, solve
-from simsched.exact.placing import Order, Placed, Times, placed, start_order
+from simsched.exact.placing import Order, Placed, Times, list_order, placed, start_order
 from simsched.exact.told import left_out, schedule_of
 from simsched.html import card
 from simsched.machine import machine as machine_of
 from simsched.policy import Layout
+from simsched.replay.simulate import check_seed
 from simsched.schedule import bounds
 from simsched.units import format_time
 
@@ -143,7 +144,7 @@ def optimum(
     Raises
     ------
     SimschedError
-        If the graph is too large, the layout has more threads than the machine, or the limit is not above 0.
+        If the graph is too large, the layout has more threads than the machine, or limit or seed is none.
     MissingExtraError
         If OR-Tools is not installed.
 
@@ -159,7 +160,7 @@ def optimum(
     <Optimum optimal: 6 s, at least 6 s>
     """
     target = machine_of(machine)
-    wanted = _checked(layout, limit_s, target)
+    wanted = _checked(layout, limit_s, seed, target)
     model = costs or CostModel()
     task_costs = model.on(graph, target, runtime)
     choices = _choices(graph, task_costs, wanted)
@@ -174,8 +175,9 @@ def optimum(
 
 
 def _checked(
-    layout: str | Layout | tuple[int, int] | None, limit_s: float, machine: Machine
+    layout: str | Layout | tuple[int, int] | None, limit_s: float, seed: int, machine: Machine
 ) -> Layout | None:
+    check_seed(seed)
     if not 0 < limit_s < float("inf"):
         raise SimschedError(f"limit_s is {limit_s}; expected seconds to search, more than 0")
     wanted = None if layout is None else Layout.parse(layout)
@@ -206,7 +208,7 @@ class _Search:
     graph : TaskGraph
     choices : Choices
     first : Placed
-        The shorter of two list schedules, highest level first: tasks on their narrowest, or on their fastest, widths.
+        The shorter of two list schedules (`list_order`): tasks on their narrowest, or on their fastest, widths.
     chosen : int64 array, shape (n,)
         The choice of each task there.
     """
@@ -223,8 +225,8 @@ class _Search:
 
     @classmethod
     def _list(cls, graph: TaskGraph, choices: Choices, chosen: Whole) -> _Search:
-        seconds = choices.seconds[chosen]
-        order = start_order(graph, -graph.levels(seconds), np.zeros(graph.n_tasks))
+        widths, seconds = choices.width[chosen], choices.seconds[chosen]
+        order = list_order(graph, graph.levels(seconds), widths, seconds, choices.capacity)
         return cls(graph, choices, _place(graph, choices, order, chosen, choices.seconds), chosen)
 
     def found(self, least_s: float, seed: int, limit_s: float) -> tuple[Placed, Whole, Units, Found]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,6 +70,41 @@ def placed(graph: TaskGraph, order: Order, widths: Order, lengths: Times | Order
         if length:
             free[cores] = finish[task]
     return Placed(ready, start, finish, np.lexsort((_rank(order), start)).astype(np.int32), held)
+
+
+def list_order(graph: TaskGraph, levels: Times, widths: Order, lengths: Times, capacity: int) -> Order:
+    """Return the order in which tasks start, the highest level first of those that are ready.
+
+    One that does not fit lets no other pass.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    levels, widths, lengths : arrays, shape (n,)
+    capacity : int
+        Cores (executors) there are.
+    """
+    held, missing = np.where(lengths > 0, widths, 0).tolist(), graph.predecessors.degrees().tolist()
+    ready = [(-levels[task], task) for task in np.flatnonzero(graph.predecessors.degrees() == 0).tolist()]
+    heapify(ready)
+    running: list[tuple[float, int]] = []
+    order: list[int] = []
+    now, idle = 0.0, capacity
+    while ready or running:
+        while ready and held[ready[0][1]] <= idle:
+            task = heappop(ready)[1]
+            idle -= held[task]
+            order.append(task)
+            heappush(running, (now + lengths[task], task))
+        now = running[0][0]
+        while running and running[0][0] == now:
+            task = heappop(running)[1]
+            idle += held[task]
+            for after in graph.successors.neighbours(task).tolist():
+                missing[after] -= 1
+                if not missing[after]:
+                    heappush(ready, (-levels[after], after))
+    return np.array(order, np.int64)
 
 
 def start_order(graph: TaskGraph, start: Times | Order, lengths: Times | Order) -> Order:

@@ -118,7 +118,7 @@ def _interval(ax: Axes, frame: pd.DataFrame, unit: TimeUnit) -> list[Artist]:
     ax.vlines(frame["cores"], low, high, color=COLOUR, linewidth=2)
     return [
         ax.fill_between(
-            frame["cores"], low, high, color=COLOUR, alpha=0.25, linewidth=0, label="95 % of the samples"
+            frame["cores"], low, high, color=COLOUR, alpha=0.25, linewidth=0, label="95 % interval"
         )
     ]
 

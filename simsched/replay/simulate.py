@@ -117,9 +117,20 @@ def check_inputs(
     for value, kind in ((costs, CostModel), (runtime, RuntimeProfile)):
         if value is not None and not isinstance(value, kind):
             raise SimschedError(f"{value!r} is not a {kind.__name__}")
-    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
-        raise SimschedError(f"seed is {seed!r}; expected a whole number of zero or more")
+    check_seed(seed)
     engines.check_engine(engine)
+
+
+def check_seed(seed: object, what: str = "seed") -> None:
+    """Check that random numbers can be drawn from a seed.
+
+    Raises
+    ------
+    SimschedError
+        If not.
+    """
+    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
+        raise SimschedError(f"{what} is {seed!r}; expected a whole number of zero or more")
 
 
 def _plan(problem: Problem, chosen: Policy, runtime: RuntimeProfile, noise: Seconds | None) -> Plan:

@@ -45,7 +45,7 @@ def _cores_table(frame: pd.DataFrame) -> Table:
     between = bool(frame["low_s"].notna().any())
     columns = ["cores", "layout", "makespan", "lower bound", "speed-up", "efficiency"]
     if between:
-        columns.insert(3, "95 % of the seeds")
+        columns.insert(3, "95 % interval")
     rows = []
     for row in frame.to_dict("records"):
         cells = [str(row["cores"]), str(row["layout"]) or "its own widths", format_time(row["makespan_s"]),

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 #: Numbers that each bound may look at, some seconds' worth.
 EFFORT = 1 << 26
-#: Halvings of a deadline: beyond these it is known to all digits that matter.
-HALVINGS = 40
+#: Deadlines that are tried: doubled until one can be met, then halfway between, to all digits that matter.
+TRIES = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,14 +161,12 @@ def moldable_area(windows: Windows, cores: int, least_s: float) -> float:
     Nonmalleable Parallel Tasks, SODA 1994.
     """
     n = len(windows.begin_s)
-    tries = min(HALVINGS, EFFORT // max(n * windows.widths, 1))
+    tries = min(TRIES, EFFORT // max(n * windows.widths, 1))
     if not n or tries < 1 or _area_s(windows, cores, least_s) <= least_s:
         return least_s
-    low = least_s
-    # At this deadline nothing is left out, so that the area is the least; below the least area all is proven.
-    high = max(_area_s(windows, cores, np.inf), 2 * least_s)
+    low, high = least_s, np.inf
     for _ in range(tries):
-        middle = (low + high) / 2
+        middle = min(2 * low, (low + high) / 2)
         if _area_s(windows, cores, middle) > middle:
             low = middle
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from math import floor, isfinite
 from typing import Any, cast
@@ -12,6 +12,9 @@ import numpy as np
 from simsched.costs.noise import Noise, noise_of
 from simsched.errors import SpecError
 from simsched.spec import Scalar
+
+#: Points of one sweep; each is a row in memory when the results are read.
+MOST = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Range:
     Raises
     ------
     SpecError
-        If there is nothing between them.
+        If they are not two numbers with something between them.
 
     Examples
     --------
@@ -41,6 +44,11 @@ class Range:
     log: bool = False
 
     def __post_init__(self) -> None:
+        ends = (self.low, self.high)
+        if any(isinstance(end, bool) or not isinstance(end, int | float | np.number) for end in ends):
+            raise SpecError(f"{self}: the ends of a range are numbers")
+        if not isinstance(self.log, bool):
+            raise SpecError(f"{self}: log is true or false")
         if not (isfinite(self.low) and isfinite(self.high) and self.low < self.high):
             raise SpecError(f"{self}: expected two numbers, the lower one first")
         if self.log and self.low <= 0:
@@ -106,10 +114,12 @@ def axis(name: str, values: Sequence[Any] | Range) -> Axis:
     Raises
     ------
     SpecError
-        If there is no value.
+        If there is no value, or more than a sweep has points.
     """
     if isinstance(values, Range):
         return Axis(name, values)
+    if isinstance(values, Sized) and len(values) > MOST:
+        raise SpecError(f"{name}: {len(values)} values; {MOST} are the most: take fewer, or a range of them")
     if isinstance(values, str) or not hasattr(values, "__iter__") or not (found := tuple(values)):
         raise SpecError(
             f"{name}: {values!r:.80} is no list of values; write [value, ...], or ss.sweep.Range(low, high)"
@@ -126,10 +136,13 @@ def parameter_axis(name: str, values: Sequence[Scalar] | Range) -> Axis:
         If a value is nothing that stands between a spec's brackets.
     """
     found = axis(name, values)
-    for value in () if isinstance(values, Range) else found.listed:
+    if isinstance(values, Range):
+        return found
+    plain = tuple(value.item() if isinstance(value, np.generic) else value for value in found.listed)
+    for value in plain:
         if not isinstance(value, bool | int | float | str):
             raise SpecError(f"{name}: {value!r:.80} is neither a number nor a word nor true or false")
-    return found
+    return Axis(name, plain)
 
 
 def number_axis(name: str, values: Sequence[float] | Range, *, whole: bool = False) -> Axis:
@@ -141,10 +154,13 @@ def number_axis(name: str, values: Sequence[float] | Range, *, whole: bool = Fal
         If a value is none.
     """
     found = axis(name, values)
-    kinds = (int, np.integer) if whole else (int, float, np.number)
+    kinds, end = ((int, np.integer), 1 << 63) if whole else ((int, float, np.number), float("inf"))
     for value in [values.low, values.high] if isinstance(values, Range) else found.listed:
-        if isinstance(value, bool) or not isinstance(value, kinds) or not 0 <= value < float("inf"):
-            raise SpecError(f"{name}: {value!r:.80}: expected a {'whole ' * whole}number of zero or more")
+        if isinstance(value, bool) or not isinstance(value, kinds) or not 0 <= value < end:
+            most = ", below 2^63" * whole
+            raise SpecError(
+                f"{name}: {value!r:.80}: expected a {'whole ' * whole}number of zero or more{most}"
+            )
     return (
         found
         if isinstance(values, Range)

@@ -91,6 +91,8 @@ def replays(
     """Return the schedules that `compare` compares, one a policy, and that of `sequential`; as `compare` else."""
     if isinstance(policies, str):
         raise SpecError(f"policies is {policies!r}; expected a list of policies, as in [{policies!r}]")
+    if not policies:
+        raise SpecError(f"policies is {policies!r}; expected at least one")
     target, wanted = machine_of(machine), None if layout is None else Layout.parse(layout)
 
     def replay(policy: str | Policy | type[Policy]) -> Schedule:

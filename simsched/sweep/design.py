@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import SpecError
-from simsched.sweep.axes import Axis, Range
+from simsched.sweep.axes import MOST, Axis, Range
 
 Design = Literal["product", "sobol", "latin-hypercube"]
 Choices = npt.NDArray[np.float64]
-#: Points of one sweep; each is a row in memory when the results are read.
-MOST = 10_000_000
 
 
 def check_design(axes: Sequence[Axis], design: str, samples: int | None) -> None:

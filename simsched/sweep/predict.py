@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.costs import CostModel
-from simsched.errors import MachineError, SimschedError
+from simsched.errors import LayoutError, MachineError, SimschedError
 from simsched.machine import machine as machine_of
 from simsched.replay.at_once import at_once
 from simsched.replay.simulate import simulate
@@ -72,16 +72,16 @@ def predict(
     -------
     DataFrame
         One row a core count: cores, tasks, layout; makespan_s, that of the costs as they are, with noise the median of
-        the samples; low_s and high_s, between which 95 % of the samples lie, NaN of a single one; critical_path_s and
-        area_s, lower bounds for every policy; bound_s, the larger; speedup over one core that runs every task alone;
-        efficiency, that over cores; utilization; binds, what most of the makespan is put down to, one of
-        `simsched.sweep.binding.RESOURCES`; binds_share; knee, see `simsched.sweep.knee`, never in weak scaling;
-        extrapolated, whether it lies beyond what is built or was measured; note, which says so; samples.
+        the samples; low_s and high_s, between which 95 % of such replays fall (of fewer than 39 samples the extremes:
+        90 % for 20), NaN of a single one; critical_path_s and area_s, lower bounds for every policy; bound_s, the
+        larger; speedup over one core that runs every task alone; efficiency, that over cores; utilization; binds, what
+        most of the makespan is put down to, one of `simsched.sweep.binding.RESOURCES`; binds_share; knee, see
+        `simsched.sweep.knee`, never in weak scaling; extrapolated, beyond what is built or was measured; note; samples.
 
     Raises
     ------
     SimschedError
-        If there are no core counts or samples, or a count is impossible, or for copies no multiple of the fewest.
+        If there are no core counts or samples, a count or width is impossible, or for copies no multiple of the fewest.
 
     Examples
     --------
@@ -124,7 +124,11 @@ def _points(
 
 
 def _layout(machine: Machine, width: int | None) -> tuple[int, int] | None:
-    return None if width is None else (max(machine.n_cores // width, 1), width)
+    if width is None:
+        return None
+    if not isinstance(width, int | np.integer) or width < 1:
+        raise LayoutError(f"width is {width!r}; expected cores of one executor, at least 1")
+    return max(machine.n_cores // int(width), 1), int(width)
 
 
 def _replayed(
@@ -155,8 +159,8 @@ def _sampled(
 
 
 def _seeds(seed: int, samples: int) -> range:
-    if samples < 1:
-        raise SimschedError(f"samples is {samples}; expected at least 1")
+    if not isinstance(samples, int | np.integer) or samples < 1:
+        raise SimschedError(f"samples is {samples!r}; expected a whole number, at least 1")
     return range(seed, seed + samples)
 
 

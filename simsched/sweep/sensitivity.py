@@ -66,7 +66,7 @@ def sensitivity(
     Raises
     ------
     SimschedError
-        If there is no such parameter, `change` is no share, or as in `simsched.simulate`.
+        If there is no such parameter, none is given or one twice, `change` is no share, or as in `simsched.simulate`.
 
     Examples
     --------

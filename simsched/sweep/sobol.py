@@ -14,6 +14,7 @@ from simsched.costs import CostModel
 from simsched.errors import SimschedError
 from simsched.machine import machine as machine_of
 from simsched.replay.at_once import at_once
+from simsched.replay.simulate import check_seed
 from simsched.sweep.intervals import LEVEL
 from simsched.sweep.sensitivity import ROUNDING, Makespan, makespan_of, sensitivity
 from simsched.sweep.uncertain import Inputs, Parameter, chosen
@@ -70,7 +71,7 @@ def sobol(
     Raises
     ------
     SimschedError
-        If there is no such parameter, `samples` is no power of two, or numbers are impossible together.
+        If there is no such parameter, or one twice, `samples` is no power of two, or numbers are impossible together.
 
     References
     ----------
@@ -84,20 +85,21 @@ def sobol(
     >>> found[["rank", "parameter"]].values.tolist()
     [[1, 'cores.clock'], [2, 'runtime.dispatch']]
     """
-    _check_samples(samples)
+    _check(samples, seed)
     inputs = Inputs(graph, machine_of(machine), costs or CostModel())
     if parameters is None:
         swings = sensitivity(graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress)
         parameters = swings.loc[swings["swing_s"] > 0, "parameter"].head(MOST).tolist()
-    wanted = chosen(inputs.parameters(), list(parameters))
+    wanted = chosen(inputs.parameters(), list(parameters)) if len(parameters) else []
     makespan_s = makespan_of(inputs, policy, layout, runtime, engine, seed, progress)
     indices = _indices(wanted, makespan_s, samples, seed).tolist()
     rows = [[*astuple(one), *found] for one, found in zip(wanted, indices, strict=True)]
     return _ranked(rows)
 
 
-def _check_samples(samples: int) -> None:
-    if isinstance(samples, bool) or samples < 2 or samples & (samples - 1):
+def _check(samples: int, seed: int) -> None:
+    check_seed(seed)
+    if not isinstance(samples, int | np.integer) or samples < 2 or samples & (samples - 1):
         raise SimschedError(f"samples is {samples!r}; expected a power of two, as 64")
 
 

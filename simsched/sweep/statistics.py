@@ -129,7 +129,7 @@ def verdicts(runs: pd.DataFrame, *, over: Over = "seeds") -> pd.DataFrame:
     ------
     SimschedError
         If a column is missing, there are fewer than two policies, a makespan is missing, not above zero or there twice,
-        or the graphs do not suffice for what is asked.
+        the graphs do not suffice for what is asked, or one of several is called "all".
 
     References
     ----------
@@ -170,6 +170,10 @@ def _logs(runs: pd.DataFrame) -> tuple[npt.NDArray[np.float64], list[str], list[
             f"a table of replays lacks {', '.join(missing)}; it has {', '.join(map(str, runs))}"
         )
     axes = [list(dict.fromkeys(runs[column])) for column in NEEDED[:3]]
+    if len(axes[0]) > 1 and ALL in axes[0]:
+        raise SimschedError(
+            f"a graph is called {ALL!r}, as the rows over all graphs are; give it another name"
+        )
     if len(axes[1]) < 2:
         raise SimschedError(f"there is {len(axes[1])} policy; expected two or more to compare")
     if runs.duplicated([*NEEDED[:3]]).any():
@@ -214,9 +218,16 @@ def _told(row: object) -> tuple[str, str]:
         why = (
             "a single pair tells of no spread"
             if np.isnan(p_holm)
-            else f"{100 * (low - 1):+.2g} to {100 * (high - 1):+.2g} %"
+            else f"{_percent(low - 1, '+')} to {_percent(high - 1, '+')} %"
         )
         return "no difference shown", f"{where}: no difference shown between {policy} and {other} ({why})"
     first, second, low, high = (policy, other, low, high) if high < 1 else (other, policy, 1 / high, 1 / low)
-    said = f"{where}: {first} takes {100 * (1 - high):.2g} to {100 * (1 - low):.2g} % less time than {second} (95 %)"
+    said = (
+        f"{where}: {first} takes {_percent(1 - high)} to {_percent(1 - low)} % less time than {second} (95 %)"
+    )
     return ("faster" if first == policy else "slower"), said
+
+
+def _percent(share: float, sign: str = "-") -> str:
+    """Return a share in per cent with two digits, but without an exponent below 10,000 %."""
+    return format(100 * share, f"{sign}.0f" if 0.995 <= abs(share) < 100 else f"{sign}.2g")

@@ -19,6 +19,7 @@ from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
 from simsched.policy import Layout, Policy
 from simsched.policy import policy as policy_of
+from simsched.replay.simulate import check_seed
 from simsched.spec import Engine, Scalar
 from simsched.sweep.axes import Axis, Range, axis, noise_axis, number_axis, parameter_axis
 from simsched.sweep.design import Choices, Design, check_design, product, sampled
@@ -114,6 +115,7 @@ class Sweep:
         for value, kind in ((self.costs, CostModel), (self.runtime, RuntimeProfile)):
             if value is not None and not isinstance(value, kind):
                 raise SimschedError(f"{value!r} is not a {kind.__name__}")
+        check_seed(self.design_seed, "design_seed")
         check_design(self.axes, self.design, self.samples)
         _ = self.choices
 
@@ -298,6 +300,10 @@ def checked_scaling(value: object) -> Scaling:
     """
     factors = value.values() if isinstance(value, Mapping) else [value]
     for factor in factors:
-        if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < np.inf:
+        if (
+            isinstance(factor, bool)
+            or not isinstance(factor, int | float | np.integer)
+            or not 0 < factor < np.inf
+        ):
             raise SpecError(f"scalings: {value!r:.80}: expected a factor above 0, or factors by kind")
     return dict(value) if isinstance(value, Mapping) else float(value)  # type: ignore[arg-type] # checked above

@@ -15,7 +15,7 @@ from simsched.machine import machine
 from simsched.mistakes import told
 from simsched.policy import Layout, policy
 from simsched.spec import Engine, parse_path
-from simsched.sweep.axes import Range
+from simsched.sweep.axes import MOST, Range
 from simsched.sweep.design import Design
 from simsched.sweep.sweep import Sweep, checked_scaling
 from simsched.workloads import is_workload, workload
@@ -72,6 +72,8 @@ def _values(value: Any) -> Any:
 
 
 def _seeds(value: Any) -> Any:
+    if type(value) is int and value > MOST:
+        raise ValueError(f"{MOST} are the most; sample them: low and high of a range")
     if type(value) is int and value > 0:
         return range(value)
     found = _values(value)
@@ -122,9 +124,15 @@ def read_sweep(path: str | Path) -> Sweep:
     file = Path(path)
     try:
         with file.open("rb") as stream:
-            content = tomllib.loads(stream.read(MOST_B).decode("utf-8"))
+            raw = stream.read(MOST_B + 1)
     except OSError as error:
         raise FormatError(f"{file} cannot be read: {error.strerror or error}") from error
+    if len(raw) > MOST_B:
+        raise FormatError(
+            f"{file} is larger than {MOST_B} bytes, which no sweep is: give long lists in Python"
+        )
+    try:
+        content = tomllib.loads(raw.decode("utf-8"))
     except ValueError as error:
         raise FormatError(f"{file} is not TOML: {error}") from error
     try:

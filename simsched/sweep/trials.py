@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simsched.policy import Layout, Policy
+from simsched.replay.at_once import at_once
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,12 +51,7 @@ class Trials:
     def all_seconds(self, points: Iterable[Point]) -> None:
         """Replay several points, as many at a time as there are CPUs; those known already cost nothing."""
         new = {_key(*point): point for point in points if _key(*point) not in self.rows}
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            try:
-                rows = list(pool.map(lambda point: self._row(*point), new.values()))
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
+        rows = at_once(lambda point: self._row(*point), new.values())
         self.rows.update(zip(new, rows, strict=True))
 
     def _row(self, policy: Policy, layout: Layout | None) -> dict[str, Any]:

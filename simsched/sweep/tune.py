@@ -71,7 +71,7 @@ def tune(
     Raises
     ------
     LayoutError, SpecError, MissingExtraError
-        If there is no such layout or method, it does not search this policy, or Optuna is not installed.
+        If there is no such layout or method, it does not search this policy or layouts, or Optuna is not installed.
 
     References
     ----------
@@ -128,6 +128,10 @@ class _Tuned:
         reserved: int,
         most: int,
     ) -> pd.DataFrame:
+        if method == "widths" and (layouts is not None or reserved):
+            raise LayoutError(
+                f"{TUNED} chooses its own widths and cores: give no layouts and no reserved cores"
+            )
         trials = self.trials(most)
         widths = Widths.of(self.graph, (self.costs or CostModel()).on(self.graph, self.machine, self.runtime))
         if method == "widths":
@@ -144,7 +148,7 @@ def _policies(
     """Return the policies to search, which must suit the method; some evaluations must be allowed."""
     if method not in get_args(Search):
         raise SpecError(f"method is {method!r}; expected one of {', '.join(get_args(Search))}")
-    given = [policy] if isinstance(policy, (str, Policy, type)) else policy
+    given = policy if isinstance(policy, Iterable) and not isinstance(policy, str) else [policy]
     found = [policy_of(one) for one in given]
     if not found:
         raise SpecError("there is no policy to tune; give at least one")

@@ -33,7 +33,7 @@ class Widths:
     kinds : tuple of str
         Kinds that get a width of their own, that of the most core-seconds first.
     rest : bool
-        Whether there are others.
+        Whether there are others; tasks whose kind is unknown are.
     most : int
         The widest team.
     """
@@ -48,8 +48,9 @@ class Widths:
         labels = graph.kinds.labels
         work = np.bincount(graph.kinds.codes, costs.one_core_s, len(labels))
         used = graph.kinds.counts > 0
-        order = [row for row in np.argsort(-work, kind="stable").tolist() if used[row]]
-        return cls(tuple(labels[row] for row in order[:MOST_KINDS]), len(order) > MOST_KINDS, costs.widest)
+        order = [labels[row] for row in np.argsort(-work, kind="stable").tolist() if used[row]]
+        kinds = tuple(filter(None, order))[:MOST_KINDS]
+        return cls(kinds, len(kinds) < len(order), costs.widest)
 
     def candidates(self) -> list[int]:
         """Return the powers of two and the widest team."""

@@ -149,12 +149,18 @@ def chosen(known: list[Parameter], names: list[str] | None) -> list[Parameter]:
 
     Raises
     ------
-    MachineError
-        If there is no such parameter.
+    SimschedError
+        If there is no such parameter, none is named, or one stands twice.
     """
+    if names is None:
+        return known
+    if not names:
+        raise SimschedError("parameters is []; expected at least one, as in ['cores.clock']")
     by_name: Mapping[str, Parameter] = {one.name: one for one in known}
-    for name in names or []:
+    for place, name in enumerate(names):
         if name not in by_name:
             near = get_close_matches(name, by_name, n=3) or list(by_name)[:3]
             raise MachineError(f"there is no parameter {name!r} to vary; there are {', '.join(near)}, ...")
-    return known if names is None else [by_name[name] for name in names]
+        if name in names[:place]:
+            raise SimschedError(f"parameters: {name!r} stands there twice; leave one out")
+    return [by_name[name] for name in names]

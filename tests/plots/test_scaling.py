@@ -87,7 +87,7 @@ def test_a_missing_column_is_named(draw: object) -> None:
 def test_an_interval_is_shaded_and_named() -> None:
     frame = predicted([17, 34]).assign(low_s=[0.02, 0.01], high_s=[0.05, 0.04])
     ax = scaling(frame)
-    assert "95 % of the samples" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "95 % interval" in [text.get_text() for text in ax.get_legend().get_texts()]
     ends = ax.collections[-1].get_paths()[0].vertices[:, 1]
     assert (ends.min(), ends.max()) == pytest.approx((10, 50)), "in ms"
     without = scaling(frame.assign(low_s=np.nan, high_s=np.nan))

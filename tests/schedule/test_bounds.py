@@ -1,5 +1,7 @@
 """Bounds stronger than critical path and area: by hand, and beside brute truth."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -76,3 +78,16 @@ def test_large_graphs_get_fewer_intervals_and_then_the_plain_bounds(monkeypatch)
     assert found[0] > found[2]
     monkeypatch.setattr("simsched.schedule.energy.EFFORT", 100)
     assert moldable_area(windows(graph, "generic[cores=4]", ALONE), 4, 7.0) == 7.0
+
+
+def test_the_shortest_deadline_may_be_many_times_the_other_bounds():
+    """Ten chains of ten tasks, each 1000 s on fewer cores and 10 s on all 1000.
+
+    Path 100 and area 100. Beside the others of its chain a task has T - 90, so that until T = 1090 all are wide, and
+    take 1000 s of all cores.
+    """
+    tasks = np.ones(100)
+    two_widths = SimpleNamespace(seconds=lambda width: 1000.0 * tasks if width < 1000 else 10.0 * tasks)
+    deep = np.tile(np.arange(10.0), 10) * 10
+    slack = Windows(deep, deep + 10, 100.0, two_widths, 1000)
+    assert moldable_area(slack, 1000, 100.0) == pytest.approx(1000, rel=1e-8)

@@ -62,6 +62,11 @@ def test_width_beyond_the_machine():
         ss.predict(GRAPH, "generic", "fifo", cores=[4], width=8)
 
 
+def test_nothing_to_compare():
+    with pytest.raises(SpecError, match=r"policies is \[\]; expected at least one"):
+        ss.compare(GRAPH, "generic", [])
+
+
 def test_lists_are_lists():
     with pytest.raises(ss.SimschedError, match="expected a list of policies"):
         ss.compare(GRAPH, "generic", "fifo")

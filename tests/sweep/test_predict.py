@@ -194,3 +194,25 @@ def test_columns_are_fit_for_files(tmp_path):
     frame = ss.predict(GRAPH, "generic", "fifo", [1, 2])
     frame.to_parquet(tmp_path / "p.parquet")
     assert pd.read_parquet(tmp_path / "p.parquet").equals(frame)
+
+
+def test_another_replay_falls_between_the_ends_as_often_as_they_say():
+    draws = np.random.default_rng(0).normal(size=(4000, 100))
+    for samples, share in ((20, 19 / 21), (39, 0.95), (99, 0.95)):
+        ends = [spread(row[:samples]) for row in draws]
+        within = [end.low <= other <= end.high for end, other in zip(ends, draws[:, -1], strict=True)]
+        assert np.mean(within) == pytest.approx(share, abs=0.012)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"width": 0}, "width is 0; expected cores of one executor"),
+        ({"width": -1}, "width is -1"),
+        ({"samples": 0}, "samples is 0"),
+        ({"samples": 2.5}, r"samples is 2\.5"),
+    ],
+)
+def test_impossible_widths_and_samples(options, said):
+    with pytest.raises(ss.SimschedError, match=said):
+        ss.predict(GRAPH, "generic", "fifo", [2], **options)

@@ -127,6 +127,8 @@ def test_measured_tasks_do_not_hang_on_their_curve():
     [
         ({"parameters": ["cores.clok"]}, MachineError, r"no parameter 'cores\.clok'.*cores\.clock"),
         ({"parameters": ["cores.count"]}, MachineError, "no parameter"),
+        ({"parameters": []}, SimschedError, r"parameters is \[\]; expected at least one"),
+        ({"parameters": ["cores.clock"] * 2}, SimschedError, "'cores.clock' stands there twice"),
         ({"change": 0.0}, SimschedError, "change is 0"),
         ({"change": 1.0}, SimschedError, r"change is 1\.0"),
     ],
@@ -180,3 +182,20 @@ def test_sobol_takes_what_swings_most_and_is_drawn_from_its_seed():
     with pytest.raises(SimschedError, match="samples is 12"):
         ss.sobol(BYTES, "generic", "fifo", samples=12)
     assert np.isfinite(one["first_high"]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"parameters": ["cores.clock"] * 2}, "'cores.clock' stands there twice"),
+        ({"samples": 64.0}, r"samples is 64\.0; expected a power of two"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_impossible_indices(options, said):
+    with pytest.raises(SimschedError, match=said):
+        ss.sobol(FLOPS, "generic", "fifo", **{"parameters": ["cores.clock"], **options})
+
+
+def test_indices_of_what_nothing_moves_are_none():
+    assert ss.sobol(ss.TaskGraph.from_edges([], []), "generic", "fifo").empty

@@ -155,10 +155,18 @@ def test_tables_that_do_not_suffice(change, said):
         ss.verdicts(change(table))
 
 
+def test_wide_intervals_are_written_without_exponents():
+    (row,) = ss.verdicts(runs({("g", "a"): [1.0, 1.2], ("g", "b"): [1.2, 1.0]})).itertuples()
+    assert row.said.endswith("(-90 to +914 %)")
+
+
 def test_questions_that_cannot_be_answered():
     table = runs({("g", "a"): [1.0, 2.0], ("g", "b"): [2.0, 3.0]})
     with pytest.raises(SimschedError, match="give two of them"):
         ss.verdicts(table, over="graphs")
+    both = pd.concat([table, table.assign(graph="all")])
+    with pytest.raises(SimschedError, match="a graph is called 'all'"):
+        ss.verdicts(both)
     with pytest.raises(SimschedError, match="over is 'machines'"):
         ss.verdicts(table, over="machines")
     with pytest.raises(SimschedError, match="stands there twice"):

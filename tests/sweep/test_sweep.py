@@ -148,6 +148,9 @@ def test_scaling_a_generated_graph_scales_its_work(tmp_path):
         ({"engine": "fast"}, "no engine 'fast'"),
         ({"costs": 1}, "CostModel"),
         ({"seeds": range(4000), "noises": [0.1] * 3000}, "12000000 points"),
+        ({"seeds": range(10**12)}, "seed: 1000000000000 values; 10000000 are the most"),
+        ({"design": "sobol", "samples": 4, "design_seed": -1}, "design_seed is -1"),
+        ({"seeds": [1 << 63]}, "below 2\\^63"),
     ],
 )
 def test_impossible_sweeps_are_refused_at_once(graph, options, words):
@@ -159,6 +162,9 @@ def test_ranges_are_checked():
     for low, high, log in ((2, 1, False), (0.0, 1.0, True), (0.0, float("inf"), False)):
         with pytest.raises(SpecError, match="Range"):
             Range(low, high, log)
+    for low, high in (("1", 2), (None, 2), (False, 2)):
+        with pytest.raises(SpecError, match="the ends of a range are numbers"):
+            Range(low, high)
 
 
 def test_policies_in_python_run_in_processes(graph, lethal, tmp_path):
@@ -205,3 +211,11 @@ def test_noise_of_the_cost_model_is_told(graph, tmp_path):
     costs = ss.CostModel(noise="stragglers")
     frame = sweep(graph, costs=costs).run(tmp_path / "store")
     assert frame["noise"].tolist() == ["stragglers"]
+
+
+def test_parameters_from_numpy_are_numbers(graph):
+    made = sweep(graph, machine_parameters={"cores": np.array([2, 4])})
+    assert [made.replay(number).machine.spec for number in range(2)] == [
+        "generic[cores=2]",
+        "generic[cores=4]",
+    ]

@@ -121,3 +121,25 @@ def test_parts_that_do_not_fit_each_other(spec):
     text = 'graphs = ["lstm[steps=2]"]\nmachines = ["generic"]\npolicies = ["fifo"]\nsamples = 3'
     with pytest.raises(SpecError, match="a product has all points"):
         read_sweep(spec(text))
+
+
+HEAD = 'graphs = ["lstm[steps=2]"]\nmachines = ["generic"]\npolicies = ["fifo"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('noises = { low = "1", high = 2 }', "noises: .*ends of a range are numbers"),
+        ("noises = { low = [1], high = 2 }", "noises: .*ends of a range are numbers"),
+        ('noises = { low = 1, high = 2, log = "no" }', "noises: .*log is true or false"),
+        ("seeds = 99999999999999999999", "seeds: 10000000 are the most"),
+    ],
+)
+def test_ranges_and_counts_that_are_none(spec, text, said):
+    with pytest.raises(FormatError, match=said):
+        read_sweep(spec(HEAD + text))
+
+
+def test_nothing_is_cut_off_a_long_file(spec):
+    with pytest.raises(FormatError, match="larger than 1000000 bytes"):
+        read_sweep(spec(HEAD + "# and so on\n" * 100_000 + "seeds = 3"))

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import simsched as ss
-from simsched.errors import LayoutError, MissingExtraError, PolicyError, SpecError
+from simsched.errors import LayoutError, MissingExtraError, PolicyError, SimschedError, SpecError
 from simsched.plots import tuning, tuning_frame
 from simsched.policies.kind_widths import KindWidths
 
@@ -97,6 +97,15 @@ def test_optuna_keeps_to_the_layouts_given_and_the_workers():
     assert (fewer["executors"] * fewer["width"]).max() == 3
 
 
+@pytest.mark.parametrize("method", ["widths", "optuna"])
+def test_tasks_of_unknown_kind_have_the_width_of_all_others(method):
+    graph = ss.TaskGraph.from_edges([4.0, 4.0, 4.0], [(0, 1)], kinds=["", "", "wide"])
+    costs = ss.CostModel(curves={"wide": ss.Curve(0.0), "": ss.Curve(1.0)})
+    frame = ss.tune(graph, MACHINE, "kind-widths", costs=costs, method=method, evaluations=40)
+    assert frame["makespan_s"][0] == 8
+    assert ss.simulate(graph, MACHINE, frame["policy"][0], costs=costs).makespan_s == 8
+
+
 def test_enumeration_of_several_policies():
     frame = ss.tune(GRAPH, MACHINE, ["fifo", "critical-path"], costs=COSTS)
     assert len(frame) == 6
@@ -110,10 +119,13 @@ def test_enumeration_of_several_policies():
         ("fifo", {"method": "widths"}, "searches the widths of kind-widths, not of fifo"),
         ([], {}, "there is no policy to tune"),
         ("fifo", {"method": "optuna", "evaluations": 0}, "evaluations is 0"),
+        ("kind-widths", {"method": "widths", "layouts": ["2x1"]}, "give no layouts"),
+        ("kind-widths", {"method": "widths", "reserved": 1}, "no reserved cores"),
+        (5, {}, "5 is not a policy"),
     ],
 )
 def test_what_cannot_be_searched(policy, options, message):
-    with pytest.raises(SpecError, match=message):
+    with pytest.raises(SimschedError, match=message):
         ss.tune(GRAPH, MACHINE, policy, **options)
 
 

@@ -12,6 +12,7 @@ from simsched.schedule.explanation.core_time import LEAST_SHARE, core_time_frame
 from simsched.schedule.explanation.path import path_frame
 from simsched.schedule.explanation.task import TaskExplanation, found
 from simsched.schedule.explanation.waits import Waits
+from simsched.text import printable
 from simsched.units import format_time
 
 if TYPE_CHECKING:
@@ -271,7 +272,9 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [f"  {key:<36} {value}" for key, value in self.summary().items()]
-        return "\n".join([f"{self.schedule.graph.name}", *lines, *(f"  note: {note}" for note in self.notes)])
+        return "\n".join(
+            [printable(self.schedule.graph.name), *lines, *(f"  note: {note}" for note in self.notes)]
+        )
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.schedule!r}>"

@@ -135,3 +135,8 @@ def test_what_a_recorded_run_cannot_tell():
         recorded().explain().what_if()
     with pytest.raises(SimschedError, match="simulated schedules only"):
         _ = ss.explain(recorded(), causes=True).core_time
+
+
+def test_a_graphs_name_is_printed_without_controls():
+    graph = ss.TaskGraph.from_edges([1.0], name="a\x1b[2Jb")
+    assert str(ss.simulate(graph, "generic", "fifo").explain()).startswith("a\\x1b[2Jb\n")
