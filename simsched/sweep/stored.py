@@ -81,16 +81,26 @@ def all_rows(folder: Path) -> pa.Table:
     """Return all rows by point, each once: a file that was being replaced may still have its parts beside it."""
     import pyarrow as pa
 
-    try:
-        tables = [_read(file) for file in _files(folder)]
-    except FileNotFoundError:
-        # Whoever writes has just merged the parts: all rows are in one file now.
-        tables = [_read(file) for file in _files(folder)]
+    tables = _tables(folder)
     if not tables:
         return pa.table({"point": pa.array([], pa.int64())})
     table = pa.concat_tables(tables, promote_options="permissive").sort_by("point")
     points = table["point"].to_numpy()
     return _tidy(table.filter(pa.array([True, *(points[1:] != points[:-1]).tolist()])))
+
+
+def _tables(folder: Path) -> list[pa.Table]:
+    while files := _files(folder):
+        try:
+            return [_read(file) for file in files]
+        except FileNotFoundError:
+            # Whoever writes has merged the parts and removes them, one by one: what they held is in the file of all.
+            if _files(folder) == files:
+                lost = next(file for file in files if not file.exists())
+                raise SweepError(
+                    f"{lost} is damaged: it leads nowhere; remove it, and run() does its points again"
+                ) from None
+    return []
 
 
 def _tidy(table: pa.Table) -> pa.Table:

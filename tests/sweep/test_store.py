@@ -78,6 +78,33 @@ def test_parts_that_were_merged_and_not_removed_do_no_harm(graph, tmp_path, each
     assert not list((store / "parts").iterdir())
 
 
+def test_parts_may_go_one_by_one_while_they_are_read(graph, tmp_path, monkeypatch):
+    """Each time one is about to be read, whoever merged them has just removed it, until only the file of all is left."""
+    store = tmp_path / "store"
+    sweep(graph).run(store)
+    table = pq.read_table(store / "results.parquet")
+    for number in range(6):
+        pq.write_table(table.slice(number, 1), store / "parts" / f"{number:06}.parquet")
+    read = pq.read_table
+
+    def going(file, **options):
+        if file.parent.name == "parts":
+            file.unlink()
+        return read(file, **options)
+
+    monkeypatch.setattr(pq, "read_table", going)
+    assert results(store)["point"].tolist() == list(range(40))
+    assert not list((store / "parts").iterdir())
+
+
+def test_a_part_that_is_listed_and_not_there_is_no_endless_wait(graph, tmp_path):
+    store = tmp_path / "store"
+    sweep(graph).run(store)
+    (store / "parts" / "000000.parquet").symlink_to("nowhere")
+    with pytest.raises(SweepError, match=r"000000.parquet is damaged"):
+        results(store)
+
+
 def test_the_store_of_another_sweep_is_refused(graph, tmp_path):
     sweep(graph).run(tmp_path / "store")
     for other, what in (
