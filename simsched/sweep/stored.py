@@ -96,7 +96,7 @@ def _tables(folder: Path) -> list[pa.Table]:
         except FileNotFoundError:
             # Whoever writes has merged the parts and removes them, one by one: what they held is in the file of all.
             if _files(folder) == files:
-                lost = next(file for file in files if not file.exists())
+                lost = next((file for file in files if not file.exists()), folder)
                 raise SweepError(
                     f"{lost} is damaged: it leads nowhere; remove it, and run() does its points again"
                 ) from None

@@ -79,7 +79,7 @@ def test_parts_that_were_merged_and_not_removed_do_no_harm(graph, tmp_path, each
 
 
 def test_parts_may_go_one_by_one_while_they_are_read(graph, tmp_path, monkeypatch):
-    """Each time one is about to be read, whoever merged them has just removed it, until only the file of all is left."""
+    """Each time one is about to be read, it was just removed, until only the file of all is left."""
     store = tmp_path / "store"
     sweep(graph).run(store)
     table = pq.read_table(store / "results.parquet")
