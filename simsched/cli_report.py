@@ -53,6 +53,12 @@ def report(
     replays: Annotated[
         int, typer.Option("--replays", metavar="N", min=0, help="Replays for what would help; 0 for none.")
     ] = 32,
+    patience: Annotated[
+        float,
+        typer.Option(
+            "--patience", metavar="SECONDS", help="Most that a policy's or another part's replays may take."
+        ),
+    ] = 60.0,
     out: Annotated[
         list[Path] | None,
         typer.Option(
@@ -77,7 +83,7 @@ def report(
     tasks = graph_of(graph, context)
     question = Question.of(
         tasks, machine, policy or None, layout, costs=CostModel(noise=noise), engine=engine, seed=seed, seeds=seeds,
-        replays=replays, command=shlex.join(["simsched", *sys.argv[1:]]),
+        replays=replays, patience_s=patience, command=shlex.join(["simsched", *sys.argv[1:]]),
     )  # fmt: skip
     with progress_bar(question.work, "replaying") as progress:
         made = Report(Findings.of(question, progress))

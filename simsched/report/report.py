@@ -170,6 +170,7 @@ def report(
     *,
     seeds: int = 10,
     replays: int = 32,
+    patience_s: float = 60.0,
     command: str = "",
     progress: Callable[[int], object] | None = None,
 ) -> Report:
@@ -193,6 +194,9 @@ def report(
         Replays of a policy, each of its own seed, where noise or the policy draws at random.
     replays : int
         Most replays for what would help; 0 for none.
+    patience_s : float
+        Most seconds on the clock that the replays of a policy, or those for core counts, layouts or what would help,
+        may take. A part that takes longer is left out, and the report says so.
     command : str
         What to type for the same report; written into it.
 
@@ -215,6 +219,6 @@ def report(
     """
     question = Question.of(
         graph, machine, policies, layout, costs=costs, runtime=runtime, engine=engine, seed=seed, seeds=seeds,
-        replays=replays, command=command,
+        replays=replays, patience_s=patience_s, command=command,
     )  # fmt: skip
     return Report(Findings.of(question, progress))
