@@ -56,7 +56,7 @@ def report(
     patience: Annotated[
         float,
         typer.Option(
-            "--patience", metavar="SECONDS", help="Most that a policy's or another part's replays may take."
+            "--patience", metavar="SECONDS", help="CPU time that a policy or another part may take."
         ),
     ] = 60.0,
     out: Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic
+from time import process_time
 
 from simsched.errors import SimschedError
 
@@ -16,14 +16,14 @@ class Patience:
     Parameters
     ----------
     seconds : float
-        On the clock, from now on.
+        Of CPU time from now on, which is the same beside other work, and on more cores.
     told : callable or None
         Is told the same.
     """
 
     def __init__(self, seconds: float, told: Progress | None) -> None:
         self._seconds, self._told = seconds, told
-        self._until_s = monotonic() + seconds
+        self._until_s = process_time() + seconds
 
     def __call__(self, count: int) -> None:
         """Take note of progress.
@@ -35,7 +35,7 @@ class Patience:
         """
         if self._told is not None:
             self._told(count)
-        if monotonic() > self._until_s:
+        if process_time() > self._until_s:
             raise SimschedError(
-                f"its replays take longer than {self._seconds:g} s; patience_s (--patience) allows more"
+                f"its replays take more than {self._seconds:g} s of CPU time; patience_s (--patience) allows more"
             )

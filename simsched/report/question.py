@@ -47,8 +47,8 @@ class Question:
     replays : int
         Most replays for what would help.
     patience_s : float
-        Most seconds on the clock that the replays of a policy, or those of another part, may take; a part that takes
-        longer is left out.
+        Most seconds of CPU time that the replays of a policy, or those of another part, may take; what takes more is
+        left out.
     command : str
         What to type for the same report.
 

@@ -195,8 +195,8 @@ def report(
     replays : int
         Most replays for what would help; 0 for none.
     patience_s : float
-        Most seconds on the clock that the replays of a policy, or those for core counts, layouts or what would help,
-        may take. A part that takes longer is left out, and the report says so.
+        Most seconds of CPU time that the replays of a policy, or those for core counts, layouts or what would help,
+        may take. What takes more is left out, and the report says so.
     command : str
         What to type for the same report; written into it.
 

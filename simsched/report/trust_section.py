@@ -35,7 +35,7 @@ def trust_section(found: Findings) -> Section:
         "Python": platform.python_version(),
         "engine": _engines(found),
         "seeds": _seeds(found),
-        "replays for what would help": f"at most {question.replays}",
+        "replays for what would help": "none" if found.helps is None else f"at most {question.replays}",
     })  # fmt: skip
     return Section("trust", "How far to trust it", [*parts, made])
 
