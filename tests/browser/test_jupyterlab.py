@@ -26,8 +26,9 @@ graph = ss.TaskGraph.from_edges([1.0] * 4, names=["load", "multiply", "add", "st
 by_hand = ss.panel(graph, "generic[cores=2]", "fifo")
 by_hand"""
 
-HOSTILE = r"""import simsched as ss
-from simsched import plots
+HOSTILE = r"""import pandas
+import simsched as ss
+pandas.set_option("display.html.use_mathjax", False)
 names = ["<img src=x onerror=\"top.hit=1;alert(1)\">", "</script><script>top.hit=1;alert(2)</script>",
          "'\"`${alert(3)}", "@at{safe} $$x$$", r"$\href{javascript:alert(4)}{formula}$", "[link](javascript:alert(5))",
          "</textarea></iframe><svg onload=\"top.hit=1\">"]
@@ -35,8 +36,9 @@ edges = [(i, i + 1) for i in range(len(names) - 1)]
 graph = ss.TaskGraph.from_edges([1.0] * len(names), edges, names=names, kinds=names, scopes=names, name="".join(names))
 schedule = ss.simulate(graph, "generic[cores=2]", "fifo")
 panel = ss.panel([graph, graph], "generic[cores=2]", "fifo")"""
-SHOWN = ("graph", "schedule", "schedule.explain()", "print(schedule.explain(2))", "schedule.gantt();", "graph.draw();",
-         "schedule.explain().plot_critical_path();", "schedule.explore()", "panel")  # fmt: skip
+SHOWN = ("graph", "schedule", "schedule.tasks", "schedule.explain()", "print(schedule.explain(2))",
+         "schedule.gantt();", "graph.draw();", "schedule.explain().plot_critical_path();", "schedule.explore()",
+         "panel")  # fmt: skip
 
 RANGE = """() => {
   const range = Object.values(Bokeh.index)[0].model.document.get_model_by_name("time")
