@@ -52,6 +52,10 @@ def test_curves_have_published_crosses():
     ax.figure.canvas.draw()
 
 
+def test_a_table_without_rows_is_drawn():
+    assert not curves(rows().iloc[:0], "threads", "layer", "time (h)").get_lines()[0].get_xdata().size
+
+
 def test_ticks_that_would_cover_each_other_are_left_out():
     frame = pd.DataFrame({"threads": [1, 240, 244], "net": "a", "simulated": [1.0, 2.0, 3.0], "paper": None})
     assert curves(frame, "threads", "net", "").get_xticks().tolist() == [1, 244]
