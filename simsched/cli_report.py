@@ -45,19 +45,13 @@ def report(
     seed: SeedOption = 0,
     noise: NoiseOption = "0",
     seeds: Annotated[
-        int,
-        typer.Option(
-            "--seeds", metavar="N", min=1, help="Replays of a policy where seeds make a difference."
-        ),
+        int, typer.Option("--seeds", metavar="N", min=1, help="Replays where seeds make a difference.")
     ] = 10,
     replays: Annotated[
         int, typer.Option("--replays", metavar="N", min=0, help="Replays for what would help; 0 for none.")
     ] = 32,
     patience: Annotated[
-        float,
-        typer.Option(
-            "--patience", metavar="SECONDS", help="CPU time that a policy or another part may take."
-        ),
+        float, typer.Option("--patience", metavar="SECONDS", help="Most CPU time of a policy, or a part.")
     ] = 60.0,
     out: Annotated[
         list[Path] | None,

@@ -136,8 +136,10 @@ def _layouts(found: Findings) -> str:
         return f"{told}: the one that was used."
     if first["makespan_s"] < (1 - SAME) * found.best.interval.middle and used is not found.best:
         return f"{told}: less than the best policy took."
-    saved, layout = 1 - first["makespan_s"] / used.interval.middle, used.require_schedule().layout
-    return f"{told}: {f'{saved:.1%} less than' if saved >= SAME else 'as long as'} with {layout}."
+    # The layout that was used is not always one of those that are tried.
+    more = first["makespan_s"] / used.interval.middle - 1
+    than = "as long as" if abs(more) < SAME else f"{abs(more):.1%} {'more' if more > 0 else 'less'} than"
+    return f"{told}: {than} with {used.require_schedule().layout}."
 
 
 def _recorded(found: Findings) -> str:
