@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simsched import plots as plots
     from simsched.costs import CostModel as CostModel
     from simsched.costs import Curve as Curve
     from simsched.costs.fitting import Calibration as Calibration
@@ -113,6 +114,8 @@ def __getattr__(name: str) -> Any:
         from simsched.version import version
 
         return version()
+    if name == "plots":  # a room whose functions are called by its name
+        return import_module("simsched.plots")
     if name not in _HOMES:
         raise AttributeError(f"module 'simsched' has no attribute {name!r}")
     home = import_module(_HOMES[name])
@@ -122,4 +125,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*_HOMES, "__version__"]
+    return [*_HOMES, "plots", "__version__"]

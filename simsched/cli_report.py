@@ -46,14 +46,14 @@ def report(
     seed: SeedOption = 0,
     noise: NoiseOption = "0",
     seeds: Annotated[
-        int,
-        typer.Option(
-            "--seeds", metavar="N", min=1, help="Replays of a policy where seeds make a difference."
-        ),
+        int, typer.Option("--seeds", metavar="N", min=1, help="Replays where seeds make a difference.")
     ] = 10,
     replays: Annotated[
         int, typer.Option("--replays", metavar="N", min=0, help="Replays for what would help; 0 for none.")
     ] = 32,
+    patience: Annotated[
+        float, typer.Option("--patience", metavar="SECONDS", help="Most CPU time of a policy, or a part.")
+    ] = 60.0,
     out: Annotated[
         list[Path] | None,
         typer.Option(
@@ -75,7 +75,7 @@ def report(
     tasks = graph_of(graph, context)
     question = Question.of(
         tasks, machine, policy or None, layout, costs=CostModel(noise=noise), engine=engine, seed=seed, seeds=seeds,
-        replays=replays, command=shlex.join(["simsched", *sys.argv[1:]]),
+        replays=replays, patience_s=patience, command=shlex.join(["simsched", *sys.argv[1:]]),
     )  # fmt: skip
     with progress_bar(question.work, "replaying") as progress:
         made = Report(Findings.of(question, progress))

@@ -27,6 +27,8 @@ figure svg { min-width: 40rem }
   figure svg { min-width: 0 }
 }
 """
+#: Letters of a cell that stays on one line, where a style says so.
+LONGEST_ON_A_LINE = 40
 
 
 def card(title: str, facts: Mapping[str, object], notes: Iterable[str] = (), figure: str = "") -> str:
@@ -87,13 +89,19 @@ def facts_table(caption: str, facts: Mapping[str, object]) -> str:
 def columns_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a table with a header, which scrolls where the screen is narrow; everything in it is escaped."""
     head = "".join(f'<th scope="col">{text(column)}</th>' for column in columns)
-    body = "".join(f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in row)}</tr>\n" for row in rows)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in rows)
     return (
         # A box that scrolls is reached with the tab key, and so needs a name.
         f'<div class="wide" role="region" tabindex="0" aria-label="{text(caption)}">\n<table>\n'
         f"<caption>{text(caption)}</caption>\n<thead>\n<tr>{head}</tr>\n"
         f"</thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>\n"
     )
+
+
+def _cell(value: object) -> str:
+    # A sentence on one line would move all cells behind it out of sight.
+    kind = ' class="long"' if len(str(value)) > LONGEST_ON_A_LINE else ""
+    return f"<td{kind}>{text(value)}</td>"
 
 
 def listed(items: Iterable[str]) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -88,3 +90,8 @@ def test_a_room_is_called_as_the_function_of_its_name(name):
     assert inspect.ismodule(room)
     assert inspect.signature(room) == inspect.signature(getattr(room, name))
     assert room.__call__ is getattr(room, name)
+
+
+def test_plots_are_there_without_an_import_of_their_own():
+    run = "import simsched as ss; assert 'plots' in dir(ss); ss.plots.gantt"
+    subprocess.run([sys.executable, "-c", run], check=True, timeout=60)

@@ -16,7 +16,8 @@ namespace simsched {
 // Asks a Python object, as the SimPy engine does.
 class PythonChooser {
   public:
-    static constexpr std::size_t progress_every = 1 << 12;
+    // A decision in Python may take milliseconds.
+    static constexpr std::size_t progress_every = 1 << 6;
 
     PythonChooser(nanobind::handle chooser, std::size_t n, std::size_t cores, std::int64_t max_demand_Bps)
         : released_(chooser.attr("released")), finished_(chooser.attr("finished")),

@@ -1,8 +1,10 @@
-"""Axes to draw on, and the text that may stand on them."""
+"""Axes to draw on, the text that may stand on them, and checks of what is to be drawn."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.text import printable
@@ -10,6 +12,7 @@ from simsched.text import printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
     import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -99,3 +102,26 @@ def require_columns(frame: pd.DataFrame, columns: Sequence[str], what: str) -> N
         raise SimschedError(
             f"{what} draws a table with {', '.join(columns)}; this one lacks {', '.join(missing)}"
         )
+
+
+def one_number_each(values: npt.ArrayLike, n: int, called: str, each: str) -> npt.NDArray[np.generic]:
+    """Return numbers as an array, shape (n,): whole ones as they are, others as floats, None as NaN.
+
+    Raises
+    ------
+    SimschedError
+        If they are not one number each; `called` is what the caller calls them, `each` what they are of.
+    """
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0, np.str_)
+    if array.dtype.kind not in "biuf":
+        raise SimschedError(
+            f"{called} is an array of something else than numbers; give one number a {each}, or NaN"
+        )
+    if array.shape != (n,):
+        raise SimschedError(f"{called} has shape {array.shape}; expected one number a {each}, ({n},)")
+    return array

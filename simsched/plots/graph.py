@@ -8,7 +8,7 @@ import numpy as np
 
 from simsched.errors import SimschedError
 from simsched.graph.columns import Floats
-from simsched.plots.canvas import outside_legend, plain, set_title, shown_axes, verbatim
+from simsched.plots.canvas import outside_legend, plain, set_title, shown_axes
 from simsched.plots.palette import by_kind
 
 if TYPE_CHECKING:
@@ -96,18 +96,18 @@ def draw_graph(graph: TaskGraph, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in ss.plots.draw_graph(graph).get_legend().get_texts()]
     ['a', 'b']
     """
-    from matplotlib.collections import LineCollection
-    from matplotlib.lines import Line2D
-
     places = graph_frame(graph)[["depth", "row"]].to_numpy(float)
     colours = by_kind(graph.kinds, np.ones(graph.n_tasks))
     ax = shown_axes((9.0, 4.0), ax)
+    from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
+
     lines = np.stack([places[graph.successors.sources()], places[graph.successors.indices]], axis=1)
     ax.add_collection(LineCollection(list(lines), colors="0.8", linewidths=0.5, zorder=1))
     ax.scatter(places[:, 0], places[:, 1], s=12 if graph.n_tasks < 500 else 4, c=colours.rgb, zorder=2)
     marks = [Line2D([], [], color=rgb, marker="o", linestyle="") for _, rgb in colours.groups]
     outside_legend(ax, marks, [kind for kind, _ in colours.groups])
-    verbatim(ax.set_xlabel("depth"))
+    ax.set_xlabel("depth")
     ax.set_yticks([])
     ax.spines[["top", "right", "left"]].set_visible(False)
     set_title(ax, plain(f"{graph.name}: {graph.n_tasks} tasks, {graph.n_edges} edges", 120))

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import SimschedError
-from simsched.plots.canvas import Size, plain, set_title, shown_axes, verbatim
-from simsched.plots.palette import GREY, OKABE_ITO, RGB, readable
+from simsched.plots.canvas import Size, one_number_each, plain, set_title, shown_axes, verbatim
+from simsched.plots.palette import GREY, OKABE_ITO, RGB, readable, shaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +97,7 @@ def draw(
     """
     picture = machine.structure.picture()
     left, bottom, right, top = extent(picture)
-    given = None if values is None else _numbers(values, machine.n_cores)
+    given = None if values is None else one_number_each(values, machine.n_cores, "values", "core")
     ax = shown_axes(figure_size(picture, given is not None), ax)
     cores = _colours(given, machine.n_cores, label or "", limits)
     ax.set_aspect("equal", anchor="W")
@@ -155,15 +154,6 @@ class _Cores:
     label: str = ""
 
 
-def _numbers(values: npt.ArrayLike, n_cores: int) -> npt.NDArray[np.generic]:
-    array = np.asarray(values)
-    if array.dtype.kind not in "biuf":
-        raise SimschedError("values is an array of something else than numbers; give one number a core")
-    if array.shape != (n_cores,):
-        raise SimschedError(f"values has shape {array.shape}; expected one number a core, ({n_cores},)")
-    return array
-
-
 def _colours(
     values: npt.NDArray[np.generic] | None, n_cores: int, label: str, limits: tuple[float, float] | None
 ) -> _Cores:
@@ -190,16 +180,9 @@ def _by_name(values: npt.NDArray[np.int64], label: str) -> _Cores:
 
 
 def _by_size(values: npt.NDArray[np.float64], label: str, limits: tuple[float, float] | None) -> _Cores:
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
-
-    known = np.isfinite(values)
-    found = (float(values[known].min()), float(values[known].max())) if known.any() else (0.0, 1.0)
-    low, high = limits or found
-    bar = ScalarMappable(Normalize(low, high if high > low else low + 1), "viridis")
-    rgb = np.asarray(bar.to_rgba(np.where(known, values, low)), np.float64)[:, :3]
-    rgb[~known] = GREY
-    return _Cores(rgb, groups=() if known.all() else [("unknown", GREY)], bar=bar, label=label)
+    rgb, bar = shaded(values, limits)
+    groups = () if np.isfinite(values).all() else [("unknown", GREY)]
+    return _Cores(rgb, groups=groups, bar=bar, label=label)
 
 
 def _draw_links(ax: Axes, picture: Picture) -> None:

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import SimschedError
-from simsched.graph.columns import Floats
-from simsched.plots.canvas import plain, set_title, shown_axes, verbatim
+from simsched.plots.canvas import one_number_each, plain, set_title, shown_axes, verbatim
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +45,7 @@ def start_order_frame(schedule: Schedule, label: npt.ArrayLike) -> pd.DataFrame:
     """
     import pandas as pd
 
-    labels = _labels(label, schedule.graph.n_tasks)
+    labels = one_number_each(label, schedule.graph.n_tasks, "label", "task").astype(np.float64)
     order = schedule.start_order
     return pd.DataFrame(
         {
@@ -90,10 +88,10 @@ def diagonal_score(schedule: Schedule, label: npt.ArrayLike) -> float:
     >>> round(ss.plots.diagonal_score(schedule, [0, 1, 2]), 2), round(ss.plots.diagonal_score(schedule, [2, 1, 0]), 2)
     (1.0, -1.0)
     """
-    frame = start_order_frame(schedule, label)
-    labels = frame["label"].to_numpy()
-    labels = labels[~np.isnan(labels)]
-    ranks = _ranks(labels)
+    from scipy.stats import rankdata
+
+    labels = start_order_frame(schedule, label)["label"].dropna()
+    ranks = rankdata(labels)
     if len(labels) < 2 or np.ptp(ranks) == 0:
         return float("nan")
     return float(np.corrcoef(np.arange(len(ranks)), ranks)[0, 1])
@@ -150,21 +148,3 @@ def start_order(schedule: Schedule, label: npt.ArrayLike, ax: Axes | None = None
 def _score(schedule: Schedule, label: npt.ArrayLike) -> str:
     score = diagonal_score(schedule, label)
     return "unknown" if np.isnan(score) else f"{score:.3f}"
-
-
-def _labels(label: npt.ArrayLike, n: int) -> Floats:
-    try:
-        labels = np.asarray(label, np.float64)
-    except (TypeError, ValueError):
-        raise SimschedError(
-            "label is an array of something else than numbers; give one number a task, or NaN"
-        ) from None
-    if labels.shape != (n,):
-        raise SimschedError(f"label has shape {labels.shape}; expected one number a task, ({n},)")
-    return labels
-
-
-def _ranks(values: Floats) -> Floats:
-    _, where, count = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: Floats = (np.cumsum(count) - (count - 1) / 2)[where]
-    return ranks

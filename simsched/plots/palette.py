@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from simsched.errors import SimschedError
 from simsched.graph.columns import Floats, LabelColumn
-from simsched.plots.rectangles import Ints
+from simsched.plots.canvas import one_number_each
 
 if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
@@ -75,22 +75,11 @@ def colouring(schedule: Schedule, color: str | npt.ArrayLike | Colouring) -> Col
                 f"color={color!r} is unknown; give one of {', '.join(RULES)}, or one number a task"
             )
         if color == "depth":
-            return _by_value(schedule.graph.depths, "depth")
+            return _by_value(schedule.graph.depths.astype(np.float64), "depth")
         rule = {"kind": _by_kind, "executor": _by_executor, "critical": _by_critical_path}[color]
         return rule(schedule)
-    return _by_value(_numbers(color, schedule.graph.n_tasks), str(getattr(color, "name", None) or ""))
-
-
-def _numbers(values: npt.ArrayLike, n: int) -> Floats:
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise SimschedError(
-            "color is an array of something else than numbers; give one number a task"
-        ) from None
-    if array.shape != (n,):
-        raise SimschedError(f"color has shape {array.shape}; expected one number a task, ({n},)")
-    return array
+    values = one_number_each(color, schedule.graph.n_tasks, "color", "task").astype(np.float64)
+    return _by_value(values, str(getattr(color, "name", None) or ""))
 
 
 def _by_kind(schedule: Schedule) -> Colouring:
@@ -126,13 +115,23 @@ def _by_critical_path(schedule: Schedule) -> Colouring:
     return Colouring(rgb, (("critical path", HIGHLIGHT), ("other tasks", GREY)))
 
 
-def _by_value(values: Floats | Ints | npt.NDArray[np.int32], label: str) -> Colouring:
+def _by_value(values: Floats, label: str) -> Colouring:
+    rgb, bar = shaded(values)
+    return Colouring(rgb, bar=bar, bar_label=label)
+
+
+def shaded(values: Floats, limits: tuple[float, float] | None = None) -> tuple[Floats, ScalarMappable]:
+    """Return the colour of each value, shape (n, 3), grey where it is unknown, and what a colour bar shows of them.
+
+    The bar reaches from one limit to the other; from the least to the largest value where there are none.
+    """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
     known = np.isfinite(values)
-    low, high = (float(values[known].min()), float(values[known].max())) if known.any() else (0.0, 1.0)
+    found = (float(values[known].min()), float(values[known].max())) if known.any() else (0.0, 1.0)
+    low, high = limits or found
     bar = ScalarMappable(Normalize(low, high if high > low else low + 1), "viridis")
     rgb = np.asarray(bar.to_rgba(np.where(known, values, low)), np.float64)[:, :3]
     rgb[~known] = GREY
-    return Colouring(rgb, bar=bar, bar_label=label)
+    return rgb, bar

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -138,7 +139,7 @@ def curves(frame: pd.DataFrame, x: str, group: str, title: str, ax: Axes | None 
 
 def _apart(ticks: list[float]) -> list[float]:
     """Return ticks without those that the next one would cover on a logarithmic axis."""
-    return [tick for tick, after in zip(ticks, [*ticks[1:], float("inf")], strict=True) if after > 1.1 * tick]
+    return [*(tick for tick, after in pairwise(ticks) if after > 1.1 * tick), *ticks[-1:]]
 
 
 def _published(ax: Axes, places: np.ndarray, rows: pd.DataFrame, width: float) -> None:

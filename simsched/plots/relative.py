@@ -47,8 +47,9 @@ def relative_times(matrix: pd.DataFrame, title: str = "", ax: Axes | None = None
         if np.isfinite(shade):
             dark = "white" if shade > 1.2 else "black"
             ax.text(column, row, f"{10**shade:.3g}", ha="center", va="center", color=dark)
-    ax.set_xticks(range(columns), [plain(str(name)) for name in matrix.columns], rotation=20, ha="right")
-    ax.set_yticks(range(rows), [plain(str(name)) for name in matrix.index])
+    names = [plain(str(name)) for name in matrix.columns]
+    ax.set_xticks(range(columns), names, rotation=20, ha="right", parse_math=False, usetex=False)
+    ax.set_yticks(range(rows), [plain(str(name)) for name in matrix.index], parse_math=False, usetex=False)
     ax.set_xlabel("workloads of")
     ax.set_ylabel("policy of")
     set_title(ax, title)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simsched.errors import SimschedError
-from simsched.plots.canvas import log_ticks, plain, require_columns, shown_axes
+from simsched.plots.canvas import log_ticks, outside_legend, require_columns, shown_axes
 from simsched.plots.palette import OKABE_ITO
 from simsched.units import time_unit
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 COLUMNS = ["search", "evaluation", "policy", "layout", "makespan_s", "best_s"]
@@ -86,15 +87,15 @@ def tuning(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     require_columns(frame, COLUMNS, "tuning")
     ax = shown_axes((7.0, 4.0), ax)
     unit = time_unit(float(frame["makespan_s"].max()))
+    lines: dict[str, Artist] = {}
     for number, (name, rows) in enumerate(frame.groupby("search", sort=False)):
         colour, at = OKABE_ITO[number % len(OKABE_ITO)], rows["evaluation"]
         ax.plot(at, rows["makespan_s"] * unit.per_s, ".", color=colour, alpha=0.4)
-        ax.step(at, rows["best_s"] * unit.per_s, where="post", color=colour, label=plain(str(name)))
+        (lines[str(name)],) = ax.step(at, rows["best_s"] * unit.per_s, where="post", color=colour)
     if (frame["makespan_s"] > 0).all():
-        ax.set_yscale("log")
         log_ticks(ax, "y")
     ax.set_xlabel("replays")
     ax.set_ylabel(f"makespan ({unit.name})")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(fontsize="small", frameon=False, title="best so far")
+    outside_legend(ax, list(lines.values()), list(lines)).set_title("best so far")
     return ax

@@ -12,6 +12,7 @@ import numpy as np
 from simsched.errors import SimschedError
 from simsched.policy import Policy
 from simsched.policy import policy as policy_of
+from simsched.report.patience import Patience, Progress
 from simsched.schedule import Bounds, Explanation, Schedule, bounds, explain
 from simsched.sweep.compare import BASELINE
 from simsched.sweep.intervals import Interval
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
     from simsched.report.question import Question
 
-Progress = Callable[[int], object]
 Found = TypeVar("Found")
 
 #: Fewer layouts tell no more than the table of policies does.
@@ -100,7 +100,7 @@ class Findings:
         What speed-ups are measured against.
     limits : Bounds
         Lower bounds on the makespan.
-    helps : DataFrame
+    helps : DataFrame or None
         What would help most under the best policy; see `Explanation.what_if`.
     scaling : DataFrame or None
         The best policy by core count; see `simsched.predict`.
@@ -126,7 +126,7 @@ class Findings:
     runs: list[Run]
     sequential: Schedule
     limits: Bounds
-    helps: pd.DataFrame
+    helps: pd.DataFrame | None
     scaling: pd.DataFrame | None
     layouts: pd.DataFrame | None
     recorded: RecordedReplay | None
@@ -147,10 +147,14 @@ class Findings:
         SimschedError
             If no policy can be replayed.
         """
-        runs = [_run(question, policy, progress) for policy in question.policies]
-        if all(run.schedule is None for run in runs):
-            # The same error as simulate() raises, from the first of the policies.
-            question.replay(question.policies[0])
+
+        def patient() -> Progress:
+            return Patience(question.patience_s, progress)
+
+        errors: list[SimschedError] = []
+        runs = [_run(question, policy, patient(), errors) for policy in question.policies]
+        if len(errors) == len(runs):
+            raise errors[0]
         left_out: list[str] = []
         chosen = best_of(runs)
         return cls(
@@ -158,21 +162,21 @@ class Findings:
             runs=runs,
             sequential=_sequential(question, runs),
             limits=bounds(question.graph, question.machine, question.costs, question.runtime),
-            helps=_helps(question, chosen, progress),
-            scaling=_tried("core counts", left_out, lambda: _scaling(question, chosen, progress)),
-            layouts=_tried("layouts", left_out, lambda: _layouts(question, runs, progress)),
+            helps=_tried("what would help", left_out, lambda: _helps(question, chosen, patient())),
+            scaling=_tried("core counts", left_out, lambda: _scaling(question, chosen, patient())),
+            layouts=_tried("layouts", left_out, lambda: _layouts(question, runs, patient())),
             recorded=_tried("the recorded run", left_out, lambda: _recorded(question)),
             left_out=left_out,
         )
 
     @property
     def done(self) -> list[Run]:
-        """Runs that did not fail, those of the shortest median makespan first, of equal ones that named first."""
+        """Runs that did not fail, those of the shortest mean makespan first, of equal ones that named first."""
         return _by_makespan(self.runs)
 
     @property
     def best(self) -> Run:
-        """The run of the shortest median makespan."""
+        """The run of the shortest mean makespan."""
         return self.done[0]
 
     @property
@@ -199,14 +203,13 @@ class Findings:
         """Whether seeds make a difference to any run."""
         return any(run.seeded for run in self.runs)
 
-    @property
-    def efficiency(self) -> Callable[[float], float]:
-        """Speed-up over one core that runs every task alone, over the hardware threads in use, by makespan."""
-        return lambda makespan_s: self.limits.area_s / makespan_s if makespan_s else 1.0
+    def efficiency(self, makespan_s: float) -> float:
+        """Return the speed-up of a makespan over one core that runs every task alone, over the hardware threads."""
+        return self.limits.area_s / makespan_s if makespan_s else 1.0
 
 
 def best_of(runs: list[Run]) -> Run:
-    """Return the run of the shortest median makespan."""
+    """Return the run of the shortest mean makespan."""
     return _by_makespan(runs)[0]
 
 
@@ -214,7 +217,7 @@ def _by_makespan(runs: list[Run]) -> list[Run]:
     return sorted((run for run in runs if run.schedule is not None), key=lambda run: run.interval.middle)
 
 
-def _run(question: Question, policy: Policy, progress: Progress | None) -> Run:
+def _run(question: Question, policy: Policy, progress: Progress, errors: list[SimschedError]) -> Run:
     try:
         first = question.replay(policy, progress=progress)
         makespans = [first.makespan_s]
@@ -226,6 +229,7 @@ def _run(question: Question, policy: Policy, progress: Progress | None) -> Run:
                 break
             makespans.append(again.makespan_s)
     except SimschedError as error:
+        errors.append(error)
         return Run(policy, None, np.empty(0), str(error))
     return Run(policy, first, np.array(makespans))
 
@@ -239,17 +243,13 @@ def _sequential(question: Question, runs: list[Run]) -> Schedule:
     return next(ran, None) or question.replay(policy_of(BASELINE))
 
 
-def _helps(question: Question, best: Run, progress: Progress | None) -> pd.DataFrame:
+def _helps(question: Question, best: Run, progress: Progress) -> pd.DataFrame:
     tasks = question.graph.n_tasks
-
-    def replayed(count: int) -> None:
-        if progress is not None:
-            progress(count * tasks)
-
-    return explain(best.require_schedule()).what_if(replays=question.replays, progress=replayed)
+    why = explain(best.require_schedule())
+    return why.what_if(replays=question.replays, progress=lambda count: progress(count * tasks))
 
 
-def _scaling(question: Question, best: Run, progress: Progress | None) -> pd.DataFrame | None:
+def _scaling(question: Question, best: Run, progress: Progress) -> pd.DataFrame | None:
     from simsched.sweep import predict
 
     layout = best.policy.suited(question.layout)
@@ -263,7 +263,7 @@ def _scaling(question: Question, best: Run, progress: Progress | None) -> pd.Dat
     )  # fmt: skip
 
 
-def _layouts(question: Question, runs: list[Run], progress: Progress | None) -> pd.DataFrame | None:
+def _layouts(question: Question, runs: list[Run], progress: Progress) -> pd.DataFrame | None:
     """Return the layouts of the best policy that takes several numbers of executors."""
     from simsched.sweep import tune
 

@@ -87,7 +87,8 @@ def _chart(schedules: Mapping[str, Schedule]) -> str:
     names = f"<p>From the top: {text(', then '.join(schedules))}.</p>"
     still = f'<figure class="still">{stacked_svg(schedules, max_rectangles=MOST_RECTANGLES)}</figure>'
     if shown := _few(list(schedules.values())):
-        return f"{names}\n{_moving(explore(*shown))}{still}"
+        rest = "<p>The chart that moves shows the first one only.</p>" * (len(shown) < len(schedules))
+        return f"{names}{rest}\n{_moving(explore(*shown))}{still}"
     return f"{names}\n<p>Too many tasks for a chart that moves; schedule.explore() makes one of its own.</p>\n{still}"
 
 

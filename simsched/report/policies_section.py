@@ -62,16 +62,16 @@ def policies_table(found: Findings) -> Table:
 
 
 def _row(found: Findings, run: Run) -> tuple[str, ...]:
-    schedule, median_s = run.require_schedule(), run.interval.middle
+    schedule, mean_s = run.require_schedule(), run.interval.middle
     best_s, bound_s = found.best.interval.middle, found.limits.bound_s
     cells = [
         run.name,
         schedule.layout or "its own widths",
-        format_time(median_s),
-        longer(median_s, best_s) if best_s else "-",
-        longer(median_s, bound_s) if bound_s else "-",
-        f"{found.sequential.makespan_s / median_s:.3g}" if median_s else "-",
-        f"{found.efficiency(median_s):.1%}",
+        format_time(mean_s),
+        longer(mean_s, best_s) if best_s else "-",
+        longer(mean_s, bound_s) if bound_s else "-",
+        f"{found.sequential.makespan_s / mean_s:.3g}" if mean_s else "-",
+        f"{found.efficiency(mean_s):.1%}",
         f"{schedule.utilization:.1%}",
     ]
     if found.seeded:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from math import inf
 from pathlib import Path
 
 from simsched.costs import CostModel
@@ -45,6 +46,9 @@ class Question:
         Replays of a policy, each of its own seed, where seeds matter.
     replays : int
         Most replays for what would help.
+    patience_s : float
+        Most seconds of CPU time that the replays of a policy, or those of another part, may take; what takes more is
+        left out.
     command : str
         What to type for the same report.
 
@@ -67,6 +71,7 @@ class Question:
     seed: int = 0
     seeds: int = 10
     replays: int = 32
+    patience_s: float = 60.0
     command: str = ""
 
     def __post_init__(self) -> None:
@@ -76,6 +81,8 @@ class Question:
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
                 raise SimschedError(f"{name} is {value!r}; expected a whole number of {least} or more")
+        if not isinstance(self.patience_s, int | float) or not 0 < self.patience_s < inf:
+            raise SimschedError(f"patience_s is {self.patience_s!r}; expected seconds, above 0 and finite")
 
     @classmethod
     def of(
@@ -110,7 +117,7 @@ class Question:
         given = [repr(self.machine.spec), repr([str(policy) for policy in self.policies])]
         given += [f"layout={str(self.layout)!r}"] if self.layout is not None else []
         given += [f"{name}={name}" for name in ("costs", "runtime") if getattr(self, name) is not None]
-        numbers = ("engine", "seed", "seeds", "replays")
+        numbers = ("engine", "seed", "seeds", "replays", "patience_s")
         return f"ss.report(graph, {', '.join([*given, *(f'{name}={getattr(self, name)!r}' for name in numbers)])})"
 
     def replay(

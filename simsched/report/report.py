@@ -170,14 +170,14 @@ def report(
     *,
     seeds: int = 10,
     replays: int = 32,
+    patience_s: float = 60.0,
     command: str = "",
     progress: Callable[[int], object] | None = None,
 ) -> Report:
     """Replay a graph on a machine under some policies, and report everything there is to say.
 
-    Which policy is best and how far from the lower bounds; what ran where and when, as an interactive chart; where the
-    time went and what would help; other core counts and layouts; graph, costs and machine; how far to trust all that.
-    A policy that fails is a row with its error.
+    Which policy is best, and by how much; what ran where and when; where the time went and what would help; other core
+    counts and layouts; costs and machine; how far to trust all that. A policy that fails is a row with its error.
 
     Parameters
     ----------
@@ -187,12 +187,12 @@ def report(
         As `simsched.policy` takes them; all that are installed when not given.
     layout : str, Layout or pair of int, optional
         For every policy that takes one; each policy's own default when not given.
-    seed : int
-        The first seed, whose schedules are drawn.
-    seeds : int
-        Replays of a policy, each of its own seed, where noise or the policy draws at random.
+    seed, seeds : int
+        The first seed, whose schedules are drawn; replays of a policy, each of its own, where anything is random.
     replays : int
         Most replays for what would help; 0 for none.
+    patience_s : float
+        Most CPU time that a policy may take, or a part as that of layouts; what takes more is left out, and said so.
     command : str
         What to type for the same report; written into it.
 
@@ -215,6 +215,6 @@ def report(
     """
     question = Question.of(
         graph, machine, policies, layout, costs=costs, runtime=runtime, engine=engine, seed=seed, seeds=seeds,
-        replays=replays, command=command,
+        replays=replays, patience_s=patience_s, command=command,
     )  # fmt: skip
     return Report(Findings.of(question, progress))

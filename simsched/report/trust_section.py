@@ -33,11 +33,23 @@ def trust_section(found: Findings) -> Section:
         "command": question.command or question.call,
         "simsched": version(),
         "Python": platform.python_version(),
-        "engine": found.schedule.engine,
+        "engine": _engines(found),
         "seeds": _seeds(found),
-        "replays for what would help": len(found.helps),
+        "replays for what would help": "none" if found.helps is None else f"at most {question.replays}",
     })  # fmt: skip
     return Section("trust", "How far to trust it", [*parts, made])
+
+
+def _engines(found: Findings) -> str:
+    """Return which engine replayed, and why that one; of several, each with its policies."""
+    by_reason: dict[str, list[str]] = {}
+    for run in found.done:
+        inputs = run.require_schedule().inputs
+        assert inputs is not None  # noqa: S101 - narrows the type: replays know their inputs
+        by_reason.setdefault(f"{run.require_schedule().engine}: {inputs.engine_why}", []).append(run.name)
+    if len(by_reason) == 1:
+        return next(iter(by_reason))
+    return "; ".join(f"{reason} ({', '.join(names)})" for reason, names in by_reason.items())
 
 
 def _seeds(found: Findings) -> str:

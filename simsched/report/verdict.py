@@ -77,14 +77,14 @@ def sentences(found: Findings) -> list[str]:
 
 
 def _bound(found: Findings) -> str:
-    limits, median_s = found.limits, found.best.interval.middle
+    limits, mean_s = found.limits, found.best.interval.middle
     by = "the critical path" if limits.critical_path_s >= limits.area_s else "the work over all cores"
-    gap = median_s / limits.bound_s - 1 if limits.bound_s else 0.0
+    gap = mean_s / limits.bound_s - 1 if limits.bound_s else 0.0
     if not limits.bound_s:
         return ""
     return (
         f"No policy takes less than {format_time(limits.bound_s)}, which {by} sets; the best one is {gap:.1%} above "
-        f"it, with an efficiency of {found.efficiency(median_s):.1%} (speed-up over one core, over all cores)."
+        f"it, with an efficiency of {found.efficiency(mean_s):.1%} (speed-up over one core, over all cores)."
     )
 
 
@@ -100,9 +100,11 @@ def _core_time(found: Findings) -> str:
 
 
 def _helps(found: Findings) -> str:
+    if found.helps is None or found.helps.empty:
+        return ""
     tasks = found.helps[found.helps["gain"] > 0]
     if tasks.empty:
-        return "No task or kind that was tried makes it shorter on its own." if len(found.helps) else ""
+        return "No task or kind that was tried makes it shorter on its own."
     first = tasks.iloc[0]
     name, speedup = plain(str(first["name"]), LONGEST_NAME), float(first["speedup"])
     return f"What would help most: {name} {speedup:g} times as fast, which saves {float(first['gain']):.1%}."
@@ -134,8 +136,10 @@ def _layouts(found: Findings) -> str:
         return f"{told}: the one that was used."
     if first["makespan_s"] < (1 - SAME) * found.best.interval.middle and used is not found.best:
         return f"{told}: less than the best policy took."
-    saved, layout = 1 - first["makespan_s"] / used.interval.middle, used.require_schedule().layout
-    return f"{told}: {f'{saved:.1%} less than' if saved >= SAME else 'as long as'} with {layout}."
+    # The layout that was used is not always one of those that are tried.
+    more = first["makespan_s"] / used.interval.middle - 1
+    than = "as long as" if abs(more) < SAME else f"{abs(more):.1%} {'more' if more > 0 else 'less'} than"
+    return f"{told}: {than} with {used.require_schedule().layout}."
 
 
 def _recorded(found: Findings) -> str:
@@ -156,6 +160,6 @@ def _failed(found: Findings) -> list[str]:
 
 
 def interval_text(run: Run) -> str:
-    """Return the interval of a run's median makespan; "no spread" where seeds make no difference."""
+    """Return the interval of a run's mean makespan; "no spread" where seeds make no difference."""
     low, high = run.interval.low, run.interval.high
     return "no spread" if np.isnan(low) else f"{format_time(low)} to {format_time(high)}"

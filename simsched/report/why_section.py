@@ -110,7 +110,7 @@ def _path(found: Findings) -> list[Part]:
 
 def _helps(found: Findings) -> list[Part]:
     frame = found.helps
-    if frame.empty:
+    if frame is None or frame.empty:
         return []
     columns = ("rank", "what", "tasks", "times as fast", "on the path", "makespan", "saves")
     rows = [

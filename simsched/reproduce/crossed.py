@@ -101,7 +101,14 @@ def _column(
 
 def _best(on: str, column: Column, system: str) -> Run:
     runs = (Run(on, system, column, choice, _replay(column, choice)) for choice in RULES[system](column))
-    return min(runs, key=lambda run: run.schedule.makespan_s)
+    best = min(runs, key=lambda run: run.schedule.makespan_s, default=None)
+    if best is None:
+        machine = column.machine
+        raise SpecError(
+            f"{system} has no worker on {machine.spec}: it keeps cores for itself, and there are {machine.n_cores} "
+            "in all; leave it out of systems, or take another machine"
+        )
+    return best
 
 
 def _replay(column: Column, choice: Choice) -> Schedule:

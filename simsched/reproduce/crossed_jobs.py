@@ -210,6 +210,10 @@ def _as_measured(network: Any, machine: Machine) -> TaskGraph:
     """Return an image's graph whose forward and backward ops take together what CHAOS measured of both (Table 3)."""
     graph = with_kernel_seconds(_graph(network), machine)
     measured = system_of("chaos").published().inputs["measured"]
+    if getattr(network, "network", None) not in measured["fprop_s"]:
+        raise SpecError(
+            f"CHAOS measured no images of {network}; its networks are {', '.join(measured['fprop_s'])}"
+        )
     names = graph.names
     assert names is not None  # noqa: S101 - narrows the type: generated ops have names
     forward = np.array([not name.startswith(("gradients/", "update/")) for name in names.to_list()])

@@ -53,7 +53,7 @@ def graphi(column: Column) -> Iterator[Choice]:
     reserved = 0 if "ldm" in machine.tables else 2
     policy = f"critical-path[small_s=1e-06,reserved={reserved}]"
     for ways in _ways(machine):
-        threads = (machine.n_cores - reserved) * ways
+        threads = max(machine.n_cores - reserved, 0) * ways
         for k in (2**i for i in range(threads.bit_length())):
             yield Choice(column.ops, 1, ways, policy, Layout(k, threads // k))
 

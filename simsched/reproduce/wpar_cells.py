@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.costs.kernel_parameters import parameters
+from simsched.errors import MachineError
 from simsched.machine import Machine
 from simsched.workloads.tensor import ELEMENT_B
 
@@ -57,6 +58,11 @@ class CellCosts:
             Each on a core of its own; the first is the largest.
         seconds : float
             Of a batch: the first mini-batch, and the final tasks.
+
+        Raises
+        ------
+        MachineError
+            If passing the bytes alone takes longer on this machine.
         """
         graph = setting.cells(mini_batches).graph()
         passing_s = self.seconds(graph, setting, mini_batches)
@@ -64,6 +70,11 @@ class CellCosts:
         first = np.zeros(graph.n_tasks, bool)
         first[:cells] = first[mini_batches * cells :][:cells] = True
         besides_s = passing_s[-mini_batches:].sum() + (passing_s[first].sum() if self.packing else 0.0)
+        if besides_s >= seconds:
+            raise MachineError(
+                f"{self.machine}: the reference took {seconds:.3g} s, and passing its bytes alone takes "
+                f"{besides_s:.3g} s here; take a machine with more bandwidth"
+            )
         return replace(self, flops=float(graph.flops[first].sum() / (seconds - besides_s)))
 
     def machine_of(self, setting: Setting, mini_batches: int) -> Machine:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from simsched.costs.kernel_parameters import parameters
 from simsched.costs.kernels import Team, elementwise_s, gemm_s
+from simsched.errors import MachineError
 from simsched.graph.shapes import parse_shape
 from simsched.workloads.tensor import ELEMENT_B
 
@@ -66,7 +67,13 @@ class Keras:
     slower: float = 1.0
 
     def calibrated(self, measured: Mapping[Setting, float]) -> Keras:
-        """Return the framework that takes what was measured, in seconds, of three settings."""
+        """Return the framework that takes what was measured, in seconds, of three settings.
+
+        Raises
+        ------
+        MachineError
+            If on this machine only a framework of negative costs would.
+        """
         works = [self.work(setting) for setting in measured]
         made = self
         for _ in range(ROUNDS):
@@ -75,6 +82,11 @@ class Keras:
             other_s = [work.other_s[i] for work, i in zip(works, best, strict=True)]
             solved = np.linalg.solve(known, np.array(list(measured.values())) - other_s)
             made = replace(self, **dict(zip(("batch_s", "op_s", "slower"), solved.tolist(), strict=True)))
+        if min(made.batch_s, made.op_s, made.slower) < 0:
+            raise MachineError(
+                f"{self.machine}: Keras' reference would need a batch of {made.batch_s:.3g} s, ops of "
+                f"{made.op_s:.3g} s and products {made.slower:.3g} times as long; take a machine nearer to xeon-8160x2"
+            )
         return made
 
     def seconds(self, setting: Setting) -> float:

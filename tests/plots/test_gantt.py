@@ -125,6 +125,7 @@ def test_numbers_get_a_colour_bar(make_schedule: MakeSchedule, color: object) ->
 
 @pytest.mark.parametrize(("color", "message"), [
     ("colour", "one of kind, executor, critical, depth"), ([1.0], "shape"), (["a", "b"], "numbers"),
+    ([1j, 2.0], "numbers"), ([[1.0], [2.0, 3.0]], "numbers"),
 ])  # fmt: skip
 def test_an_impossible_colour_is_an_error(make_schedule: MakeSchedule, color: object, message: str) -> None:
     with pytest.raises(SimschedError, match=message):

@@ -155,6 +155,7 @@ def test_names_are_shown_as_they_are():
         (np.zeros((4, 4)), r"shape \(4, 4\)"),
         (["a"] * 16, "something else than numbers"),
         (np.zeros(16, complex), "something else than numbers"),
+        ([[1.0], [2.0, 3.0]], "something else than numbers"),
     ],
 )
 def test_impossible_values_are_errors(values, says):

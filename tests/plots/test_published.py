@@ -1,11 +1,12 @@
 """Pictures of reproductions: bars and curves, simulated beside published."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import simsched as ss
 from simsched.errors import SimschedError
-from simsched.plots import curves, grouped_bars
+from simsched.plots import curves, grouped_bars, relative_times, tuning, tuning_frame
 
 
 def rows():
@@ -51,6 +52,10 @@ def test_curves_have_published_crosses():
     ax.figure.canvas.draw()
 
 
+def test_a_table_without_rows_is_drawn():
+    assert not curves(rows().iloc[:0], "threads", "layer", "time (h)").get_lines()[0].get_xdata().size
+
+
 def test_ticks_that_would_cover_each_other_are_left_out():
     frame = pd.DataFrame({"threads": [1, 240, 244], "net": "a", "simulated": [1.0, 2.0, 3.0], "paper": None})
     assert curves(frame, "threads", "net", "").get_xticks().tolist() == [1, 244]
@@ -69,3 +74,14 @@ def test_systems_draw_what_they_say(name, tmp_path):
         made.plot(table).figure.savefig(tmp_path / "picture.png")
     with pytest.raises(SimschedError, match=r"draws no picture of 'Fig. 99'"):
         made.plot("Fig. 99")
+
+
+def test_names_of_relative_times_and_of_searches_are_drawn_as_they_are():
+    ax = relative_times(pd.DataFrame([[1.0, np.nan]], ["$x^{"], ["$\\frac{", "_b"]))
+    ax.figure.canvas.draw()
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["$\\frac{", "_b"]
+    tried = pd.DataFrame({"evaluation": [1], "policy": ["fifo"], "layout": ["1x1"], "makespan_s": [1.0]})
+    ax = tuning(tuning_frame({"$x^{": tried, "_b": tried}))
+    ax.figure.canvas.draw()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["$x^{", "_b"]
+    assert ax.get_legend().get_title().get_text() == "best so far"

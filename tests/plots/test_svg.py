@@ -74,7 +74,7 @@ def test_the_card_of_a_schedule_holds_it(make_schedule: MakeSchedule) -> None:
     assert "<b>&lt;" not in card.replace("<b>Schedule", "")
 
 
-@pytest.mark.parametrize("draw", [gantt, corunning, gantt_svg])
+@pytest.mark.parametrize("draw", [gantt, corunning, gantt_svg, lambda schedule: schedule.graph.draw()])
 def test_without_matplotlib_the_line_to_type_is_said(
     make_schedule: MakeSchedule, monkeypatch: pytest.MonkeyPatch, draw: Callable[[Schedule], Any]
 ) -> None:

@@ -138,3 +138,9 @@ def test_the_call_makes_the_same_report(three):
     graph = three.findings.question.graph
     again = eval(three.findings.question.call, {"ss": ss, "graph": graph})  # noqa: S307 - our own text
     assert again.markdown == three.markdown
+
+
+def test_a_layout_that_is_not_tried_may_be_better_than_those_that_are():
+    found = ss.report(ss.TaskGraph.from_edges([1.0] * 6), "generic[cores=3]", ["data-parallel"], replays=0)
+    said = next(sentence for sentence in found.sentences if "layouts" in sentence)
+    assert said == "Of 3 layouts of data-parallel, 2x1 is the shortest, 3 s: 50.0% more than with 3x1."

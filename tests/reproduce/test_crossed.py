@@ -153,6 +153,18 @@ def test_curves_are_those_of_every_column():
         ({"systems": ["heft"]}, "heft"),
         ({"machines": []}, "at least one machine"),
         ({"jobs": [Job("mine", "no-such", "knl-7250")]}, "no-such"),
+        (
+            {"jobs": [Job("mine", "chaos[batch=4]", "generic[cores=1]")]},
+            r"graphi has no worker on generic\[cores=1\]",
+        ),
+        (
+            {"jobs": [Job("mine", "chaos[batch=4]", "generic[cores=2]")]},
+            r"graphi has no worker on generic\[cores=2\]",
+        ),
+        (
+            {"jobs": [Job("mine", "lstm[layers=1]", "knl-7250", measured=True)]},
+            "CHAOS measured no images of lstm",
+        ),
     ],
 )
 def test_what_cannot_run_is_said(arguments, words):

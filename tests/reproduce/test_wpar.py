@@ -157,6 +157,24 @@ def test_a_machine_without_sockets_is_refused():
         ss.reproduce("wpar", machine="generic")
 
 
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [
+        (
+            {"machine": "xeon-8160x2[memory.modes.ddr.bandwidth=1]"},
+            "Keras' reference would need a batch of -",
+        ),
+        (
+            {"machine": "xeon-8160x2[memory.modes.ddr.core_bandwidth=0.01]", "packing": True},
+            "passing its bytes alone takes",
+        ),
+    ],
+)
+def test_a_machine_on_which_the_reference_cannot_come_out_is_refused(choices, said):
+    with pytest.raises(ss.SimschedError, match=said):
+        ss.reproduce("wpar", tables=["Table 4"], **choices)
+
+
 def test_statements_and_errors():
     """The bars of the page: all statements hold, times are within 30 % of the published ones."""
     made = ss.reproduce("wpar", tables=["Fig. 10, 11", "Table 6"])
