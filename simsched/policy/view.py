@@ -68,6 +68,11 @@ class View(Protocol):
         ...
 
     @property
+    def newly_ready(self) -> Sequence[int]:
+        """Tasks that became ready since `decide` was asked before, in that order."""
+        ...
+
+    @property
     def running(self) -> Sequence[Running]:
         """Tasks dispatched or running, in the order in which they were started."""
         ...

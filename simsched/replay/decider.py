@@ -31,6 +31,8 @@ class Decider(Chooser):
         self._plan = plan
         self._now_s = 0.0
         self._ready: list[int] = []
+        self._new: list[int] = []
+        self._newly_ready: tuple[int, ...] = ()
         self._idle = list(range(plan.problem.machine.n_threads))
         self._running: dict[int, Running] = {}
         self._actions: Iterator[Start] = iter(())
@@ -52,6 +54,11 @@ class Decider(Chooser):
     def ready(self) -> Sequence[int]:
         """Tasks that can start, ascending."""
         return tuple(self._ready)
+
+    @property
+    def newly_ready(self) -> Sequence[int]:
+        """Tasks that became ready since the policy was asked before, in that order."""
+        return self._newly_ready
 
     @property
     def running(self) -> Sequence[Running]:
@@ -85,6 +92,7 @@ class Decider(Chooser):
 
     def released(self, tasks: list[int], now_s: float) -> None:
         """Add ready tasks."""
+        self._new += tasks
         for task in tasks:
             insort(self._ready, task)
             self._ready_at[task] = now_s
@@ -108,6 +116,7 @@ class Decider(Chooser):
         return None if action is None else self._carried_out(action)
 
     def _ask(self) -> Iterator[Start]:
+        self._newly_ready, self._new = tuple(self._new), []
         actions = self._plan.policy.decide(self)
         try:
             return iter(actions if actions is not None else ())

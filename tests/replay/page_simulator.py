@@ -204,6 +204,7 @@ class Asked(Simulator):
         super().__init__(problem, runtime, factors)
         self.policy, self.actions = policy, iter(())
         self.ready, self.held, self.last_width = [], {}, {}
+        self.newly_ready, self.new = [], []
         self.levels = problem.levels
 
     @property
@@ -217,6 +218,7 @@ class Asked(Simulator):
 
     def became_ready(self, task):
         self.ready = sorted([*self.ready, task])
+        self.new.append(task)
 
     def freed(self, task):
         del self.held[task]
@@ -233,6 +235,7 @@ class Asked(Simulator):
         while self.decision is None:
             action = next(self.actions, None)
             if action is None and self.ready and self.idle_cores:
+                self.newly_ready, self.new = self.new, []
                 self.actions = iter(self.policy.decide(self))
                 action = next(self.actions, None)
             if action is None:

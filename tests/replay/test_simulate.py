@@ -122,9 +122,7 @@ def test_engines(monkeypatch):
     with pytest.raises(EngineError, match="no engine 'fast'; there are auto, simpy, native"):
         ss.simulate(GRAPH, "generic", "fifo", engine="fast")
     monkeypatch.setattr(native_engine, "find", lambda: None)
-    with pytest.raises(
-        EngineError, match=r"'native' is not built: use engine='simpy' or 'auto', or install a C\+\+"
-    ):
+    with pytest.raises(EngineError, match=r"'native' is not built: use engine='simpy' or 'auto', or install"):
         ss.simulate(GRAPH, "generic", "fifo", engine="native")
 
 
