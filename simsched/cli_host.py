@@ -70,7 +70,7 @@ def execute(
         "tasks": tasks.n_tasks, "edges": tasks.n_edges,
     }  # fmt: skip
     if json_:
-        say_json(facts)
+        say_json({**facts, "notes": list(measured.notes)})
     else:
         say_facts(facts, measured.notes)
 

@@ -73,11 +73,11 @@ def run(
         schedule.save(path)
     for write in writers:
         write(schedule)
-    facts = run_facts(schedule)
+    facts, notes = run_facts(schedule), [*tasks.report.notes, *schedule.notes]
     if json_:
-        say_json(facts)
+        say_json({**facts, "notes": notes})
     else:
-        say_facts(facts, [*tasks.report.notes, *schedule.notes])
+        say_facts(facts, notes)
 
 
 def compare(

@@ -12,7 +12,7 @@ from simsched.execute.calibrating import METHOD, calibrated, calibration_cases, 
 from simsched.execute.climbing import Runs, Widths, chosen_widths, climbed, grid_cases
 from simsched.execute.costs_of_threads import thread_costs
 from simsched.execute.execution import Execution
-from simsched.execute.pairs import measured_pairs
+from simsched.execute.pairs import measured_pairs, pairs_on
 from simsched.execute.prepared import Settings
 from simsched.execute.run import Case, interleaved
 from simsched.execute.spreads import with_spreads
@@ -20,9 +20,6 @@ from simsched.graph import TaskGraph
 from simsched.machine import Machine
 from simsched.machine import machine as machine_of
 from simsched.replay.simulate import check_graph
-
-#: Ops of which pairs are measured unless something else is asked for.
-PAIRED = 3
 
 
 def calibrate(
@@ -81,9 +78,10 @@ def calibrate(
     every, host = _checked(graphs), machine_of(machine)
     if not (isinstance(tolerance, (int, float)) and 0 <= tolerance < inf):
         raise EngineError(f"tolerance is {tolerance!r}; expected a share of zero or more")
+    paired = pairs_on(host, pairs)
     run = _Turns(repeats, settings or Settings(machine=machine), progress)
     found = _measured(every, host, run, *chosen_widths(host, widths, step), tolerance)
-    return _with_pairs(found, every, host, pairs, run).cost_model()
+    return _with_pairs(found, every, host, paired, run).cost_model()
 
 
 def _checked(graphs: TaskGraph | Sequence[TaskGraph]) -> list[TaskGraph]:
@@ -96,10 +94,8 @@ def _checked(graphs: TaskGraph | Sequence[TaskGraph]) -> list[TaskGraph]:
 
 
 def _with_pairs(
-    found: Calibration, graphs: Sequence[TaskGraph], host: Machine, pairs: int | None, run: _Turns
+    found: Calibration, graphs: Sequence[TaskGraph], host: Machine, pairs: int, run: _Turns
 ) -> Calibration:
-    if pairs is None:
-        pairs = PAIRED if host.n_threads > 1 else 0
     paired = measured_pairs(graphs, host, found.ops, pairs, run)
     facts = {"pairs_left_out": "; ".join(paired.left_out)} if paired.left_out else {}
     return replace(found, pairs=paired.pairs, facts={**found.facts, **facts})

@@ -38,6 +38,8 @@ Tasks = npt.NDArray[np.intp]
 LEAST_S, FEWEST = 2e-3, 4
 #: Share of a task's time for which the other chain must be beside it.
 BESIDE = 0.95
+#: Ops of which pairs are measured unless something else is asked for.
+PAIRED = 3
 #: Most tasks of a chain: ops further apart than this over `FEWEST`, and those of less than 1 us, are not paired.
 MOST = 2000
 
@@ -112,6 +114,23 @@ def team_width(machine: Machine) -> int:
     return max(machine.n_cores // 2, 1)
 
 
+def pairs_on(machine: Machine, most: int | None) -> int:
+    """Return how many ops are paired on a machine: so many, or where none is said 3, if it has threads for that.
+
+    Raises
+    ------
+    EngineError
+        If `most` is no whole number of 0 or more, or pairs are asked for where there is one hardware thread.
+    """
+    if most is None:
+        return PAIRED if machine.n_threads > 1 else 0
+    if not isinstance(most, int) or most < 0 or (most and machine.n_threads < 2):
+        raise EngineError(
+            f"pairs={most} on {machine} of {machine.n_threads} threads; a pair needs two, none is 0"
+        )
+    return most
+
+
 def measured_pairs(
     graphs: Sequence[TaskGraph],
     machine: Machine,
@@ -130,19 +149,10 @@ def measured_pairs(
     ops : sequence of MeasuredOp
         As calibrated.
     most : int
-        Ops that are paired; k of them make k (k + 1) / 2 pairs.
+        Ops that are paired, as `pairs_on` returns them; k of them make k (k + 1) / 2 pairs.
     run : callable
         Runs cases in turn, as `interleaved` with its repeats.
-
-    Raises
-    ------
-    EngineError
-        If `most` is no whole number of 0 or more, or pairs are asked for where there is one hardware thread.
     """
-    if not isinstance(most, int) or most < 0 or (most and machine.n_threads < 2):
-        raise EngineError(
-            f"pairs={most} on {machine} of {machine.n_threads} threads; a pair needs two, none is 0"
-        )
     width, pairs, left_out = team_width(machine), [], []
     for one, other in combinations_with_replacement(strands(graphs, ops, width)[:most], 2):
         chosen = (one, other)

@@ -26,6 +26,7 @@ def test_run_json(graph_file, piped):
     done = piped("run", graph_file, *options, "--json")
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
+    assert isinstance(facts["notes"], list)
     wanted = {
         "makespan_s": 4,
         "engine": "simpy",

@@ -10,7 +10,7 @@ from simsched.costs.fitting import Calibration, MeasuredOp, Op, Point
 from simsched.errors import EngineError
 from simsched.execute import calibrate
 from simsched.execute.execution import Execution, Run
-from simsched.execute.pairs import OneTeam, chains, measured_pairs, slowdowns, strands, team_width
+from simsched.execute.pairs import OneTeam, chains, measured_pairs, pairs_on, slowdowns, strands, team_width
 
 TWO = ss.machine("generic[cores=2]")
 
@@ -116,7 +116,9 @@ def test_ops_that_are_too_far_apart_are_left_out():
 @pytest.mark.parametrize(("machine", "most"), [("generic[cores=1]", 1), ("generic[cores=2]", -1)])
 def test_pairs_that_cannot_run(machine, most):
     with pytest.raises(EngineError, match=f"pairs={most} on"):
-        measured_pairs([graph("a")], ss.machine(machine), measured(a=1.0), most, slower_beside)
+        pairs_on(ss.machine(machine), most)
+    with pytest.raises(EngineError, match="pairs=-2 on"):
+        calibrate(graph("a"), repeats=10**9, pairs=-2)
 
 
 @pytest.mark.usefixtures("native")

@@ -150,7 +150,8 @@ def found(graph: TaskGraph, task: int | str) -> int:
             )
         raise SimschedError(f"no task is called {printable(task)!r}; schedule.tasks lists all names")
     if isinstance(task, bool) or not isinstance(task, (int, np.integer)) or not 0 <= task < graph.n_tasks:
-        raise SimschedError(f"there is no task {task!r}; tasks are 0 to {graph.n_tasks - 1}, or names")
+        known = f"tasks are 0 to {graph.n_tasks - 1}, or names" if graph.n_tasks else "the graph has none"
+        raise SimschedError(f"there is no task {task!r}; {known}")
     return int(task)
 
 
