@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def tasks_frame(schedule: Schedule) -> pd.DataFrame:
     """Return task, name, kind, ready_s, start_s, finish_s, width, executor, first_core and n_cores of every task."""
     graph = schedule.graph
-    teams = schedule.teams
+    teams, widths = schedule.teams, schedule.widths
     first = np.full(teams.n, -1, np.int32)
     held = teams.degrees() > 0
     first[held] = teams.indices[teams.indptr[:-1][held]]
@@ -29,10 +29,10 @@ def tasks_frame(schedule: Schedule) -> pd.DataFrame:
             "ready_s": schedule.ready_s,
             "start_s": schedule.start_s,
             "finish_s": schedule.finish_s,
-            "width": schedule.widths,
+            "width": widths,
             "executor": schedule.executor,
             "first_core": first[schedule.team],
-            "n_cores": schedule.widths,
+            "n_cores": widths,
         }
     )
 

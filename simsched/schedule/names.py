@@ -29,14 +29,14 @@ def numbered(kinds: LabelColumn) -> TextColumn:
     """Return the names of tasks that have none, kind and index: `MatMul 17`, or `task 17` where the kind is unknown."""
     n = len(kinds)
     prefixes = [f"{label or 'task'} ".encode() for label in kinds.labels]
-    digits = 1 + np.searchsorted(10 ** np.arange(1, 10), np.arange(n), side="right")
+    digits = np.repeat(np.arange(1, 11), np.diff(np.minimum([0, *(10 ** np.arange(1, 10)), n], n)))
     offsets = np.zeros(n + 1, np.int64)
     np.cumsum(np.array([len(p) for p in prefixes], np.int64)[kinds.codes] + digits, out=offsets[1:])
     data = np.empty(offsets[-1], np.uint8)
     for count in range(1, int(digits[-1]) + 1 if n else 1):
         begin, end = 10 ** (count - 1) if count > 1 else 0, min(10**count, n)
         for label, prefix in enumerate(prefixes):
-            tasks = np.arange(begin, end, dtype=np.int64)
+            tasks = np.arange(begin, end, dtype=np.int32)
             if len(prefixes) > 1:
                 tasks = tasks[kinds.codes[begin:end] == label]
             _write(data, offsets, tasks, prefix, count)
@@ -47,14 +47,28 @@ def _write(data: Any, offsets: Any, tasks: Any, prefix: bytes, digits: int) -> N
     """Write names of equal length, one row of bytes a task."""
     if not len(tasks):
         return
-    rows = np.empty((len(tasks), len(prefix) + digits), np.uint8)
-    rows[:, : len(prefix)] = np.frombuffer(prefix, np.uint8)
-    rest = tasks.astype(np.int32)
-    for column in range(rows.shape[1] - 1, len(prefix) - 1, -1):
-        rest, digit = np.divmod(rest, np.int32(10))
-        rows[:, column] = digit + ord("0")
     first, last = offsets[tasks[0]], offsets[tasks[-1] + 1]
-    if last - first == rows.size:
-        data[first:last] = rows.ravel()
-    else:
-        data[offsets[tasks][:, None] + np.arange(rows.shape[1])] = rows
+    row = len(prefix) + digits
+    adjacent = last - first == len(tasks) * row
+    rows = data[first:last].reshape(-1, row) if adjacent else np.empty((len(tasks), row), np.uint8)
+    rows[:, : len(prefix)] = np.frombuffer(prefix, np.uint8)
+    rows[:, len(prefix) :] = _decimal(tasks, digits)
+    if not adjacent:
+        data[offsets[tasks][:, None] + np.arange(row)] = rows
+
+
+def _decimal(numbers: Any, digits: int) -> Any:
+    """Return the last digits of int32 numbers in ASCII, shape (n, digits); four at once, by looking them up."""
+    fours = (
+        (np.arange(10_000)[:, None] // [1000, 100, 10, 1] % 10 + ord("0"))
+        .astype(np.uint8)
+        .view(np.uint32)[:, 0]
+    )
+    places = -(-digits // 4)
+    found = np.empty((len(numbers), places), np.uint32)
+    rest = numbers
+    for place in range(places - 1, -1, -1):
+        above = rest // np.int32(10_000)
+        found[:, place] = fours[rest - above * np.int32(10_000)]
+        rest = above
+    return found.view(np.uint8)[:, 4 * places - digits :]
