@@ -35,40 +35,31 @@ def numbered(kinds: LabelColumn) -> TextColumn:
     data = np.empty(offsets[-1], np.uint8)
     for count in range(1, int(digits[-1]) + 1 if n else 1):
         begin, end = 10 ** (count - 1) if count > 1 else 0, min(10**count, n)
+        shown = [_digit(begin, end, place) for place in range(count - 1, -1, -1)]
         for label, prefix in enumerate(prefixes):
-            tasks = np.arange(begin, end, dtype=np.int32)
-            if len(prefixes) > 1:
-                tasks = tasks[kinds.codes[begin:end] == label]
-            _write(data, offsets, tasks, prefix, count)
+            chosen = kinds.codes[begin:end] == label if len(prefixes) > 1 else slice(None)
+            tasks = np.arange(begin, end)[chosen]
+            _write(data, offsets, tasks, prefix, [digit[chosen] for digit in shown])
     return TextColumn(data, offsets)
 
 
-def _write(data: Any, offsets: Any, tasks: Any, prefix: bytes, digits: int) -> None:
-    """Write names of equal length, one row of bytes a task."""
+def _write(data: Any, offsets: Any, tasks: Any, prefix: bytes, digits: list[Any]) -> None:
+    """Write names of equal length, one row of bytes a task; a column at a time is fastest."""
     if not len(tasks):
         return
     first, last = offsets[tasks[0]], offsets[tasks[-1] + 1]
-    row = len(prefix) + digits
+    row = len(prefix) + len(digits)
     adjacent = last - first == len(tasks) * row
     rows = data[first:last].reshape(-1, row) if adjacent else np.empty((len(tasks), row), np.uint8)
-    rows[:, : len(prefix)] = np.frombuffer(prefix, np.uint8)
-    rows[:, len(prefix) :] = _decimal(tasks, digits)
+    for column, shown in enumerate((*prefix, *digits)):
+        rows[:, column] = shown
     if not adjacent:
         data[offsets[tasks][:, None] + np.arange(row)] = rows
 
 
-def _decimal(numbers: Any, digits: int) -> Any:
-    """Return the last digits of int32 numbers in ASCII, shape (n, digits); four at once, by looking them up."""
-    fours = (
-        (np.arange(10_000)[:, None] // [1000, 100, 10, 1] % 10 + ord("0"))
-        .astype(np.uint8)
-        .view(np.uint32)[:, 0]
-    )
-    places = -(-digits // 4)
-    found = np.empty((len(numbers), places), np.uint32)
-    rest = numbers
-    for place in range(places - 1, -1, -1):
-        above = rest // np.int32(10_000)
-        found[:, place] = fours[rest - above * np.int32(10_000)]
-        rest = above
-    return found.view(np.uint8)[:, 4 * places - digits :]
+def _digit(begin: int, end: int, place: int) -> Any:
+    """Return one decimal digit of the numbers from `begin`, a multiple of 10 ** place, to `end`, in ASCII."""
+    value = 10**place
+    ten = np.roll(np.frombuffer(b"0123456789", np.uint8), -(begin // value))
+    count = -(-(end - begin) // value)
+    return np.repeat(np.tile(ten, count // 10 + 1)[:count], value)[: end - begin]

@@ -66,9 +66,8 @@ def acyclic_groups(graph: TaskGraph, groups: Groups) -> Groups:
     entered = _times_entered(graph, whole_groups)
     split = np.zeros(graph.n_tasks, bool)
     while True:
-        found = np.unique(
-            np.stack([whole_groups, np.where(split, entered + 1, 0)]), axis=1, return_inverse=True
-        )[1]
+        parts = whole_groups * (entered.max(initial=0) + 2) + np.where(split, entered + 1, 0)
+        found = np.unique(parts, return_inverse=True)[1]
         tangled = _tangled(graph, found)
         if not tangled.any():
             return found.astype(np.int64)
@@ -78,12 +77,14 @@ def acyclic_groups(graph: TaskGraph, groups: Groups) -> Groups:
 
 def _times_entered(graph: TaskGraph, groups: Groups) -> Groups:
     """Return on how many edges between groups the longest way to each task changes its group, at most."""
-    entered = np.zeros(graph.n_tasks, np.int64)
+    starts, before = graph.predecessors.indptr.tolist(), graph.predecessors.indices.tolist()
+    group, entered = groups.tolist(), [0] * graph.n_tasks
     for task in graph.topological_order.tolist():
-        before = graph.predecessors.neighbours(task)
-        if len(before):
-            entered[task] = (entered[before] + (groups[before] != groups[task])).max()
-    return entered
+        own, most = group[task], 0
+        for i in before[starts[task] : starts[task + 1]]:
+            most = max(most, entered[i] + (group[i] != own))
+        entered[task] = most
+    return np.array(entered, np.int64)
 
 
 def _tangled(graph: TaskGraph, groups: Groups) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
