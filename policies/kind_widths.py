@@ -77,6 +77,13 @@ class KindWidths(Policy):
             found[name] = int(width)
         return found
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Say where nobody has chosen widths."""
+        if self.widths or self.other != 1:
+            return ()
+        return ("kind-widths as given runs every task on one core; its widths are what `tune` finds",)
+
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy with every task's width and level.
 

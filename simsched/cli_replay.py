@@ -132,7 +132,7 @@ def compare(
             f"{tasks.name}: {tasks.n_tasks} tasks, {tasks.n_edges} edges, on {schedules[0].require_machine()}\n"
         )
         say_table(frame)
-        for note in [*tasks.report.notes, *schedules[0].notes]:
+        for note in dict.fromkeys([*tasks.report.notes, *(note for one in schedules for note in one.notes)]):
             say(f"note: {note}")
     if out is not None:
         written = list(write_gallery(out, schedules, frame))

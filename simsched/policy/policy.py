@@ -137,6 +137,18 @@ class Policy:
         """
         return layout if self.takes_layout else None
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of its schedules should know, in their `notes`: nothing, but where a policy says so.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.policy("fifo").remarks
+        ()
+        """
+        return ()
+
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy that decides for one replay: itself, or a fresh object that holds what it computed.
 

@@ -84,7 +84,11 @@ def simulate(
     passing = model.factors(graph.n_tasks, seed) if factors is None else _given(factors, graph)
     choice = engines.chosen(engine, plan := _plan(problem, chosen, software, passing))
     inputs = Inputs(chosen, wanted, model, profile, passing, engine, choice.why)
-    return replace(choice.replay(plan, progress), inputs=inputs)
+    return _with_inputs(choice.replay(plan, progress), inputs)
+
+
+def _with_inputs(schedule: Schedule, inputs: Inputs) -> Schedule:
+    return replace(schedule, inputs=inputs, notes=(*schedule.notes, *inputs.policy.remarks))
 
 
 def _wanted(layout: str | Layout | tuple[int, int] | None, chosen: Policy, target: Machine) -> Layout | None:

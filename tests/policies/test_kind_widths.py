@@ -72,3 +72,13 @@ def test_each_task_is_told_once_when_it_became_ready(engine):
         (3.0, (2, 3), (2,)),
         (4.0, (3,), ()),
     ]
+
+
+def test_without_widths_its_schedules_say_that_nobody_chose_any(engine):
+    graph = ss.TaskGraph.from_edges([1.0, 2.0], kinds=["a", "b"])
+
+    def said(spec):
+        return "every task on one core" in " ".join(ss.simulate(graph, "generic", spec, engine=engine).notes)
+
+    assert said("kind-widths")
+    assert not any(map(said, ["kind-widths[widths=a:2]", "kind-widths[other=2]", "fifo"]))
