@@ -186,8 +186,14 @@ def _of_object(raw: dict[str, Any], place: Place) -> Record:
         (place.integer(raw.get("ctrl_deps", 0), "ctrl_deps"),), (),
         told_ns("ts"), told_ns("exclusive_dur"), told_ns("inclusive_dur"), device,
         place.integer(raw.get("stream", 0), "stream") if device else 0, told,
-        place.record(raw.get("inputs", {})), place.record(raw.get("outputs", {})),
+        _side(raw, "inputs", place), _side(raw, "outputs", place),
     )  # fmt: skip
+
+
+def _side(raw: dict[str, Any], key: str, place: Place) -> dict[str, Any]:
+    held = place.record(raw.get(key, {}))
+    place.array(held.get("types", []), f"{key}.types")
+    return held
 
 
 def require_distinct(records: list[Record]) -> None:

@@ -229,6 +229,15 @@ def test_times_of_two_clocks_are_refused(tmp_path, changed):
         ss.load(tmp_path / "run.json")
 
 
+@pytest.mark.parametrize("types", [7, -0.5, "Tensor(float)", {"Tensor(float)": 1}, None])
+def test_types_that_are_no_list(tmp_path, types):
+    held = linked_json()
+    held["nodes"][1]["outputs"]["types"] = types
+    (tmp_path / "run.json").write_text(json.dumps(held))
+    with pytest.raises(FormatError, match=r"node 1: outputs\.types is .*, expected a list"):
+        ss.load(tmp_path / "run.json")
+
+
 @pytest.mark.parametrize("cut", [1, 5])
 def test_what_is_complete_of_a_cut_off_file(put, cut):
     path = put(*SYNTHETIC)
