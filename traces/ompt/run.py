@@ -171,7 +171,7 @@ class Run:
         if event.begin:
             region = self._regions.setdefault(event.region, Region(event.region))
             task = self._task(event.task, region)
-            task.region, task.after = region, list(region.after)
+            task.region, task.after, task.barriers = region, list(region.after), 0
             region.threads = event.threads
 
     def _wait(self, event: Event) -> None:
@@ -203,7 +203,7 @@ class Run:
             members, region.members = region.members, []
             region.joined.append(self._joined([*region.after, *members], event, "barrier"))
             region.after = region.joined[-1]
-        task.after = region.joined[min(task.barriers, len(region.joined) - 1)]
+        task.after = region.joined[task.barriers]
         task.barriers += 1
         task.children = []
 

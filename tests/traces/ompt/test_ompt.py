@@ -86,6 +86,14 @@ def test_barriers_join_the_team(log: Any) -> None:
     assert sorted(log.named_edges()) == sorted(before + behind + last)
 
 
+def test_barriers_are_counted_from_where_a_task_joins_its_team(log: Any) -> None:
+    """In a damaged log the clock goes wrong, and a barrier stands before its region."""
+    log.sync(BARRIER, "end", 8).add("parallel", scope="begin", parallel=1, task=7, threads=1)
+    log.add("implicit", scope="begin", parallel=1, task=8).create(1, 8).run(1, under=8)
+    log.sync(BARRIER, "end", 8).create(2, 8).run(2, under=8)
+    assert log.named_edges() == [("1", "2")]
+
+
 def test_a_task_is_cut_where_it_creates_and_waits(log: Any) -> None:
     """What it waits in costs no time of its own: 10 ns until it creates, 10 until it waits, 10 behind."""
     log.create(1, 0).sched(0, 7, 1).create(2, 1).sync(TASKWAIT, "begin", 1).sched(1, 7, 2).sched(2, 1, 1)
