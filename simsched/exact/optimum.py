@@ -17,7 +17,7 @@ from simsched.exact.told import left_out, schedule_of
 from simsched.html import card
 from simsched.machine import machine as machine_of
 from simsched.policy import Layout
-from simsched.replay.simulate import check_seed
+from simsched.replay.checks import check_seed
 from simsched.schedule import bounds
 from simsched.units import format_time
 

@@ -17,7 +17,7 @@ from simsched.machine import machine as machine_of
 from simsched.policy import Layout, RankPolicy
 from simsched.policy import policy as policy_of
 from simsched.replay import simulate
-from simsched.replay.simulate import check_graph
+from simsched.replay.checks import check_graph
 
 #: Seconds for which a case runs before each run that counts: after another graph, the first are up to a third slower.
 SETTLE_S = 5e-3

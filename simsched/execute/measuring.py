@@ -19,7 +19,7 @@ from simsched.execute.spreads import with_spreads
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
 from simsched.machine import machine as machine_of
-from simsched.replay.simulate import check_graph
+from simsched.replay.checks import check_graph
 
 
 def calibrate(

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 
 from simsched.costs import CostModel
-from simsched.errors import EngineError, LayoutError
+from simsched.errors import EngineError
 from simsched.execute.execution import MOST_STOLEN, Run
 from simsched.execute.host import cpus_of
 from simsched.execute.memory import Operands, arena
@@ -25,9 +25,10 @@ from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
 from simsched.policy import CandidateRule, Layout, Policy, Problem, RankPolicy
 from simsched.policy import policy as policy_of
+from simsched.replay.answers import layout_of
+from simsched.replay.checks import check_inputs
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.replay.result import Times, schedule_of
-from simsched.replay.simulate import check_inputs
 
 Asked = tuple[TaskGraph, "str | Policy | type[Policy]", "str | Layout | tuple[int, int] | None"]
 
@@ -249,17 +250,13 @@ def prepared(cases: Iterable[Asked], settings: Settings) -> list[Prepared]:
 
 def _plan(graph: Any, host: Machine, chosen: Policy, layout: Any, settings: Settings) -> Plan:
     check_inputs(graph, settings.costs, None, settings.seed)
-    wanted = None if layout is None else Layout.parse(layout)
-    if wanted is not None and not chosen.takes_layout:
-        raise LayoutError(f"policy {chosen} chooses its own widths and cores; give it no layout")
-    if isinstance(chosen, RankPolicy):
-        wanted = chosen.checked_layout(host, wanted)
+    wanted = layout_of(chosen, host, layout)
     costs = (settings.costs or CostModel()).on(graph, host)
     problem = Problem(graph, host, costs, wanted, settings.seed)
     # What software costs passes by itself: no profile says it here.
     if isinstance(chosen, RankPolicy):
         return _without_shortcuts(StaticPlan.of(problem, chosen, RuntimeProfile(), None))
-    plan = DynamicPlan(problem, chosen.prepared(problem), RuntimeProfile(), None, str(chosen))
+    plan = DynamicPlan.of(problem, chosen, RuntimeProfile(), None)
     _rule(plan)
     return plan
 

@@ -20,7 +20,7 @@ from simsched.html import card
 from simsched.machine import RuntimeProfile
 from simsched.policy import Layout, Policy
 from simsched.replay import simulate
-from simsched.replay.simulate import check_graph
+from simsched.replay.checks import check_graph
 from simsched.schedule import Schedule
 from simsched.units import format_time
 

@@ -1,4 +1,4 @@
-"""What a static policy answered, checked: both engines take it as arrays that fit, or not at all."""
+"""What a policy answered, checked: both engines and real runs take it as it fits, or not at all."""
 
 from __future__ import annotations
 
@@ -6,18 +6,65 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from simsched.errors import PolicyError
+from simsched.errors import LayoutError, PolicyError
 from simsched.graph.adjacency import Csr
+from simsched.policy import CandidateRule, Layout, Policy, RankPolicy, Shortcuts
 from simsched.policy.policy import Discipline, Queue
-from simsched.policy.shortcuts import Shortcuts
 
 if TYPE_CHECKING:
-    from simsched.policy import Policy, Problem, RankPolicy
+    from simsched.machine import Machine
+    from simsched.policy import Problem
 
 
-def check_queue(policy: Policy) -> None:
-    """Raise `PolicyError` unless a policy's queue is one that decisions can be charged by."""
+def queue_of(policy: Policy) -> Queue:
+    """Return the queue that a policy's decisions are charged by, or raise `PolicyError`."""
     _one_of(policy, "queue", get_args(Queue))
+    return policy.queue
+
+
+def remarks_of(policy: Policy) -> tuple[str, ...]:
+    """Return what a policy wants said beside its schedules, or raise `PolicyError`."""
+    found = policy.remarks
+    if not isinstance(found, tuple) or not all(isinstance(one, str) for one in found):
+        raise PolicyError(f"policy {policy}: its remarks are {found!r}; expected a tuple of texts")
+    return found
+
+
+def layout_of(
+    policy: Policy, machine: Machine, layout: str | Layout | tuple[int, int] | None
+) -> Layout | None:
+    """Return the layout of a policy's executors on a machine; None where it has none and none is given.
+
+    Raises
+    ------
+    LayoutError
+        If the policy takes none, or it does not fit the machine.
+    PolicyError
+        If what the policy makes of it is no layout.
+    """
+    wanted = None if layout is None else Layout.parse(layout)
+    if wanted is not None and not policy.takes_layout:
+        raise LayoutError(f"policy {policy} chooses its own widths and cores; give it no layout")
+    if not isinstance(policy, RankPolicy):
+        return wanted
+    if not isinstance(found := policy.checked_layout(machine, wanted), Layout):
+        raise PolicyError(f"policy {policy}: its layout is {found!r}; expected a Layout")
+    return found
+
+
+def prepared_of(policy: Policy, problem: Problem) -> Policy:
+    """Return the policy that decides one replay of a problem, or raise `PolicyError`."""
+    found = policy.prepared(problem)
+    if not isinstance(found, Policy):
+        raise PolicyError(f"policy {policy}: prepared() returned {found!r}; expected a Policy")
+    if isinstance(found, CandidateRule):
+        found.checked(problem)
+    if found.queue != queue_of(policy):
+        raise PolicyError(
+            f"{policy}: its queue is {policy.queue!r}, and that of what prepared() returned {found.queue!r}; "
+            "give both the same, which decisions are charged by"
+        )
+    return found
 
 
 def discipline_of(policy: RankPolicy) -> Discipline:

@@ -16,7 +16,7 @@ from simsched.machine import RuntimeProfile
 from simsched.policy import Policy, Problem, RankPolicy, Shortcuts
 from simsched.policy.placement import strays
 from simsched.policy.policy import Discipline, Queue
-from simsched.replay.answers import discipline_of, executors_of, shortcuts_of
+from simsched.replay.answers import discipline_of, executors_of, prepared_of, queue_of, shortcuts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ class StaticPlan:
             problem=problem,
             runtime=runtime,
             spec=str(policy),
-            queue=policy.queue,
+            queue=queue_of(policy),
             discipline=discipline,
             position=_position(policy, problem) if discipline == "rank" else np.empty(0, np.int32),
             executors=executors_of(policy, problem),
@@ -186,6 +186,19 @@ class DynamicPlan:
     runtime: RuntimeProfile
     noise: Seconds | None
     spec: str
+
+    @classmethod
+    def of(
+        cls, problem: Problem, policy: Policy, runtime: RuntimeProfile, noise: Seconds | None
+    ) -> DynamicPlan:
+        """Have a dynamic policy prepare itself.
+
+        Raises
+        ------
+        PolicyError
+            If what decides is no policy, does not fit the problem, or has another queue.
+        """
+        return cls(problem, prepared_of(policy, problem), runtime, noise, str(policy))
 
 
 Plan = StaticPlan | DynamicPlan

@@ -10,15 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs import CostModel, TaskCosts
-from simsched.errors import CostError, LayoutError, PolicyError, SimschedError
+from simsched.errors import CostError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
-from simsched.policy import CandidateRule, Layout, Policy, Problem, RankPolicy
+from simsched.policy import Layout, Policy, Problem, RankPolicy
 from simsched.policy import policy as policy_of
 from simsched.replay import engines
-from simsched.replay.answers import check_queue
+from simsched.replay.answers import layout_of, remarks_of
+from simsched.replay.checks import check_inputs
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.schedule import Schedule
 from simsched.schedule.inputs import Inputs
@@ -79,7 +80,7 @@ def simulate(
     check_inputs(graph, costs, runtime, seed, engine)
     target, chosen, model = machine_of(machine), policy_of(policy), costs or CostModel()
     profile = runtime or target.runtime
-    wanted, software = _wanted(layout, chosen, target), software_of(profile, chosen)
+    wanted, software = layout_of(chosen, target, layout), software_of(profile, chosen)
     problem = Problem(graph, target, model.on(graph, target, software), wanted, seed)
     passing = model.factors(graph.n_tasks, seed) if factors is None else _given(factors, graph)
     choice = engines.chosen(engine, plan := _plan(problem, chosen, software, passing))
@@ -88,18 +89,7 @@ def simulate(
 
 
 def _with_inputs(schedule: Schedule, inputs: Inputs) -> Schedule:
-    return replace(schedule, inputs=inputs, notes=(*schedule.notes, *inputs.policy.remarks))
-
-
-def _wanted(layout: str | Layout | tuple[int, int] | None, chosen: Policy, target: Machine) -> Layout | None:
-    wanted = None if layout is None else Layout.parse(layout)
-    if wanted is not None and not chosen.takes_layout:
-        raise LayoutError(f"policy {chosen} chooses its own widths and cores; give it no layout")
-    if not isinstance(chosen, RankPolicy):
-        return wanted
-    if not isinstance(found := chosen.checked_layout(target, wanted), Layout):
-        raise PolicyError(f"policy {chosen}: its layout is {found!r}; expected a Layout")
-    return found
+    return replace(schedule, inputs=inputs, notes=(*schedule.notes, *remarks_of(inputs.policy)))
 
 
 def software_of(runtime: RuntimeProfile, chosen: Policy) -> RuntimeProfile:
@@ -107,52 +97,11 @@ def software_of(runtime: RuntimeProfile, chosen: Policy) -> RuntimeProfile:
     return runtime if not isinstance(chosen, RankPolicy) or chosen.pinned else runtime.not_pinned()
 
 
-def check_graph(graph: object) -> None:
-    """Refuse what is no graph."""
-    if not isinstance(graph, TaskGraph):
-        raise SimschedError(f"graph is {graph!r}; expected a TaskGraph")
-
-
-def check_inputs(
-    graph: object, costs: object, runtime: object, seed: object, engine: Engine = "auto"
-) -> None:
-    """Refuse what is no graph, cost model, runtime profile, seed or engine; costs and runtime may be None."""
-    check_graph(graph)
-    for value, kind in ((costs, CostModel), (runtime, RuntimeProfile)):
-        if value is not None and not isinstance(value, kind):
-            raise SimschedError(f"{value!r} is not a {kind.__name__}")
-    check_seed(seed)
-    engines.check_engine(engine)
-
-
-def check_seed(seed: object, what: str = "seed") -> None:
-    """Check that random numbers can be drawn from a seed.
-
-    Raises
-    ------
-    SimschedError
-        If not.
-    """
-    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
-        raise SimschedError(f"{what} is {seed!r}; expected a whole number of zero or more")
-
-
 def _plan(problem: Problem, chosen: Policy, runtime: RuntimeProfile, noise: Seconds | None) -> Plan:
     _check_finite(problem.costs, noise)
-    check_queue(chosen)
     if isinstance(chosen, RankPolicy):
         return StaticPlan.of(problem, chosen, runtime, noise)
-    prepared = chosen.prepared(problem)
-    if not isinstance(prepared, Policy):
-        raise PolicyError(f"policy {chosen}: prepared() returned {prepared!r}; expected a Policy")
-    if isinstance(prepared, CandidateRule):
-        prepared.checked(problem)
-    if prepared.queue != chosen.queue:
-        raise PolicyError(
-            f"{chosen}: its queue is {chosen.queue!r}, and that of what prepared() returned {prepared.queue!r}; "
-            "give both the same, which decisions are charged by"
-        )
-    return DynamicPlan(problem, prepared, runtime, noise, str(chosen))
+    return DynamicPlan.of(problem, chosen, runtime, noise)
 
 
 def _given(factors: npt.ArrayLike, graph: TaskGraph) -> Seconds:

@@ -14,7 +14,7 @@ from simsched.costs import CostModel
 from simsched.errors import SimschedError
 from simsched.machine import machine as machine_of
 from simsched.replay.at_once import at_once
-from simsched.replay.simulate import check_seed
+from simsched.replay.checks import check_seed
 from simsched.sweep.intervals import LEVEL
 from simsched.sweep.sensitivity import ROUNDING, Makespan, makespan_of, sensitivity
 from simsched.sweep.uncertain import Inputs, Parameter, chosen

@@ -19,7 +19,7 @@ from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
 from simsched.policy import Layout, Policy
 from simsched.policy import policy as policy_of
-from simsched.replay.simulate import check_seed
+from simsched.replay.checks import check_seed
 from simsched.spec import Engine, Scalar
 from simsched.sweep.axes import Axis, Range, axis, noise_axis, number_axis, parameter_axis
 from simsched.sweep.design import Choices, Design, check_design, product, sampled

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.errors import EngineError, LayoutError, SimschedError
+from simsched.errors import EngineError, LayoutError, PolicyError, SimschedError
+from simsched.policy import CandidateRule
 
 pytestmark = pytest.mark.usefixtures("native")
 
@@ -83,3 +85,15 @@ def test_policies_that_decide_in_python_are_refused(layered: Any) -> None:
 def test_what_runs_past_the_queue_is_refused(layered: Any, policy: str) -> None:
     with pytest.raises(EngineError, match="which is only simulated"):
         ss.execute(layered(3, 1), policy, "1x1")
+
+
+def test_a_rule_that_does_not_fit_is_refused_as_in_simulate() -> None:
+    class Wide(ss.Policy):
+        name = "wide"
+
+        def prepared(self, problem: Any) -> ss.Policy:
+            return CandidateRule(np.full((1, 1), 4 * CORES, np.int32), np.ones((1, 1)), most=1)
+
+    graph = ss.TaskGraph.from_edges([0.0], kinds="spin")
+    with pytest.raises(PolicyError, match=f"a task offers {4 * CORES} threads"):
+        ss.execute(graph, Wide)

@@ -134,3 +134,13 @@ def test_more_threads_than_any_replay_has():
     graph = ss.TaskGraph.from_edges(np.ones(1000))
     with pytest.raises(LayoutError, match="at most 2147483648 can be"):
         ss.simulate(graph, "generic", "fifo[pinned=false,oversubscribe=true]", "1x9999999")
+
+
+@pytest.mark.parametrize("remarks", ["a sentence", ["a list"], (1,), None])
+def test_remarks_that_are_no_tuple_of_texts(engine, remarks):
+    with pytest.raises(PolicyError, match=r"its remarks are .*; expected a tuple of texts"):
+        simulate(ranked(remarks=remarks), engine)
+
+
+def test_remarks_are_among_the_notes(engine):
+    assert simulate(ranked(remarks=("as it comes",)), engine).notes[-1] == "as it comes"
