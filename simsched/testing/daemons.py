@@ -44,15 +44,21 @@ class Daemons:
 
     @property
     def address(self) -> str:
-        """Where the scheduler listens."""
+        """Where the scheduler listens; what it has not written to the end is no address."""
         return str(json.loads(self._file.read_text())["address"])
+
+    def _listens(self) -> bool:
+        try:
+            return bool(self.address)
+        except (FileNotFoundError, json.JSONDecodeError):
+            return False
 
     def start(self, workers: int = 2) -> None:
         """Start a scheduler on a free port, and workers with one thread each."""
         self._file.unlink(missing_ok=True)
         at = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(self._file)]
         self.scheduler = self._start("scheduler", *at)
-        wait_until(self._file.exists)
+        wait_until(self._listens)
         for _ in range(workers):
             self.add_worker()
 
