@@ -22,6 +22,7 @@ from collections import Counter
 from pathlib import Path
 
 from graphs import layered
+from paced import Paced
 
 import simsched as ss
 from simsched.sweep import results
@@ -33,8 +34,8 @@ PARTS = ("worker", "nanny", "scheduler", "client")
 
 
 def sweep_of(points: int, tasks: int) -> ss.Sweep:
-    """Return the sweep: random orders, each of its own seed."""
-    return ss.Sweep([layered(tasks)], ["generic[cores=64]"], ["fifo[order=random]"], seeds=range(points))
+    """Return the sweep: random orders, each of its own seed, and none so fast that no kill could meet it."""
+    return ss.Sweep([layered(tasks)], ["generic[cores=64]"], [Paced()], seeds=range(points))
 
 
 def client(folder: str, address: str, points: int, tasks: int) -> None:
@@ -101,7 +102,7 @@ class Scene:
 
 def run(daemons: Daemons, store: Path, arguments: argparse.Namespace) -> Scene:
     """Run the sweep to its end, killing as it goes on."""
-    marks = sorted(random.sample(range(arguments.points * 9 // 10), arguments.kills))
+    marks = sorted(random.sample(range(arguments.points * 6 // 10), arguments.kills))
     daemons.start()
     scene = Scene(daemons, store, arguments.points, arguments.tasks)
     end = time.monotonic() + PATIENCE_S * (arguments.kills + 1)
@@ -122,7 +123,10 @@ def main(arguments: argparse.Namespace) -> bool:
     """Print what was killed and what was found; return whether all is there and right."""
     random.seed(arguments.seed)
     begin = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder, Daemons(Path(folder)) as daemons:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Daemons(Path(folder), str(Path(__file__).parent)) as daemons,
+    ):
         scene = run(daemons, Path(folder) / "store", arguments)
         found = results(Path(folder) / "store")
         expected = sweep_of(arguments.points, arguments.tasks).run(Path(folder) / "undisturbed")
@@ -144,7 +148,7 @@ def main(arguments: argparse.Namespace) -> bool:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--points", type=int, default=2000)
-    parser.add_argument("--tasks", type=int, default=50_000)
+    parser.add_argument("--tasks", type=int, default=16_000)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--client", help=argparse.SUPPRESS)

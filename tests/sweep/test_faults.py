@@ -125,7 +125,7 @@ def test_a_killed_client_is_followed_by_the_next(lethal, tmp_path):
 def test_random_kills_of_everything(tmp_path):
     """`benchmarks/faults.py` does the same at length."""
     script = Path(__file__).parents[2] / "benchmarks" / "faults.py"
-    command = [sys.executable, script, "--points", "300", "--tasks", "40000", "--kills", "3", "--seed", "1"]
+    command = [sys.executable, script, "--points", "300", "--tasks", "2000", "--kills", "3", "--seed", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
     assert done.returncode == 0, done.stderr + done.stdout
     assert "3 kills" in done.stdout
