@@ -1,4 +1,4 @@
-"""What all tests share: both engines, and no deadlines."""
+"""What all tests share: both engines; random cases that are the same in each run, and without deadlines."""
 
 import pytest
 from hypothesis import settings
@@ -6,8 +6,10 @@ from hypothesis import settings
 import simsched as ss
 from simsched import native
 
-# A slow moment of a shared machine is no failure; the goals for speed live in benchmarks/.
-settings.register_profile("simsched", settings.default, deadline=None)
+# A slow moment of a shared machine is no failure; the goals for speed live in benchmarks/. What fails once fails
+# again: `--hypothesis-profile=explore` draws other cases each time.
+settings.register_profile("explore", settings.default, deadline=None, derandomize=False)
+settings.register_profile("simsched", settings.get_profile("explore"), derandomize=True, database=None)
 settings.load_profile("simsched")
 
 ENGINES = ["simpy", "native"] if native.find() else ["simpy"]
