@@ -55,7 +55,7 @@ def mutated(data: bytes, random: Random, others: Sequence[bytes] = ()) -> bytes:
     """
     for _ in range(random.choice((1, 1, 2, 4))):
         data = random.choice(MUTATIONS)(data, random, others)
-    return gzip.compress(data, 1) if random.random() < 0.02 else data
+    return gzip.compress(data, 1, mtime=0) if random.random() < 0.02 else data
 
 
 def _flip(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
