@@ -169,6 +169,22 @@ def test_roofline_is_bounded_by_the_memory():
     assert tasks.seconds(64)[0] == pytest.approx(30 / 160)
 
 
+@pytest.mark.parametrize("width", [1, 16, 64])
+@pytest.mark.parametrize(
+    ("machine", "most_Bps"),
+    [
+        ("generic[cores=64,bandwidth_Bps=5e9]", 5e9),
+        ("generic[cores=64,core_bandwidth_Bps=1e12]", 160e9),
+        ("knl-7250[cluster=snc4,bandwidth_Bps=2e10]", 2e10),
+        ("epyc-9654x2[core_bandwidth_Bps=2e11]", 588e9),
+    ],
+)
+def test_one_core_too_is_bounded_by_the_memory(machine, most_Bps, width):
+    """A core that could move more than its domain has: 30 GB take no less than the memory needs for them."""
+    tasks = on([np.nan], ss.machine(machine), flops=[0], bytes_B=[30e9], kinds="add")
+    assert tasks.seconds(width)[0] >= 30e9 / most_Bps * (1 - 1e-9)
+
+
 def test_no_duration_and_no_work_is_an_error():
     with pytest.raises(CostError, match=r"task 1 \('b'\) has no duration, and neither FLOPs nor bytes"):
         on([1.0, np.nan], names=["a", "b"])
