@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from simsched.errors import MachineError
 from simsched.graph.adjacency import Index
 from simsched.hwmodels.sockets_picture import picture_of
 from simsched.hwmodels.sockets_table import SocketsTable, Times, missing_times, times_in
+from simsched.hwmodels.tiles import whole_tiles
 from simsched.machine.structure import Picture, Structure
 
 
@@ -62,8 +63,8 @@ class Sockets(Structure):
         Raises
         ------
         MachineError
-            If sockets, domains or L3 groups do not add up to the cores or split a tile, if links join sockets that
-            are not there or leave some apart, or if a time that the machine needs is missing; all are listed.
+            If sockets, domains or L3 groups do not add up to the cores, split a tile or overlap in part, if links join
+            sockets that are not there or leave some apart, or if a time that the machine needs is missing.
         """
         domains = table.domains or table.sockets
         sizes = {"sockets": table.sockets, "domains": domains, "l3": table.l3 or domains}
@@ -71,6 +72,8 @@ class Sockets(Structure):
         n_sockets = len(table.sockets)
         links = _links(table.links, n_sockets)
         mistakes += _link_mistakes(links, n_sockets)
+        if not mistakes:
+            mistakes = _crossings(sizes)
         if not mistakes:
             mistakes = missing_times(table, sizes["l3"], cores_per_tile)
         if mistakes:
@@ -146,10 +149,8 @@ class Sockets(Structure):
         MachineError
             If the cores are no whole tiles.
         """
-        if n_cores < 1 or n_cores % self.per_tile:
-            raise MachineError(f"{n_cores} cores are not whole tiles of {self.per_tile}")
-        first = self.origin or self
-        tiles, before = n_cores // self.per_tile, first.n_cores // self.per_tile
+        first, tiles = self.origin or self, whole_tiles(n_cores, self.per_tile)
+        before = first.n_cores // self.per_tile
         sizes = [
             _scaled(size, self.per_tile, tiles, before) for size in (first.sockets, first.domains, first.l3)
         ]
@@ -191,6 +192,22 @@ def _mistakes(key: str, sizes: Sequence[int], n_cores: int, per_tile: int) -> li
         mistakes.append(f"{key}: {sizes} are {total} cores together; cores.count says {n_cores}")
     if odd := [size for size in sizes if size % per_tile]:
         mistakes.append(f"{key}: {odd[0]} cores are not whole tiles of {per_tile}")
+    return mistakes
+
+
+def _crossings(sizes: Mapping[str, Sequence[int]]) -> list[str]:
+    """Return a line for each two kinds of groups of which one group lies in part in a group of the other."""
+    mistakes = []
+    for one, other in combinations(sizes, 2):
+        ends, border = np.cumsum(sizes[other]), np.cumsum([0, *sizes[one]])
+        starts = ends - sizes[other]
+        divided = np.searchsorted(border, starts, "right") < np.searchsorted(border, ends, "left")
+        whole = np.isin(starts, border) & np.isin(ends, border)
+        if (odd := np.flatnonzero(divided & ~whole)).size:
+            mistakes.append(
+                f"{other}: cores {starts[odd[0]]} to {ends[odd[0]] - 1} lie in several of {one}, not all of which "
+                "they fill; let one of the two be within the other"
+            )
     return mistakes
 
 

@@ -7,10 +7,14 @@ from typing import Any
 #: Characters of a wrong value that an error shows.
 LONGEST = 80
 
+#: What TOML and JSON have no other name for.
+_WORDS = {"list_type": "expected a list", "tuple_type": "expected a list"}
+
 
 def told(mistake: Any, place: str = "") -> str:
     """Return what a mistake of a file is: its key, what was expected, and what stands there."""
     key, given = (place + ".".join(map(str, mistake["loc"]))).rstrip("."), mistake["input"]
+    said = _WORDS.get(mistake["type"], mistake["msg"].removeprefix("Value error, "))
     if mistake["type"] == "missing":
         return f"{key}: missing"
     if mistake["type"] == "extra_forbidden":
@@ -18,7 +22,10 @@ def told(mistake: Any, place: str = "") -> str:
     if mistake["type"] in ("model_type", "dict_type"):
         expected = "{ value, unit, source, confidence }" if "Quantit" in mistake["msg"] else ""
         return f"{key}: expected a table {expected}".rstrip() + f" (got {short(given)})"
-    return f"{key}: {mistake['msg'].removeprefix('Value error, ')} (got {short(given)})"
+    # What a rule of ours says of a table names the value already; the table would only hide it.
+    if mistake["type"] == "value_error" and isinstance(given, dict):
+        return f"{key}: {said}"
+    return f"{key}: {said} (got {short(given)})"
 
 
 def short(given: object) -> str:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 #: Factor from each accepted unit to SI, by the quantity it measures.
 UNITS: dict[str, dict[str, float]] = {
@@ -65,7 +74,7 @@ def measures(
     most: float = float("inf"),
     whole: bool = False,
 ) -> AfterValidator:
-    """Return the check that a quantity measures `what`, a key of `UNITS`, within bounds."""
+    """Return the check that a quantity measures `what`, a key of `UNITS`, within bounds in SI units."""
     units = UNITS[what]
 
     def check(quantity: Quantity) -> Quantity:
@@ -76,13 +85,17 @@ def measures(
             raise ValueError(f"{value} is not a whole number")
         if above is not None and value <= above:
             raise ValueError(f"{value:g} is too small; it must be above {above:g}")
-        if value < least:
-            raise ValueError(f"{value:g} is too small; the least is {least:g}")
-        if value > most:
-            raise ValueError(f"{value:g} is too large; the most is {most:g}")
+        if si(quantity) < least:
+            raise ValueError(f"{value:g} is too small; the least is {_in_unit(least, quantity.unit)}")
+        if si(quantity) > most:
+            raise ValueError(f"{value:g} is too large; the most is {_in_unit(most, quantity.unit)}")
         return quantity
 
     return AfterValidator(check)
+
+
+def _in_unit(bound: float, unit: str) -> str:
+    return f"{bound / factor(unit):g} {unit}".rstrip()
 
 
 class Quantities(Strict):
@@ -123,7 +136,7 @@ class Cores(CoreCount):
     """How many cores there are, and what one is."""
 
     smt_ways: Annotated[Quantity, measures("threads per core", least=1, most=64, whole=True)]
-    clock: Annotated[Quantity, measures("frequency", least=1e-6, most=1e18)]
+    clock: Annotated[Quantity, measures("frequency", least=1e3, most=1e12)]
     flop_per_cycle: Annotated[Quantity, measures("work per cycle", least=1e-6, most=1e12)]
     sustained: Annotated[Quantity, measures("share", least=1e-6, most=1)]
     compute_throughput: Throughput | None = None
@@ -144,20 +157,34 @@ class Mode(Strict):
     """One of the memories a machine can be used with."""
 
     title: str
-    core_bandwidth: Annotated[Quantity, measures("bandwidth", least=1e-9, most=1e18)]
-    bandwidth: Annotated[Quantity, measures("bandwidth", least=1e-9, most=1e18)]
+    core_bandwidth: Annotated[Quantity, measures("bandwidth", least=1e3, most=1e18)]
+    bandwidth: Annotated[Quantity, measures("bandwidth", least=1e3, most=1e18)]
     sharpness: Annotated[Quantity, measures("share", least=0.5, most=1e6)] | None = None
     size: Annotated[Quantity, measures("size", above=0)] | None = None
     latency: dict[str, Annotated[Quantity, measures("time", above=0)]] = {}
     remote_latency: dict[str, Annotated[Quantity, measures("time", above=0)]] = {}
     link_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)] | None = None
 
+    @field_validator("latency", "remote_latency", mode="before")
+    @classmethod
+    def _by_cluster(cls, given: object, info: ValidationInfo) -> object:
+        if isinstance(given, dict) and "value" in given:
+            raise ValueError(
+                f"expected a number by cluster mode; where there are none, {info.field_name}.any = {{ value, ... }}"
+            )
+        return given
+
     @model_validator(mode="after")
     def _remote_is_farther(self) -> Self:
         for cluster, remote in self.remote_latency.items():
             local = self.latency.get(cluster)
-            if local is None or si(remote) < si(local):
-                raise ValueError(f"remote_latency.{cluster} needs a latency.{cluster} that is not above it")
+            if local is None:
+                raise ValueError(f"remote_latency.{cluster} needs a latency.{cluster}, too")
+            if si(remote) < si(local):
+                raise ValueError(
+                    f"remote_latency.{cluster}, {remote.value:g} {remote.unit}, is less than "
+                    f"latency.{cluster}, {local.value:g} {local.unit}; the other way round?"
+                )
         return self
 
 

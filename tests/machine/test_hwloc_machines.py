@@ -215,7 +215,7 @@ def test_without_like_everything_missing_is_named():
 def test_variations_that_cannot_be():
     with pytest.raises(SpecError, match="no machine is called 'nothing'"):
         sample("two-sockets-2.0.xml", like="nothing")
-    with pytest.raises(MachineError, match="15 cores are not whole tiles of 2"):
+    with pytest.raises(MachineError, match="15 cores: a tile has 2 cores and stays whole; try 14 or 16"):
         sample("two-sockets-2.0.xml", like="xeon-8160x2", cores=15)
     with pytest.raises(MachineError, match=r"no parameter 'memory\.bandwith'"):
         sample("two-sockets-2.0.xml", **{"like": "xeon-8160x2", "memory.bandwith": 3})

@@ -255,6 +255,36 @@ def test_every_mistake_is_named(tmp_path, old, new, says):
         ss.machine(path)
 
 
+QUANTITY = "{{ value = {}, unit = 'ns', source = 'x', confidence = 'low' }}"
+NEAR, FAR, BARE = (
+    f"{key} = {QUANTITY.format(value)}"
+    for key, value in (("latency.any", 90), ("remote_latency.any", 9), ("latency", 90))
+)
+#: What a rule of ours says of a number or a table stands alone, at the end, not with the whole table after it.
+ALONE = [
+    ('value = 1.0,  unit = "GHz"', 'value = 1e9, unit = "GHz"', "clock: 1e+09 is too large; the most is 1000 GHz"),
+    ('value = 1.0,  unit = "GHz"', 'value = 1.0, unit = "Hz"', "clock: 1 is too small; the least is 1000 Hz"),
+    ('value = 160.0, unit = "GB/s"', 'value = 160, unit = "B/s"', "160 is too small; the least is 1000 B/s"),
+    ('unit = "GHz"', 'unit = "GiB"', "expected one of 'Hz', 'MHz', 'GHz'"),
+    ('mode = "memory"', 'mode = "hbm"', "mode 'hbm' is none of memory"),
+    ("[runtime]", f"{BARE}\n[runtime]", "memory.modes.memory.latency: expected a number by cluster mode; "
+     "where there are none, latency.any = { value, ... }"),
+    ("[runtime]", f"{FAR}\n[runtime]", "remote_latency.any needs a latency.any, too"),
+    ("[runtime]", f"{NEAR}\n{FAR}\n[runtime]",
+     "remote_latency.any, 9 ns, is less than latency.any, 90 ns; the other way round?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "says"), ALONE)
+def test_mistakes_of_numbers_end_with_what_to_do(tmp_path, old, new, says):
+    text = GOOD.read_text()
+    assert old in text
+    path = tmp_path / "broken.toml"
+    path.write_text(text.replace(old, new))
+    with pytest.raises(MachineError, match=f"{re.escape(f'{path}: 1 mistake: ')}.*{re.escape(says)}$"):
+        ss.machine(path)
+
+
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(MachineError, match="No such file"):
         ss.machine(tmp_path / "none.toml")

@@ -67,7 +67,7 @@ def test_sockets_that_no_core_is_left_for_vanish_with_their_links():
     assert two.links == ((0, 1),)
     assert ring.resized(1).links == ()
     assert two.resized(8).links == ring.links
-    with pytest.raises(MachineError, match="3 cores are not whole tiles of 2"):
+    with pytest.raises(MachineError, match="3 cores: a tile has 2 cores and stays whole; try 2 or 4"):
         sockets(4, 2, sockets=[2, 2]).resized(3)
 
 
@@ -119,7 +119,19 @@ MISTAKES = [
     ({"sockets": [8, 8], "same_tile": None}, r"same_tile: missing"),
     ({"sockets": [8, 8], "same_l3": None}, r"same_l3: missing"),
     ({"sockets": [16], "l3": [8, 8], "same_socket": None}, r"same_socket: missing"),
+    (
+        {"sockets": [8, 8], "domains": [4, 8, 4]},
+        r"domains: cores 4 to 11 lie in several of sockets, not all of which",
+    ),
+    ({"sockets": [16], "domains": [8, 8], "l3": [6, 10]}, r"l3: cores 6 to 15 lie in several of domains"),
 ]
+
+
+@pytest.mark.parametrize("domains", [[16], [4, 4, 8], [8, 8]])
+@pytest.mark.parametrize("l3", [[16], [8, 8], [2] * 8])
+def test_groups_within_each_other_are_no_mistake(domains, l3):
+    """Memory and caches of a virtual machine may span its sockets."""
+    assert sockets(16, 2, sockets=[8, 8], domains=domains, l3=l3).n_cores == 16
 
 
 @pytest.mark.parametrize(("table", "told"), MISTAKES)
