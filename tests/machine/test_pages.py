@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 import simsched as ss
+from simsched.machine.schema import Caches, Cores, EffectsTable, MemoryTable, Mode, Runtime
 from simsched.plugins import registered
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -43,6 +44,25 @@ def test_every_machine_has_a_page_and_stands_in_the_index(make):
     index = (DOCS / "machines.md").read_text("utf-8")
     for name in MACHINES:
         assert f"[{name}](machines/{name}.md)" in index
+
+
+def test_the_index_has_every_key_of_machine_files_and_whether_it_may_be_left_out():
+    rows = [line.split("|") for line in (DOCS / "machines.md").read_text("utf-8").splitlines() if "|" in line]
+    told = {key: bool(star) for row in rows for key, star in re.findall(r"`([a-z0-9_.]+)`(\*?)", row[1])}
+    tables = {
+        "cores": Cores,
+        "memory": MemoryTable,
+        "caches": Caches,
+        "runtime": Runtime,
+        "effects": EffectsTable,
+    }
+    for table, model in tables.items():
+        for key, field in model.model_fields.items():
+            if (table, key) != ("memory", "modes"):
+                assert told[f"{table}.{key}"] is not field.is_required(), f"{table}.{key}"
+    for key, field in Mode.model_fields.items():
+        if key != "title":
+            assert told[f"{key}.any" if "latency" in key else key] is not field.is_required(), key
 
 
 @pytest.mark.parametrize("name", MACHINES)
