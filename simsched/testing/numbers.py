@@ -21,8 +21,8 @@ from simsched.spec import Engine, Scalar, parse_path
 #: so that none changes alone.
 UNCOUNTED = ("caches.l1d", "caches.l3", "cores.count", "cores.per_tile", "cores.smt_ways")
 
-#: Elements of streams, a fifth apart, so that a memory a fifth smaller holds one less.
-STREAMED = np.geomspace(1e4, 1e11, 90)
+#: Elements of streams, up to 1 PB, a fifth apart, so that a memory a fifth smaller holds one less.
+STREAMED = np.geomspace(1e4, 1e14, 128)
 
 
 def idle_numbers(
@@ -144,6 +144,8 @@ def changed(machine: Machine, fact: Fact) -> Machine:
         return built(content, parse_path(machine.spec))
     if fact.key == "runtime.misplaced":
         return machine.varied({fact.key: 0.5})  # the few threads that are drawn would all stay
+    if fact.key.endswith(".link_bandwidth"):
+        return machine.varied({fact.key: fact.value / 1000})  # a fast link, as within a socket, never binds
     whole = float(fact.value).is_integer() and (fact.unit.startswith(("core", "thread")) or fact.unit == "")
     values = [factor * fact.value or 1.0 for factor in ((2.0, 0.5) if whole else (0.8, 1.25))]
     return next(filter(None, (_varied(machine, fact.key, value) for value in values)), machine)

@@ -29,6 +29,17 @@ def test_numbers_that_count_for_nothing_are_named():
         check_machine("sw26010")
 
 
+@pytest.mark.parametrize(
+    "ample",
+    [
+        "xeon-8160x2[memory.modes.ddr.link_bandwidth=150]",
+        "knl-7250[cores=16,memory.modes.ddr.size=8192]",
+    ],
+)
+def test_a_link_that_never_binds_and_a_large_memory_are_no_idle_numbers(ample):
+    check_machine(ample)
+
+
 @pytest.mark.parametrize("values", ["[1.0, 1.5]", "[1.0]"])
 def test_a_file_with_several_numbers_at_a_place_passes(tmp_path, values):
     text = (Path(ss.__file__).parent / "hwmodels" / "generic.toml").read_text()
