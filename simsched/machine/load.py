@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Protocol
@@ -77,6 +78,10 @@ def machine(source: str | Path | Machine) -> Machine:
     text = str(source)
     readers = _readers()
     spec = parse_path(text)
+    if spec.params:
+        spec = replace(
+            spec, name=spec.name.rstrip()
+        )  # as in names of machines, a space may stand before the brackets
     if not spec.name.endswith((".toml", *readers)):
         return _built_in(text, tuple(readers))
     reader = next((r for suffix, r in readers.items() if spec.name.endswith(suffix)), None)
@@ -86,14 +91,17 @@ def machine(source: str | Path | Machine) -> Machine:
 
 
 def _built_in(text: str, suffixes: tuple[str, ...]) -> Machine:
+    no_file = (
+        f"{text!r} is no name of a machine, and no file whose name ends with .toml or {', '.join(suffixes)}"
+    )
     try:
         spec = parse(text)
     except SpecError as error:
         if "/" not in text and "." not in text:
             raise
-        raise MachineError(
-            f"{text!r} is no name of a machine, and no file whose name ends with .toml or {', '.join(suffixes)}"
-        ) from error
+        raise MachineError(no_file) from error
+    if "." in spec.name and spec.name not in registered("machines"):
+        raise MachineError(no_file)
     return _from(named("machines", spec.name)(), spec)
 
 

@@ -296,6 +296,17 @@ def test_files_that_cannot_be_read(tmp_path):
 def test_unknown_names():
     with pytest.raises(SpecError, match=r"no machine is called 'knl'; there are: .*generic, .*knl-7250"):
         ss.machine("knl")
+    with pytest.raises(
+        MachineError, match=r"'mine.tml' is no name of a machine, and no file whose name ends with \.toml"
+    ):
+        ss.machine("mine.tml")
+
+
+def test_a_space_may_stand_before_the_brackets(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD.read_text())
+    assert str(ss.machine(f"{path} [cores=8]")) == f"{path}[cores=8]"
+    assert str(ss.machine("generic [cores=8]")) == "generic[cores=8]"
 
 
 def test_impossible_runtime_costs():
