@@ -10,6 +10,7 @@ from simsched.plots.canvas import log_ticks, require_columns, shown_axes
 from simsched.units import TimeUnit, time_unit
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -61,10 +62,13 @@ def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     unit = time_unit(float(frame["makespan_s"].max()))
     cores = frame["cores"].to_numpy()
     lines = [*_makespan(ax, frame, unit), *_interval(ax, frame, unit)]
+    mark = "_" if len(frame) == 1 else ""  # a line has no length there
     for column, label, colour in BOUNDS:
         width = 1.8 if column == "bound_s" else 1.0
         style = ":" if column == "bound_s" else "--"
-        lines += ax.plot(cores, frame[column] * unit.per_s, style, color=colour, linewidth=width, label=label)
+        lines += ax.plot(
+            cores, frame[column] * unit.per_s, style, marker=mark, color=colour, linewidth=width, label=label
+        )
     twin = ax.twinx()
     lines += twin.plot(
         cores, 100 * frame["efficiency"], "s-", color="0.6", markersize=4, linewidth=1, label="efficiency"
@@ -123,11 +127,22 @@ def _interval(ax: Axes, frame: pd.DataFrame, unit: TimeUnit) -> list[Artist]:
     ]
 
 
+def _legible(cores: npt.NDArray[np.int64]) -> list[int]:
+    """Return those of some ascending core counts whose labels have room beside each other: at most ten."""
+    first, last = float(cores[0]), float(cores[-1])
+    step, shown = (last / first) ** (1 / 9), [int(cores[0])]
+    for count in cores[1:-1].tolist():
+        # A rounding takes no room.
+        if count >= shown[-1] * step * (1 - 1e-9) and count * step <= last * (1 + 1e-9):
+            shown.append(count)
+    return shown if len(cores) == 1 else [*shown, int(cores[-1])]
+
+
 def _label_axes(ax: Axes, twin: Axes, frame: pd.DataFrame, unit: TimeUnit) -> None:
     cores = np.unique(frame["cores"].to_numpy())
     if len(cores):
         ax.set_xscale("log", base=2)
-        shown = cores if len(cores) <= 10 else cores[np.linspace(0, len(cores) - 1, 10).astype(int)]
+        shown = _legible(cores)
         ax.set_xticks(shown, [f"{c:g}" for c in shown])
         ax.minorticks_off()
     if (frame["makespan_s"] > 0).any():

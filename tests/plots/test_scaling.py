@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -56,6 +58,23 @@ def test_few_and_many_core_counts(cores: list[int]) -> None:
     ax = scaling(predicted(cores))
     ax.figure.canvas.draw()
     assert len(ax.get_xticks()) <= 10
+
+
+@pytest.mark.parametrize(
+    "cores", [[*range(1, 13), 48, 100, 1000, 10000], [1, 2, 9999, 10000], [60, 64, 66, 68]]
+)
+def test_labels_of_core_counts_have_room(cores: list[int]) -> None:
+    ax = scaling(predicted(cores))
+    ax.figure.canvas.draw()
+    places = [label.get_window_extent() for label in ax.get_xticklabels()]
+    assert (ax.get_xticks()[0], ax.get_xticks()[-1]) == (cores[0], cores[-1])
+    assert all(left.x1 < right.x0 for left, right in pairwise(places))
+
+
+def test_bounds_of_a_single_core_count_are_seen() -> None:
+    assert {line.get_marker() for line in scaling(predicted([4])).lines if line.get_linestyle() != "-"} == {
+        "_"
+    }
 
 
 def test_a_graph_of_no_length() -> None:
