@@ -62,7 +62,7 @@ def carried(
     if not missing.any() and not _is_known(graph.recorded_on):
         said = f"{recorded.sum()} recorded durations are taken as they are"
         return one_core, [] if measured.any() and not recorded.any() else [said]
-    here = one_core_roofline_s(graph, machine.core_flops, _alone_Bps(machine))
+    here = one_core_roofline_s(graph, machine.core_flops, machine.one_core_Bps)
     ratio = _ratio(graph, here)
     scaled = recorded & ~np.isnan(ratio)
     notes = []
@@ -77,13 +77,6 @@ def carried(
         _check_estimable(graph, missing, here)
         notes.append(f"{missing.sum()} tasks without a duration take their roofline time on {machine}")
     return np.where(missing, here, np.where(scaled, one_core * ratio, one_core)), notes
-
-
-def _alone_Bps(machine: Machine) -> float:
-    """Return the bytes a second that one core alone reaches: less than its own where its domain has little more."""
-    own, reached = machine.core_bandwidth_Bps, float(machine.reach_Bps[1])
-    # A rounding is no loss.
-    return reached if reached < own * (1 - 1e-9) else own
 
 
 def _is_known(origin: RecordedOn | None) -> bool:

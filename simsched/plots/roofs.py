@@ -61,7 +61,7 @@ def _parts(machine: Machine) -> dict[int, str]:
 def _memory_Bps(machine: Machine, cores: int) -> float:
     """Return the bytes a second that so many neighbouring cores move together."""
     if cores == 1:
-        return machine.core_bandwidth_Bps
+        return machine.one_core_Bps
     # As many domains as the cores fill have their share of the bandwidth.
     domains = max(round(cores / machine.n_cores * machine.n_domains), 1)
     share = replace(machine.memory, bandwidth_Bps=machine.bandwidth_Bps / machine.n_domains)

@@ -50,7 +50,9 @@ def test_parts_and_levels_of_knights_landing():
     assert frame["bandwidth_Bps"].iloc[4] == 34 * machine.l2_bandwidth_Bps
 
 
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize(
+    "name", [*MACHINES, "generic[bandwidth_Bps=5e9]", "epyc-9654x2[core_bandwidth_Bps=1e12]"]
+)
 def test_larger_parts_reach_more(name):
     frame, machine = roofs_frame(name), ss.machine(name)
     memory = frame[frame["level"] == machine.memory.name]
