@@ -1,4 +1,4 @@
-"""Mending of what recorders write into JSON that JSON does not allow: raw control characters, lone backslashes."""
+"""Mending of what recorders write into JSON and JSON forbids: control characters, lone backslashes, nan and inf."""
 
 from __future__ import annotations
 
@@ -15,20 +15,33 @@ _BACKSLASH = re.compile(rb'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|)')
 #: The beginning of an escape that the next chunk may complete.
 _OPEN_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
 _REPLACED = "�".encode()
+#: The end of a member's name, behind which a value may stand that is no number, as printf spells it or Python.
+_NAME_END = rb'(?<!\\)(?:\\\\)*"[ ]{0,64}'
+_NO_NUMBER = re.compile(
+    rb"(" + _NAME_END + rb":[ ]{0,64})-?(?:nan(?:\([a-z]{0,8}\))?|inf|NaN|Infinity)(?=[ ]{0,64}[,}])"
+)
+_OPEN_NUMBER = re.compile(_NAME_END + rb"(?::[ ]{0,64}(?:[-A-Za-z()]{1,15}[ ]{0,64})?)?\Z")
 
 
 def mended(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
     r"""Yield the text of chunks such that a strict parser takes it; tell once what had to be changed.
 
     Raw control characters become spaces, backslashes that begin no escape are doubled, bytes that are no UTF-8 become
-    U+FFFD.
+    U+FFFD. Members of objects that are nan or infinite become null.
 
     Examples
     --------
     >>> b"".join(mended([b'"C:', b'\\dir\x01"'], print))
     characters that JSON does not allow were replaced
     b'"C:\\\\dir "'
+    >>> b"".join(mended([b'{"GB/s": in', b'f, "dur": 0}'], print))
+    numbers that JSON does not allow (nan, inf) are taken as absent
+    b'{"GB/s": null, "dur": 0}'
     """
+    return _without_no_numbers(_in_valid_characters(chunks, mend), mend)
+
+
+def _in_valid_characters(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
     decoder, held, told = codecs.getincrementaldecoder("utf-8")("replace"), b"", False
     for chunk in chunks:
         text = decoder.decode(chunk).encode()
@@ -46,3 +59,16 @@ def mended(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
 
 def _doubled(found: re.Match[bytes]) -> bytes:
     return b"\\\\" if found[1] is None else found[0]
+
+
+def _without_no_numbers(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
+    held, told = b"", False
+    for chunk in chunks:
+        text = held + chunk
+        held = found[0] if (found := _OPEN_NUMBER.search(text)) else b""
+        text, count = _NO_NUMBER.subn(rb"\1null", text[: len(text) - len(held)])
+        if count and not told:
+            told = True
+            mend("numbers that JSON does not allow (nan, inf) are taken as absent")
+        yield text
+    yield held

@@ -39,6 +39,25 @@ def test_backslashes_alike_whatever_the_chunks(text: str, size: int) -> None:
     assert b"".join(mended([raw[i : i + size] for i in range(0, len(raw), size)], lambda _: None)) == whole
 
 
+@given(st.text(alphabet='\\":naif-, }', max_size=16), st.integers(1, 5))
+def test_no_numbers_alike_whatever_the_chunks(text: str, size: int) -> None:
+    raw = ('{"a": ' + text).encode()
+    whole = b"".join(mended([raw], lambda _: None))
+    assert b"".join(mended([raw[i : i + size] for i in range(0, len(raw), size)], lambda _: None)) == whole
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan", "-nan(ind)", "NaN", "-Infinity"])
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_a_rate_over_no_time_is_absent(value: str, size: int) -> None:
+    # As Kineto wrote the bandwidth of copies of zero length, and Python's json writes any nan.
+    args = f'"name": "a: {value}, \\": {value}, b", "GB/s" : {value}\n, "rate":{value}'
+    raw = f'{{"args": {{{args}}}, "dur": 0}}'.encode()
+    told: list[str] = []
+    found = json.loads(b"".join(mended((raw[i : i + size] for i in range(0, len(raw), size)), told.append)))
+    assert found == {"args": {"name": f'a: {value}, ": {value}, b', "GB/s": None, "rate": None}, "dur": 0}
+    assert told == ["numbers that JSON does not allow (nan, inf) are taken as absent"]
+
+
 def test_a_name_with_backslash_and_newline_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b'{"names": ["C:\\dir\nnew", "\\u0041\\\\"]}')
     told: list[str] = []
