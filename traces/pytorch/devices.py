@@ -130,10 +130,12 @@ def _waited(path: Path, streams: Streams) -> dict[int, list[int]]:
         raise FormatError(
             f"{path}: {len(by_stream)} streams; {MAX_STREAMS} at most are read; leave devices= out"
         )
+    # A copy that waits for itself tells at least the device.
+    copies = {k.correlation: Wait(k.device, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN) for k in streams.kernels}
     for call in streams.calls.values():
         if not call.blocks:
             continue
-        wait = streams.waits.get(call.correlation, _ANY_WAIT)
+        wait = streams.waits.get(call.correlation, copies.get(call.correlation, _ANY_WAIT))
         for kernels in by_stream:
             last = _last_before(kernels, streams.kernels, launched, call.start_ns, call.finish_ns)
             if last is not None and _concerns(wait, streams.kernels[last]):

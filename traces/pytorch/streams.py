@@ -30,7 +30,12 @@ DEVICE = frozenset(
 )
 SYNC = "cuda_sync"
 _RUNTIME = re.compile(r"(cuda|hip|xpu|mtia|privateuse1)_(runtime|driver)|Runtime")
-_BLOCKS = re.compile(r"(cuda|hip|cu)(Device|Stream|Event|Ctx)Synchronize|(cuda|hip)Mem(cpy|set)(2D|3D)?")
+#: Of CUDA (also with a default stream for each thread), HIP, Level Zero and Unified Runtime.
+_BLOCKS = re.compile(
+    r"(cuda|hip|cu)(Device|Stream|Event|Ctx)Synchronize(_pt(ds|sz))?"
+    r"|(cuda|hip)Mem(cpy|set)(2D|3D)?(WithStream)?(_pt(ds|sz)|_spt)?|(cu|hip)Memcpy[DH]to[DH](_v2)?(_pt(ds|sz))?"
+    r"|ze(CommandQueue|(CommandList|Event|Fence)Host)Synchronize|ur(EventWait|QueueFinish)"
+)
 UNKNOWN = -1
 
 

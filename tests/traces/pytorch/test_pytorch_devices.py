@@ -84,6 +84,21 @@ def test_operators_are_cut_at_launches_and_waits(gpu):
     assert len(graph.recording.lane_names) == 2
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["hipMemcpyWithStream", "cudaMemcpy_ptds", "cuMemcpyDtoH_v2", "urQueueFinish", "zeEventHostSynchronize"],
+)
+def test_calls_of_any_runtime_wait(mini, name):
+    mini.op("aten::item", 12, 18)
+    call(mini, name, 13, 8, 2)
+    kernel(mini, "Memcpy DtoH (Device -> Pageable)", 14, 6, 2, category="gpu_memcpy", device=0)
+    kernel(mini, "of_another_device", 14, 5, 1)
+    elsewhere(mini)
+    spans, edges = told(mini.load_alone(devices=True))
+    assert spans == {"item.0": (0, 1), "item.1": (9, 18), "Memcpy DtoH": (2, 8), "of_another_device": (2, 7)}
+    assert edges == {("item.0", "item.1"), ("item.0", "Memcpy DtoH"), ("Memcpy DtoH", "item.1")}
+
+
 def test_without_the_option_devices_are_left_out(gpu):
     graph = gpu.load_alone()
     assert graph.kinds.to_list() == ["mm", "item", "relu"]
