@@ -200,6 +200,10 @@ class _Fields:
         # Older layouts give kilobytes or bytes, by the system that wrote them: these are not read.
         task.moved_B = self.number("readBytes") + self.number("writtenBytes")
         task.machines = self.texts("machines") or self.texts("machine")
-        if isinstance(command := self.values.get("command"), Mapping) and not task.category:
-            program = command.get("program")
-            task.category = plain_text(program) if isinstance(program, str) else ""
+        task.category = task.category or self.text("category") or self._program()
+
+    def _program(self) -> str:
+        """Return the name of the program that ran; "" where none is told, or a script in its place."""
+        command = self.values.get("command")
+        program = command.get("program") if isinstance(command, Mapping) else None
+        return plain_text(program) if isinstance(program, str) and len(program.split()) == 1 else ""

@@ -17,6 +17,7 @@ from simsched.traces.json_stream import shown
 from simsched.traces.options import TOLERANT
 from simsched.traces.shared.mends import mends_if
 from simsched.traces.wfformat.layouts import MAKESPAN, MAX_S, SYSTEM, Instance, Task, read_instance
+from simsched.traces.wfformat.references import References
 
 _VERSION = re.compile(rb'"schemaVersion"\s*:\s*"1\.[0-9]"')
 _WORKFLOW = re.compile(
@@ -24,11 +25,11 @@ _WORKFLOW = re.compile(
 )
 #: What ends the names of the tasks of one program: `mProject_ID0000001`.
 _NUMBER = re.compile(r"(?:[ _.-]?(?:ID)?[0-9]++)++$")
-#: Longer numbers than this are part of the name.
-MAX_NUMBER = 40
+#: What Nextflow and its converters add to the name of a process: `PROCESS (tag)`, `PROCESS__tag__ID0000001`.
+_TAG = re.compile(r"__[^:]*__ID[0-9]+$| \([^()]*\)$")
+#: Longer numbers and tags than this are part of the name.
+MAX_NUMBER = 400
 MAX_CORES = 2**31 - 1
-#: Files that many tasks make and many read join each with each.
-MAX_EDGES = 8_000_000
 
 
 class WfFormatReader:
@@ -115,63 +116,31 @@ WFFORMAT = WfFormatReader()
 
 def _edges(path: Path, found: Instance, report: ImportReport) -> list[tuple[int, int]]:
     """Return the edges that parents or children tell; that both tell the same is the rule, and else reported."""
-    places = _places(path, found)
-    by_parents: set[tuple[int, int]] = set()
-    by_children: set[tuple[int, int]] = set()
-    lost = 0
-    for task in found.tasks:
-        for reference in task.parents:
-            lost += reference not in places
-            by_parents |= {(places[reference], task.place)} if reference in places else set()
-        for reference in task.children:
-            lost += reference not in places
-            by_children |= {(task.place, places[reference])} if reference in places else set()
-    if lost:
-        report.note(f"{lost} parents or children are no tasks of the file; they give no edge.")
+    references = References(path, found)
+    by_parents = {(before, task.place) for task in found.tasks for before in references.parents(task)}
+    by_children = {(task.place, after) for task in found.tasks for after in references.children(task)}
+    references.tell(report)
     one_sided = by_parents ^ by_children
     if one_sided and by_parents and by_children:
         report.note(f"{len(one_sided)} edges are told by one of their two ends alone; they are kept.")
     edges = by_parents | by_children
     if not edges:
-        edges = _of_files(path, found)
+        edges = references.of_files
         if edges:
             report.note(
                 "No task names parents or children: edges are from the task that writes a file to its readers."
             )
-    return sorted(edges)
-
-
-def _places(path: Path, found: Instance) -> Mapping[str, int]:
-    """Return the task of every reference: by id first, then by name where only one has it."""
-    places: dict[str, int] = {}
-    for task in found.tasks:
-        if task.id in places:
-            raise FormatError(
-                f"{path}: tasks {places[task.id]} and {task.place} both have id {shown(task.id)}"
+        elif len(found.tasks) > 1:
+            report.note(
+                "No task names parents or children, and no file joins two: no task waits for another."
             )
-        places[task.id] = task.place
-    names: dict[str, list[int]] = {}
-    for task in found.tasks:
-        names.setdefault(task.name, []).append(task.place)
-    return {name: at[0] for name, at in names.items() if len(at) == 1} | places
-
-
-def _of_files(path: Path, found: Instance) -> set[tuple[int, int]]:
-    makers: dict[str, int] = {}
-    for task in found.tasks:
-        for file in task.writes:
-            makers.setdefault(file, task.place)
-    edges = {
-        (makers[f], t.place) for t in found.tasks for f in t.reads if f in makers and makers[f] != t.place
-    }
-    if len(edges) > MAX_EDGES:
-        raise FormatError(f"{path}: more than {MAX_EDGES} dependences through files")
-    return edges
+    return sorted(edges)
 
 
 def _kind(task: Task) -> str:
     """Return a task's category, or its name without the number."""
-    name = task.name[:-MAX_NUMBER] + _NUMBER.sub("", task.name[-MAX_NUMBER:])
+    end = _TAG.sub("", task.name[-MAX_NUMBER:])
+    name = task.name[:-MAX_NUMBER] + _NUMBER.sub("", end)
     return task.category or name or task.name
 
 

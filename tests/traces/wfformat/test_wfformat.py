@@ -138,6 +138,69 @@ def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
         assert sentence in told
 
 
+def process(number: int, name: str, parents: str, children: str, reads: str, writes: str) -> Instance:
+    """A task as Nextflow's tracer writes it: named as its process, and so are those it refers to."""
+    files = [{"link": "input", "name": f, "path": "/x/", "sizeInBytes": 1} for f in reads.split()]
+    files += [{"link": "output", "name": f, "path": "/x/", "sizeInBytes": 1} for f in writes.split()]
+    return task(name, parents, children, runtimeInSeconds=1, command="run me", files=files) | {
+        "id": str(number)
+    }
+
+
+def test_names_that_several_tasks_have_mean_those_that_a_file_joins(tmp_path: Path) -> None:
+    tasks = [process(i, "FLOW.TRIM", "", "FLOW.MAP FLOW.QC", "", f"trimmed{i}") for i in (0, 1)]
+    tasks += [
+        process(2 + i, "FLOW.MAP", "FLOW.TRIM", "FLOW.SUM", f"trimmed{i}", f"mapped{i}") for i in (0, 1)
+    ]
+    tasks += [process(4, "FLOW.QC", "FLOW.TRIM", "", "trimmed1", "")]
+    tasks += [process(5, "FLOW.SUM", "FLOW.MAP", "", "mapped0 mapped1", "")]
+    made = {"name": "flow", "schemaVersion": "1.4", "workflow": {"tasks": tasks}}
+    graph = load(write(tmp_path, made))
+    assert edges(graph) == [(0, 2), (0, 4), (1, 3), (1, 4), (2, 5), (3, 5)]
+    assert graph.kinds.to_list() == ["FLOW.TRIM"] * 2 + ["FLOW.MAP"] * 2 + ["FLOW.QC", "FLOW.SUM"]
+    (told,) = [note for note in graph.report.notes if "several tasks" in note]
+    # A child of each TRIM, a parent of each MAP, of QC and of SUM; the children QC and SUM are one task each.
+    assert told.startswith("6 parents or children")
+    assert "; 0 share" in told
+    for one in tasks:
+        one["files"] = []
+    graph = load(write(tmp_path, made))
+    assert edges(graph) == [(0, 4), (1, 4), (2, 5), (3, 5)]
+    assert any("; 6 share one with none and give no edge" in note for note in graph.report.notes)
+
+
+def test_no_dependences_at_all_are_told(tmp_path: Path) -> None:
+    made = instance()
+    for one in made["workflow"]["specification"]["tasks"]:
+        one.update(parents=[], children=[], inputFiles=[])
+    graph = load(write(tmp_path, made))
+    assert graph.n_edges == 0
+    assert any("no task waits for another" in note for note in graph.report.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "command", "kind"),
+    [
+        (
+            "FLOW:SORT__HG00096__ID" + "1645504557321206042154969182557350504982735865633",
+            {"arguments": []},
+            "FLOW:SORT",
+        ),
+        ("FLOW:SORT (HG00096)", {"arguments": []}, "FLOW:SORT"),
+        ("FLOW:SORT_7", {"program": "sort \\\n -k 1 a > b", "arguments": []}, "FLOW:SORT"),
+        ("job", {"program": "sort", "arguments": ["-k"]}, "sort"),
+    ],
+)
+def test_kinds_of_nextflow(tmp_path: Path, name: str, command: Instance, kind: str) -> None:
+    specified = {"tasks": [task(name)], "files": []}
+    specified["tasks"][0] |= {"name": name, "id": "1", "parents": [], "children": []}
+    ran = {"tasks": [{"id": "1", "runtimeInSeconds": 1, "command": command}]}
+    made = {"name": "x", "schemaVersion": "1.5", "workflow": {"specification": specified, "execution": ran}}
+    assert load(write(tmp_path, made)).kinds.to_list() == [kind]
+    ran["tasks"][0]["category"] = "told"
+    assert load(write(tmp_path, made)).kinds.to_list() == ["told"]
+
+
 def test_edges_of_files(tmp_path: Path) -> None:
     made = instance()
     for one in made["workflow"]["specification"]["tasks"]:
