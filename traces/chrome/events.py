@@ -19,6 +19,14 @@ from simsched.traces.shared.places import MAX_RECORDS, Place
 
 OTHER_DATA = "otherData"
 FLOW_PHASES = ("s", "t", "f")
+#: Events that are no tasks, by their phase.
+_PASSED_OVER = {
+    "C": "counters",
+    "P": "samples",
+    **dict.fromkeys("iIR", "instants"),
+    **dict.fromkeys("bneSTpF", "asynchronous"),
+    **dict.fromkeys("NOD", "objects"),
+}
 _SPELLED = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?", re.ASCII)
 Lane = tuple[str, str]
 
@@ -124,7 +132,8 @@ class _Reading:
         elif phase == "M":
             self._metadata(place, event)
         else:
-            self.found.counts["other"] += 1
+            known = _PASSED_OVER.get(phase, "other") if isinstance(phase, str) else "other"
+            self.found.counts[known] += 1
 
     def end(self) -> Events:
         """Return all events."""

@@ -100,9 +100,10 @@ class ChromeTrace:
             return own.graph(path, events, report)
         _restrict(path, events, process)
         if not events.spans:
+            dropped = [f"dropped, {what}: {count}" for what, count in sorted(events.counts.items()) if count]
             raise FormatError(
                 f"{path}: no span (events X, or B and E) in the trace; "
-                + ("; ".join(report.notes) or "nothing ran, or was recorded")
+                + ("; ".join([*dropped, *report.notes]) or "nothing ran, or was recorded")
             )
         report.facts["overlaps"] = nest(events.spans)
         tasks = chosen(events.spans, level)

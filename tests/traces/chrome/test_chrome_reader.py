@@ -121,12 +121,16 @@ def test_names_of_lanes_and_a_process_alone(tmp_path: Path) -> None:
 
 def test_what_is_odd_is_counted(tmp_path: Path) -> None:
     events = [span("a", 0, 1), span("b", 0, -5), {k: v for k, v in span("c", 1, 1).items() if k != "dur"},
-              {"ph": "C", "name": "counter", "ts": 0, "args": {}}, {"ph": "s", "ts": 0}]  # fmt: skip
-    facts = load(tmp_path, events).report.facts
-    assert [
-        facts[f"dropped, {what}"]
-        for what in ("negative duration", "without duration", "other", "flows without id")
-    ] == [1] * 4
+              {"ph": "C", "name": "counter", "ts": 0, "args": {}}, {"ph": "i", "ts": 0}, {"ph": "b", "ts": 0},
+              {"ph": "e", "ts": 1}, {"ph": "N"}, {"ph": "?"}, {}, {"ph": "s", "ts": 0}]  # fmt: skip
+    facts = load(tmp_path, events, format="chrome").report.facts
+    dropped = {
+        fact.removeprefix("dropped, "): count for fact, count in facts.items() if "dropped" in str(fact)
+    }
+    assert dropped == {
+        "negative duration": 1, "without duration": 1, "counters": 1, "instants": 1, "asynchronous": 2, "objects": 1,
+        "other": 2, "flows without id": 1,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -135,7 +139,11 @@ def test_what_is_odd_is_counted(tmp_path: Path) -> None:
         ([span("a", "soon", 1)], "event 0: ts is 'soon', expected microseconds"),
         ([span("a", 0, 1), span("b", 0, 1, None)], "event 1: tid is None"),
         ([span("a", 1e30, 1)], "event 0: ts is"),
-        ([{"ph": "C"}], "no span"),
+        ([{"ph": "C"}], "no span .* dropped, counters: 1"),
+        (
+            [{"ph": "b"}, {"ph": "n"}, {"ph": "B", "ts": 1}],
+            "no span .* asynchronous: 2; dropped, unfinished: 1",
+        ),
         ({"traceEvents": [7]}, "event 0: expected an object, got 7"),
     ],
 )
