@@ -157,6 +157,11 @@ def _misplaced(path: Path, text: str, error: Any) -> FormatError:
             f"{path}: line {error.line}, column {error.column}: {found} begins a second graph; write each to a file of "
             "its own"
         )
+    if text[error.pos_in_stream : error.pos_in_stream + 1] in ('"', "<"):
+        return FormatError(
+            f"{path}: line {error.line}, column {error.column}: what {found} begins does not end, or may not stand "
+            "here; was the file copied completely?"
+        )
     return FormatError(
         f"{path}: line {error.line}, column {error.column}: {found} is not what DOT expects here; "
         "ids that are neither words nor plain numbers, as 1e-5, need quotes"

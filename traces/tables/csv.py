@@ -150,7 +150,18 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
                 encoding="utf-8-sig",
                 nrows=MAX_ROWS + 1,
             )
-    except (ValueError, OverflowError, Warning) as error:  # pandas' own errors are ValueErrors
+    except UnicodeDecodeError as error:
+        around = error.object[max(error.start - 20, 0) : error.start + 10]
+        raise FormatError(
+            f"{path}: {around!r} is no UTF-8; save the table as such, or convert it: iconv -f CP1252 -t UTF-8 takes "
+            "what Windows writes"
+        ) from None
+    except Warning:
+        raise FormatError(
+            f"{path}: not a CSV table: its first row has more cells than the header; a text with commas in it "
+            "needs quotes"
+        ) from None
+    except (ValueError, OverflowError) as error:  # pandas' own errors are ValueErrors
         raise FormatError(f"{path}: not a CSV table: {one_line(str(error))}") from None
     if len(frame) > MAX_ROWS:
         raise FormatError(f"{path}: more than {MAX_ROWS} rows; write such a graph as Parquet")

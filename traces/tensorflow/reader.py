@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simsched.errors import FormatError
+from simsched.graph.loading import HEAD_B, open_plain, read_bounded
 from simsched.graph.report import ImportReport
 from simsched.traces.options import TOLERANT
 from simsched.traces.shared.companions import given
@@ -31,6 +32,16 @@ _BINARY = re.compile(
     rb"\n[\x80-\xff]{0,4}[\x00-\x7f]\n[\x80-\xff]{0,4}[\x00-\x7f]\n[\x80-\xff]{0,1}[\x00-\x7f]/[\w:/.-]+"
 )
 _TEXT = re.compile(rb"(?:\s|#[^\n]*\n)*step_stats\s*:?\s*[{<]\s*dev_stats\s*:?\s*[{<]")
+#: What TensorFlow writes, too, and what tells no times, or not of nodes: why it is refused.
+_OTHERS = {
+    re.compile(
+        rb"\n[\x80-\xff]{0,4}[\x00-\x7f]\n[\x80-\xff]?[\x00-\x7f][\w./>-]+?\x12[\x01-\x7f][A-Za-z_]\w+"
+        rb"|(?:\s|#[^\n]*\n)*node\s*:?\s*[{<]\s*name\s*:"
+    ): "a GraphDef, which tells no times; load the run metadata of a step and give this as graph=",
+    re.compile(
+        rb"\n[\x80-\xff]{0,4}[\x00-\x7f](?:\x08[\x80-\xff]{0,9}[\x00-\x7f])?\x12[\x01-\x7f]/(?:host|device):"
+    ): "the xplane.pb of TensorFlow 2's profiler, which is not read; its *.trace.json.gz is, as any Chrome trace",
+}
 #: Nodes of the runtime, in no graph.
 PSEUDO = frozenset({"_SOURCE", "_SINK"})
 
@@ -64,8 +75,9 @@ class RunMetadataReader:
     }
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by the statistics of a device at the beginning."""
-        return _BINARY.match(head) is not None or _TEXT.match(head) is not None
+        """Tell by the statistics of a device at the beginning; graphs and profiles are refused with advice."""
+        own = _BINARY.match(head) is not None or _TEXT.match(head) is not None
+        return own or _other(head) is not None
 
     def read(self, path: Path, *, graph: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
         """Return the graph of a step.
@@ -86,6 +98,9 @@ class RunMetadataReader:
         GraphError
             If the dependences form a cycle.
         """
+        with open_plain(path, lambda _: None) as file:
+            if (other := _other(read_bounded(file, HEAD_B))) is not None:
+                raise FormatError(f"{path}: this is {other} (docs/formats/tensorflow.md)")
         report = ImportReport(path.name, "tensorflow")
         run = read_run(path, mends_if(path, tolerant, report))
         definitions = run.definitions + (_given(path, graph, run.definitions) if graph is not None else [])
@@ -102,6 +117,11 @@ class RunMetadataReader:
 
 
 RUNMETADATA = RunMetadataReader()
+
+
+def _other(head: bytes) -> str | None:
+    """Return what else of TensorFlow's a file is, and why it is refused."""
+    return next((what for beginning, what in _OTHERS.items() if beginning.match(head)), None)
 
 
 def _given(path: Path, graph: object, definitions: Sequence[Definition]) -> list[Definition]:

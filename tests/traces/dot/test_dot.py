@@ -127,6 +127,7 @@ def test_gzipped_and_recognised(tmp_path: Path) -> None:
         ("graph { a -- b }", "an undirected graph, whose edges do not say what comes first"),
         ("digraph {\n a -- b }", "line 2: an edge -- in a directed graph"),
         ("digraph {\n a -> b", "the DOT text ends early; was the file copied completely?"),
+        ('digraph {\n a -> "b }', "line 2, column 7: what '\"b }' begins does not end, or may not stand here"),
         ("digraph {\n a -> ; }", "line 2, column 7: '; }' is not what DOT expects here"),
         ("digraph { a } digraph { b }", "line 1, column 15: 'digraph { b }' begins a second graph; write each"),
         ("digraph { a }\nstrict graph { b }", "line 2, column 1: 'strict graph { b }' begins a second graph"),

@@ -168,7 +168,7 @@ def test_rows_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ("duration_s\n1\n", "before,after\n0,7\n", "edge 0 .* names a task that is not there"),
         ("duration_s\n1\n1\n", "before,after\n0,1\n1,0\n", "cycle"),
         ("task,duration_s\na,1\na,1\n", "before,after\n", "two tasks are labelled 'a'"),
-        ("duration_s,kind\n1,a,b,c\n", "before,after\n", "not a CSV table"),
+        ("duration_s,kind\n1,a,b,c\n", "before,after\n", "not a CSV table: its first row has more cells"),
         ("duration_s,kind\n1,a\n1,a,b\n", "before,after\n", "not a CSV table: .*line 3"),
         ("duration_s,start_s\n1,1\n", "before,after\n", r"there is only \['start_s'\]"),
         ("duration_s,start_s,finish_s,lane\n1,2,1,0\n", "before,after\n", "recorded from 2.0 to 1.0"),
@@ -185,6 +185,13 @@ def test_refused(tmp_path: Path, tasks: str, edges: str, message: str) -> None:
     with pytest.raises((FormatError, GraphError), match=message) as caught:
         load(write(tmp_path, tasks, edges))
     assert "hand." in str(caught.value)
+
+
+def test_texts_of_windows_are_refused_with_a_way_out(tmp_path: Path) -> None:
+    path = write(tmp_path, "duration_s,kind\n1,Größe\n", "before,after\n")
+    path.write_bytes(path.read_text().encode("cp1252"))
+    with pytest.raises(FormatError, match=r"Gr\\xf6\\xdfe.* is no UTF-8; .* iconv -f CP1252 -t UTF-8"):
+        load(path)
 
 
 def test_a_table_of_a_schedule_is_refused_with_a_reason(tmp_path: Path) -> None:

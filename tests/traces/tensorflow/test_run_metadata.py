@@ -267,3 +267,23 @@ def test_bombs_of_small_messages(tmp_path: Path, bomb: bytes, monkeypatch: pytes
     path.write_bytes(bomb * 2000)
     with pytest.raises(FormatError, match=r"more than 1000 fields; refused|has no name"):
         RUNMETADATA.read(path)
+
+
+def message(number: int, *parts: bytes) -> bytes:
+    """Return a field of a message that holds other fields."""
+    content = b"".join(parts)
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (message(1, message(1, b"x"), message(2, b"Placeholder")) * 2, "a GraphDef, which tells no times"),
+        (b'# a graph\nnode {\n  name: "x"\n  op: "Placeholder"\n}\n', "a GraphDef, .* give this as graph="),
+        (message(1, b"\x08\x05", message(2, b"/host:CPU")), r"the xplane\.pb .*\*\.trace\.json\.gz is"),
+    ],
+)
+def test_other_files_of_tensorflow_are_refused_with_advice(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "run.pb").write_bytes(content)
+    with pytest.raises(FormatError, match=f"this is {said}"):
+        load(tmp_path / "run.pb")
