@@ -19,7 +19,8 @@ from simsched.graph.loading import Mend
 from simsched.traces.json_stream import shown
 from simsched.traces.shared.timeline import LATEST_NS, whole_ns
 
-_WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)')
+#: Single quotes, which the specification does not have, are ViTE's.
+_WORD = re.compile(r"""["]((?:[^"\\]|\\.)*)["]|'([^']*)'(?!\S)|(\S+)""")
 #: Names that older traces give to fields.
 _SYNONYMS = {
     "EntityType": "Type", "ContainerType": "Type", "NewContainerType": "Type", "NewName": "Name",
@@ -115,7 +116,7 @@ def _words(line: str, definition: Definition) -> list[str]:
     if len(by_tabs) == len(definition.fields) and all(by_tabs):
         words = [word.strip().strip('"') for word in by_tabs]
     else:
-        words = [found[2] or found[1] or "" for found in _WORD.finditer(line)][1:]
+        words = [found[found.lastindex or 0] for found in _WORD.finditer(line)][1:]
     # Containers, types and states stand in line after line.
     return [sys.intern(word) for word in words]
 

@@ -97,7 +97,9 @@ class Trace:
         elif event.name == "PajeCreateContainer":
             self.containers[alias] = event.values.get("Container", ""), name
         else:
-            for track in self._tracks.pop(event.text("Name"), ()):
+            # Old SimGrid calls it as events of containers do.
+            container = event.text("Name" if "Name" in event.values else "Container")
+            for track in self._tracks.pop(container, ()):
                 self._close(self._stacks.pop(track), track, event.time_ns(self._unit_ns))
 
     def _state(self, event: Event) -> None:

@@ -160,6 +160,25 @@ def test_load_finds_the_format(tmp_path: Path) -> None:
     assert not PAJE.recognises(b"%%MatrixMarket")
 
 
+def test_single_quotes_as_vite_takes_them(tmp_path: Path) -> None:
+    """Idle stays what waits, and names with blanks or apostrophes stay whole."""
+    quoted = NAMES.replace('"', "'").replace(" Idle S", " 'Idle' S").replace("'thread 2'", "rank'2")
+    assert "'a long task' S a '1 0 0'" in quoted
+    graph, plain = read(tmp_path, HEADER + quoted + BODY), read(tmp_path, BY_HAND)
+    assert graph.kinds.to_list() == plain.kinds.to_list()
+    assert edges(graph) == edges(plain)
+    assert set(graph.recording.lane_names) == {"node/thread 1", "node/rank'2"}  # type: ignore[union-attr]
+
+
+def test_containers_destroyed_by_the_field_of_old_simgrid(tmp_path: Path) -> None:
+    before = "PajeDestroyContainer 4\n% Time date\n% Name string"
+    assert before in BY_HAND
+    graph = read(tmp_path, BY_HAND.replace(before, before.replace("Name", "Container")))
+    assert graph.durations_s.tolist() == read(tmp_path, BY_HAND).durations_s.tolist()
+    with pytest.raises(FormatError, match="a PajeDestroyContainer without Container"):
+        read(tmp_path, BY_HAND.replace(before, before.replace("Name", "Title")))
+
+
 def test_options(tmp_path: Path) -> None:
     assert read(tmp_path, BY_HAND, states="b, c").n_tasks == 2
     assert read(tmp_path, BY_HAND, unit="ms").work_s == pytest.approx(7.5e-3)
