@@ -155,6 +155,8 @@ def graph_of(
     frame = tasks[[c for c in ("task", *COLUMNS) if c in tasks]]
     if "task" in frame and list(frame["task"]) == list(range(len(frame))):
         frame = frame.drop(columns="task")
+    elif "task" in frame and "name" not in frame:
+        frame = frame.assign(name=frame["task"].map(str))
     try:
         graph = TaskGraph.from_frames(frame, edges, name=_stem(path, suffix) or path.name.split(".")[0])
         graph = replace(graph, recording=recording(_recording(path, tasks), graph.n_tasks), report=report)

@@ -108,6 +108,19 @@ def test_labels_that_look_like_numbers(tmp_path: Path) -> None:
     assert load(write(tmp_path, "duration_s\n1\n2\n", "before,after\n0,1\n")).n_edges == 1
 
 
+@pytest.mark.parametrize(
+    ("tasks", "names"),
+    [
+        ("task,duration_s\n10,1\nx,2\n", ["10", "x"]),
+        ("task,duration_s\n10,1\n20,2\n", ["10", "20"]),
+        ("task,duration_s,name\na,1,load\nb,2,\n", ["load", ""]),
+    ],
+)
+def test_labels_are_names_where_there_are_no_others(tmp_path: Path, tasks: str, names: list[str]) -> None:
+    graph = load(write(tmp_path, tasks, "before,after\n"))
+    assert [graph.task_name(task) for task in range(2)] == names
+
+
 def test_other_names_and_gzip(tmp_path: Path) -> None:
     write(tmp_path, "duration_s\n1\n2\n", "before,after\n0,1\n").rename(tmp_path / "t.csv")
     (tmp_path / "e.csv.gz").write_bytes(gzip.compress((tmp_path / "hand.edges.csv").read_bytes()))
