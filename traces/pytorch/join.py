@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from simsched.traces.pytorch.report import Edges
 from simsched.traces.pytorch.tensors import Access, access, dependences
 from simsched.traces.shared.places import Place
 
+_SPELLED = re.compile(r"[0-9]{1,15}(?:,[0-9]{1,15})*", re.ASCII)
 #: Share of the tasks that must be found in the execution trace.
 LEAST_JOINED = 0.9
 
@@ -67,6 +69,13 @@ def _recorded_dims(dims: Any, place: Place) -> list[Dims | None]:
     """Return the shape of each argument; a list of tensors, a number and an absent one alike are None."""
     if dims is None:
         return []
+    if isinstance(dims, str):
+        # Ascend's profiler: `4,8;8,2`.
+        spelled = (part.strip() for part in dims.split(";"))
+        return [
+            dims_of([int(size) for size in part.split(",")], place) if _SPELLED.fullmatch(part) else None
+            for part in spelled
+        ]
     arguments = place.array(dims, "Input Dims")
     many = [isinstance(a, list) and bool(a) and isinstance(a[0], list) for a in arguments]
     return [None if inner else dims_of(a, place) or None for a, inner in zip(arguments, many, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 #: Longer texts are looked at with care.
 _PLAIN_DIGITS = 15
+#: Ascend's profiler writes starts as JSON texts, so that no reader rounds them.
+_QUOTED = re.compile(rb'"(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)"')
 
 
 def nanoseconds(text: bytes, key: str, place: Place) -> int:
@@ -29,6 +32,8 @@ def nanoseconds(text: bytes, key: str, place: Place) -> int:
     >>> nanoseconds(b"4309459776641.837", "ts", Place(Path("run.json"), "event"))
     4309459776641837
     """
+    if text[:1] == b'"' and (quoted := _QUOTED.fullmatch(text)):
+        text = quoted[1]
     whole, _, decimals = text.partition(b".")
     if whole.isdigit() and len(whole) <= _PLAIN_DIGITS:
         if not decimals:
@@ -38,7 +43,9 @@ def nanoseconds(text: bytes, key: str, place: Place) -> int:
     try:
         number = Decimal(text.decode())
     except (InvalidOperation, UnicodeError):
-        raise place.error(f"{key} is {shown(text) if text else 'absent'}, expected microseconds") from None
+        raise place.error(
+            f"{key} is {shown(text.decode('utf-8', 'replace')) if text else 'absent'}, expected microseconds"
+        ) from None
     return place.nanoseconds(number, key)
 
 
