@@ -15,12 +15,12 @@ _BACKSLASH = re.compile(rb'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|)')
 #: The beginning of an escape that the next chunk may complete.
 _OPEN_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
 _REPLACED = "�".encode()
-#: The end of a member's name, behind which a value may stand that is no number, as printf spells it or Python.
-_NAME_END = rb'(?<!\\)(?:\\\\)*"[ ]{0,64}'
-_NO_NUMBER = re.compile(
-    rb"(" + _NAME_END + rb":[ ]{0,64})-?(?:nan(?:\([a-z]{0,8}\))?|inf|NaN|Infinity)(?=[ ]{0,64}[,}])"
-)
-_OPEN_NUMBER = re.compile(_NAME_END + rb"(?::[ ]{0,64}(?:[-A-Za-z()]{1,15}[ ]{0,64})?)?\Z")
+#: What printf and Python write where a value is no number, behind the colon of a member.
+_NO_NUMBER = re.compile(rb"(:[ ]{0,64})-?(?:nan(?:\([a-z]{0,8}\))?|inf|NaN|Infinity)(?=[ ]{0,64}[,}])")
+#: What of a member, from the end of its name, the next chunk may complete.
+_OPEN_MEMBER = re.compile(rb'(?<!\\)(?:\\\\)*"[ ]{0,64}(?::[ ]{0,64}(?:[-A-Za-z()]{1,15}[ ]{0,64})?)?\Z')
+#: How far back from its end.
+_BACK_B = 256
 
 
 def mended(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
@@ -65,10 +65,20 @@ def _without_no_numbers(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
     held, told = b"", False
     for chunk in chunks:
         text = held + chunk
-        held = found[0] if (found := _OPEN_NUMBER.search(text)) else b""
-        text, count = _NO_NUMBER.subn(rb"\1null", text[: len(text) - len(held)])
-        if count and not told:
+        found = _OPEN_MEMBER.search(text, max(len(text) - _BACK_B, 0))
+        held = found[0] if found else b""
+        text = text[: len(text) - len(held)]
+        valid = _NO_NUMBER.sub(_absent, text)
+        if not told and valid != text:
             told = True
             mend("numbers that JSON does not allow (nan, inf) are taken as absent")
-        yield text
+        yield valid
     yield held
+
+
+def _absent(found: re.Match[bytes]) -> bytes:
+    """Return null where a member's name stands before the colon; a text may say anything."""
+    before = found.string[max(found.start() - _BACK_B, 0) : found.start()].rstrip(b" ")
+    name = before.removesuffix(b'"')
+    escaped = (len(name) - len(name.rstrip(b"\\"))) % 2
+    return found[0] if name == before or escaped else found[1] + b"null"
