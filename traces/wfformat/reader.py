@@ -25,10 +25,10 @@ _WORKFLOW = re.compile(
 )
 #: What ends the names of the tasks of one program: `mProject_ID0000001`.
 _NUMBER = re.compile(r"(?:[ _.-]?(?:ID)?[0-9]++)++$")
-#: What Nextflow and its converters add to the name of a process: `PROCESS (tag)`, `PROCESS__tag__ID0000001`.
-_TAG = re.compile(r"__[^:]*__ID[0-9]+$| \([^()]*\)$")
-#: Longer numbers and tags than this are part of the name.
-MAX_NUMBER = 400
+#: What ends the names of tasks of Nextflow, as its converters write them: `PROCESS__tag__ID0000001`.
+_ID = re.compile(r"__ID[0-9]++\Z")
+#: Longer ones than these are part of the name.
+MAX_TAG, MAX_NUMBER = 400, 40
 MAX_CORES = 2**31 - 1
 
 
@@ -138,10 +138,26 @@ def _edges(path: Path, found: Instance, report: ImportReport) -> list[tuple[int,
 
 
 def _kind(task: Task) -> str:
-    """Return a task's category, or its name without the number."""
-    end = _TAG.sub("", task.name[-MAX_NUMBER:])
-    name = task.name[:-MAX_NUMBER] + _NUMBER.sub("", end)
+    """Return a task's category, or its name without the tag and the number."""
+    name = task.name[:-MAX_TAG] + _untagged(task.name[-MAX_TAG:])
+    name = name[:-MAX_NUMBER] + _NUMBER.sub("", name[-MAX_NUMBER:])
     return task.category or name or task.name
+
+
+def _untagged(name: str) -> str:
+    """Return the process in a name of Nextflow's; any other name as it is.
+
+    Examples
+    --------
+    >>> _untagged("FLOW:SORT__HG00096__ID0000001"), _untagged("FLOW:SORT (HG00096)"), _untagged("sort_ID0000001")
+    ('FLOW:SORT', 'FLOW:SORT', 'sort_ID0000001')
+    """
+    if name.endswith(")"):
+        process, bracket, tag = name[:-1].rpartition(" (")
+        return process if bracket and "(" not in tag and ")" not in tag else name
+    scopes, colon, last = name.rpartition(":")
+    process, _, tag = last.partition("__")
+    return f"{scopes}{colon}{process}" if _ID.search(tag) else name
 
 
 def _bytes(task: Task, sizes_B: Mapping[str, float]) -> float:
