@@ -19,6 +19,7 @@ from simsched.traces.shared.places import MAX_RECORDS, Place
 
 OTHER_DATA = "otherData"
 FLOW_PHASES = ("s", "t", "f")
+_TIMED = ("X", "B", "E", *FLOW_PHASES)
 #: Events that are no tasks, by their phase.
 _PASSED_OVER = {
     "C": "counters",
@@ -114,8 +115,8 @@ class Events:
 class _Reading:
     """Events as they come; beginnings and ends of spans are paired once all are there."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.found = path, Events()
+    def __init__(self, path: Path, tolerant: bool) -> None:
+        self.path, self.found, self._tolerant = path, Events(), tolerant
         self._lanes: dict[Lane, int] = {}
         self._halves: list[Half] = []
 
@@ -123,7 +124,9 @@ class _Reading:
         place = Place(self.path, "event", number)
         event = place.record(value)
         phase = event.get("ph")
-        if phase == "X":
+        if self._tolerant and event.get("ts") is None and phase in _TIMED:
+            self.found.counts["without time"] += 1
+        elif phase == "X":
             self._complete(place, event, number)
         elif phase in ("B", "E"):
             self._half(place, event, number, phase == "B")
@@ -221,14 +224,14 @@ def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = No
     path : Path
         The file, plain or gzipped, in the object or the list form.
     mend, unclosed : callable, optional
-        See `simsched.traces.json_elements.Elements`.
+        See `simsched.traces.json_elements.Elements`; with `mend`, events without a time are left out.
 
     Raises
     ------
     FormatError
         If the file is no JSON, or an event of it has no time or thread.
     """
-    reading = _Reading(path)
+    reading = _Reading(path, mend is not None)
     members, events = objects(path, "traceEvents", (OTHER_DATA,), mend, unclosed)
     for number, value in enumerate(events):
         reading.take(number, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -113,9 +114,25 @@ def test_a_list_without_end_is_damaged_where_its_last_event_is(tmp_path: Path) -
 
 
 def test_why_nothing_could_be_read(tmp_path: Path) -> None:
-    (tmp_path / "t.json").write_text('{"traceEvents": [{"ph": "X", "name": "a", "ts": NaN, "dur": 1}]}')
+    (tmp_path / "t.json").write_text('{"traceEvents": [{"ph": "X", "name": "a", "ts": oops, "dur": 1}]}')
     with pytest.raises(FormatError, match=r"no span .* not valid JSON near byte 48"):
         ss.load(tmp_path / "t.json", tolerant=True)
+
+
+def test_what_has_no_time_is_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
+    text = json.dumps(
+        [span("a", math.nan, 1, 1), span("b", 3, 1, 1), span("c", 5, math.nan, 1), flow("s", math.nan, 1)]
+    )
+    (tmp_path / "t.json").write_text(text)
+    with pytest.raises(FormatError, match="not valid JSON"):
+        ss.load(tmp_path / "t.json")
+    graph = ss.load(tmp_path / "t.json", tolerant=True)
+    assert graph.kinds.to_list() == ["b"]
+    assert graph.report.facts["dropped, without time"] == 2
+    assert graph.report.facts["dropped, without duration"] == 1
+    (tmp_path / "t.json").write_text(text.replace("NaN", "null"))
+    with pytest.raises(FormatError, match="event 0: ts is None, expected microseconds"):
+        ss.load(tmp_path / "t.json")
 
 
 def test_an_id_is_used_again_once_its_flow_has_ended(tmp_path: Path) -> None:
