@@ -180,11 +180,11 @@ class _Reading:
             raise place.error(f"more than {MAX_RECORDS} spans", "record a shorter time")
 
     def _flow(self, place: Place, event: dict[str, Any], phase: str) -> None:
-        ident = event.get("id", event.get("id2", event.get("bind_id")))
-        if type(ident) not in (int, str):
+        ident = _flow_id(event)
+        if ident is None:
             self.found.counts["flows without id"] += 1
             return
-        key = (_text(event, "cat"), _text(event, "name"), str(ident))
+        key = (_text(event, "cat"), _text(event, "name"), ident)
         time_ns = _nanoseconds(place, event, "ts")
         point = FlowEnd(time_ns, self._lane(place, event), phase, phase != "f" or event.get("bp") == "e")
         self.found.flows.setdefault(key, []).append(point)
@@ -257,6 +257,15 @@ def _number(event: dict[str, Any], key: str) -> Any:
     """Return a number or, as some tools write it, the text of one."""
     value = event.get(key)
     return Decimal(value) if isinstance(value, str) and _SPELLED.fullmatch(value) else value
+
+
+def _flow_id(event: dict[str, Any]) -> str | None:
+    """Return what the ends of a flow share, `id` or `id2`, of which a local one is its process's own; else None."""
+    ident, owner = event.get("id", event.get("bind_id")), ""
+    if isinstance(told := event.get("id2"), dict):
+        ident = told.get("global", told.get("local"))
+        owner = "" if "global" in told else f" of {shown(event.get('pid', 0))}"
+    return f"{ident}{owner}" if type(ident) in (int, str) else None
 
 
 def _text(event: dict[str, Any], key: str) -> str:

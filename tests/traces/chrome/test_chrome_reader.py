@@ -105,6 +105,22 @@ def test_arrows_are_edges_where_time_allows(tmp_path: Path) -> None:
     assert edges(load(tmp_path, tasks + arrows)) == [("a", "b"), ("c", "d"), ("b", "d")]
 
 
+def test_flows_by_ids_of_their_process(tmp_path: Path) -> None:
+    tasks = [span("a", 0, 2, 1), span("b", 5, 2, 2), span("c", 0, 2, 1, pid=8), span("d", 5, 2, 2, pid=8)]
+
+    def arrows(ident: dict[str, str]) -> list[Event]:
+        ends = [(1, 1, 7, "s"), (1, 1, 8, "s"), (6, 2, 7, "f"), (6, 2, 8, "f")]
+        told = {"name": "arrow", "cat": "c", "bp": "e", "id2": ident}
+        return [told | {"ph": phase, "ts": ts, "tid": tid, "pid": pid} for ts, tid, pid, phase in ends]
+
+    graph = load(tmp_path, [*tasks, *arrows({"local": "0x7"})], edges="flows")
+    assert edges(graph) == [("a", "b"), ("c", "d")]
+    # One flow of four ends: whatever they mean, they are one.
+    assert load(tmp_path, [*tasks, *arrows({"global": "0x7"})], edges="flows").n_edges == 1
+    facts = load(tmp_path, [*tasks, *arrows({})], edges="flows").report.facts
+    assert facts["dropped, flows without id"] == 4
+
+
 def test_names_of_lanes_and_a_process_alone(tmp_path: Path) -> None:
     events = [
         {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "cpu"}},
