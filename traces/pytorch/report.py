@@ -136,9 +136,16 @@ def _events(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> Non
 def _edges(graph: TaskGraph, edges: Edges) -> None:
     report, found = graph.report, edges.found
     if found is None:
+        lanes = 1 if graph.recording is None else len(graph.recording.lane_names)
+        so_that = (
+            "so that no policy can do better than another"
+            if lanes == 1
+            else f"and none of the {lanes} threads waits for another, so that a replay may overlap what could not, as "
+            "forward and backward pass"
+        )
         report.note(
-            "no execution trace was given: the edges are the recorded order of each thread, a chain, so that no policy "
-            "can do better than another; record one with torch.profiler.ExecutionTraceObserver in the same run "
+            f"no execution trace was given: the edges are the recorded order of each thread, a chain, {so_that}; "
+            "record one with torch.profiler.ExecutionTraceObserver in the same run "
             "(simsched.traces.recorders.record_pytorch does) and pass it as execution_trace="
         )
         return

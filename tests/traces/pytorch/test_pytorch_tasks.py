@@ -300,3 +300,14 @@ def test_unknown_options_are_refused(mini):
     mini.op("aten::mm", 0, 2, [A], [B])
     with pytest.raises(FormatError, match="no option 'stepp'; it has execution_trace, step, threads"):
         load(mini.write()[0], stepp=3)
+
+
+@pytest.mark.parametrize(
+    ("lane", "said"), [(1, "no policy can do better"), (2, "none of the 2 threads waits for another")]
+)
+def test_what_a_kineto_trace_alone_says_of_threads(mini, lane, said):
+    mini.op("aten::mm", 0, 10)
+    mini.op("aten::mm", 20, 10, lane=lane)
+    graph = mini.load_alone()
+    assert graph.n_edges == 2 - lane
+    assert any(said in note for note in graph.report.notes)
