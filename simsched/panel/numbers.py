@@ -54,15 +54,15 @@ def change(now: Schedule, other: Schedule, called: str) -> str:
     return f"{f'{ratio:.3g} times' if ratio >= MANY_TIMES else percent} {called} ({format_time(other.makespan_s)})"
 
 
-def details(why: Explanation, limits: Bounds) -> str:
+def details(why: Explanation, limits: Bounds, one_core_s: float) -> str:
     """Return bounds, efficiency, where the cores' time went and what tasks waited for."""
     schedule = why.schedule
     longest = "critical path" if limits.critical_path_s >= limits.area_s else "work over cores"
     above = schedule.makespan_s / limits.bound_s - 1 if limits.bound_s else 0.0
-    efficiency = limits.area_s / schedule.makespan_s if schedule.makespan_s else 1.0
+    speedup = one_core_s / schedule.makespan_s if schedule.makespan_s else float(schedule.n_cores)
     facts = {
         "lower bound": f"{format_time(limits.bound_s)} ({longest}); {above:.1%} above it",
-        "efficiency": f"{efficiency:.1%}: {efficiency * schedule.n_cores:.3g} times as fast as one core",
+        "efficiency": f"{speedup / schedule.n_cores:.1%}: {speedup:.3g} times as fast as one core",
         "layout": schedule.layout,
         "policy's parameters": _parameters(schedule),
         "tasks waited": _waits(why),

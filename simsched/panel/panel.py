@@ -15,6 +15,7 @@ from simsched.plots.interactive.exchange import ExchangedChart, page_px
 from simsched.plots.interactive.pages import require_bokeh
 from simsched.replay import simulate
 from simsched.schedule import Schedule, bounds, explain
+from simsched.schedule.bounds import on_one_core_s
 
 if TYPE_CHECKING:
     from simsched.costs import CostModel
@@ -114,8 +115,8 @@ class Panel:
         self._messenger.value = self._chart.messenger(why, self.base)
         self._wrong.value = ""
         self._headline.value = headline(schedule, self.base, before)
-        limits = bounds(schedule.graph, schedule.require_machine(), self._costs, self._runtime)
-        self._details.value = details(why, limits)
+        given = schedule.graph, schedule.require_machine(), self._costs, self._runtime
+        self._details.value = details(why, bounds(*given), on_one_core_s(*given))
 
     def __repr__(self) -> str:
         return f"<Panel: {self.schedule!r}>"

@@ -14,6 +14,7 @@ from simsched.policy import Policy
 from simsched.policy import policy as policy_of
 from simsched.report.patience import Patience, Progress
 from simsched.schedule import Bounds, Explanation, Schedule, bounds, explain
+from simsched.schedule.bounds import on_one_core_s
 from simsched.sweep.compare import BASELINE
 from simsched.sweep.intervals import Interval
 from simsched.sweep.statistics import typical
@@ -205,7 +206,13 @@ class Findings:
 
     def efficiency(self, makespan_s: float) -> float:
         """Return the speed-up of a makespan over one core that runs every task alone, over the hardware threads."""
-        return self.limits.area_s / makespan_s if makespan_s else 1.0
+        return self.one_core_s / makespan_s / self.question.machine.n_threads if makespan_s else 1.0
+
+    @cached_property
+    def one_core_s(self) -> float:
+        """Seconds of all tasks one after another, each alone on one core."""
+        question = self.question
+        return on_one_core_s(question.graph, question.machine, question.costs, question.runtime)
 
 
 def best_of(runs: list[Run]) -> Run:

@@ -43,11 +43,10 @@ def _facts(found: Findings) -> dict[str, object]:
         "edges": graph.n_edges,
     }
     facts["levels of depth"] = int(graph.depths.max(initial=-1)) + 1
-    work_s = limits.area_s * found.question.machine.n_threads
-    facts["work on one core"] = format_time(work_s)
+    facts["work on one core"] = format_time(found.one_core_s)
     facts["critical path, each task on its fastest width"] = format_time(limits.critical_path_s)
     if limits.critical_path_s:
-        facts["work over critical path"] = f"{work_s / limits.critical_path_s:.3g}"
+        facts["work over critical path"] = f"{found.one_core_s / limits.critical_path_s:.3g}"
     if graph.recorded_on is not None:
         facts["recorded on"] = plain(graph.recorded_on.name, 120)
     return facts

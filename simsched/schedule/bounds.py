@@ -58,6 +58,35 @@ class Bounds:
         return max(vars(self), key=lambda name: float(vars(self)[name])).removesuffix("_s").replace("_", " ")
 
 
+def on_one_core_s(
+    graph: TaskGraph, machine: Machine, costs: CostModel | None = None, runtime: RuntimeProfile | None = None
+) -> float:
+    """Return the seconds of all tasks one after another, each alone on one core: what speed-ups are over.
+
+    Measured curves may gain more than their cores; then `Bounds.area_s` counts fewer core-seconds than these.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    machine : Machine
+    costs, runtime
+        As in `bounds`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> on_one_core_s(ss.TaskGraph.from_edges([1.0, 2.0, 3.0]), ss.machine("generic[cores=4]"))
+    6.0
+    """
+    from simsched.costs import CostModel
+
+    return float((costs or CostModel()).on(graph, machine, runtime).one_core_s.sum())
+
+
 def bounds(
     graph: TaskGraph,
     machine: str | Path | Machine,

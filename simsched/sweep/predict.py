@@ -17,6 +17,7 @@ from simsched.machine import machine as machine_of
 from simsched.replay.at_once import at_once
 from simsched.replay.simulate import simulate
 from simsched.schedule import bounds
+from simsched.schedule.bounds import on_one_core_s
 from simsched.sweep.binding import binding
 from simsched.sweep.extrapolation import beyond
 from simsched.sweep.growth import grown
@@ -175,7 +176,7 @@ def _rows(
     others = _sampled(points, costs, replay, seeds[1:])
     noisy = costs.factors(1, 0) is not None
     return [
-        _with_interval(row, others_s, point.machine.n_threads, noisy)
+        _with_interval(row, others_s, on_one_core_s(point.graph, point.machine, costs, runtime), noisy)
         for row, others_s, point in zip(rows, others, points, strict=True)
     ]
 
@@ -209,12 +210,12 @@ def _row(schedule: Schedule, costs: CostModel, runtime: RuntimeProfile | None) -
 
 
 def _with_interval(
-    row: dict[str, Any], others_s: Sequence[float], threads: int, noisy: bool
+    row: dict[str, Any], others_s: Sequence[float], one_core_s: float, noisy: bool
 ) -> dict[str, Any]:
     """Return a row with the interval of its samples, and what follows from its makespan."""
     found = spread([row["makespan_s"], *others_s])
     makespan_s = found.middle if noisy else row["makespan_s"]
-    speedup = row["area_s"] * threads / makespan_s if makespan_s else 1.0
+    speedup = one_core_s / makespan_s if makespan_s else 1.0
     return row | {
         "makespan_s": makespan_s,
         "low_s": min(found.low, makespan_s) if others_s else np.nan,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import simsched as ss
+from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.report import Question
 from simsched.report.tables import tables
 
@@ -39,6 +40,16 @@ def test_tables_are_those_of_the_functions(three):
     np.testing.assert_array_equal(found.scaling["makespan_s"], again["makespan_s"])
     assert found.helps.equals(found.schedule.explain().what_if(replays=8))
     assert sorted(found.layouts["layout"]) == ["1x1", "1x2", "2x1"]
+
+
+def test_efficiency_is_over_one_core_where_teams_gain_more_than_their_cores():
+    """1 s on one core, 0.4 s on two: the least core-seconds are 0.8, but one core alone takes 1 s."""
+    op = MeasuredOp(Op("mine", "2x2"), (Point(1, 1.0), Point(2, 0.4)))
+    graph = ss.TaskGraph.from_edges([1.0] * 3, kinds="mine", shapes="2x2")
+    costs = ss.CostModel(measured=MeasuredCurves((op,)))
+    made = ss.report(graph, "generic[cores=2]", ["sequential"], costs=costs, seeds=1, replays=0)
+    assert made.findings.efficiency(1.2) == pytest.approx(1.25)
+    assert "| work on one core | 3 s |" in made.markdown
 
 
 def test_seeds_count_where_they_make_a_difference():

@@ -190,6 +190,18 @@ def test_speedup_counts_hardware_threads():
     assert frame["speedup"].tolist() == [pytest.approx(4.0 / frame["makespan_s"][0])]
 
 
+def test_speedup_is_over_one_core_where_teams_gain_more_than_their_cores():
+    """1 s on one core, 0.4 s on two, 0.3 s on four; the least core-seconds of a task are 0.8."""
+    op = MeasuredOp(Op("mine", "2x2"), (Point(1, 1.0), Point(2, 0.4), Point(4, 0.3)))
+    graph = ss.TaskGraph.from_edges([1.0] * 3, kinds="mine", shapes="2x2")
+    costs = ss.CostModel(measured=MeasuredCurves((op,)))
+    frame = ss.predict(graph, "generic", "sequential", [1, 2, 4], costs, samples=1)
+    assert frame["makespan_s"].tolist() == pytest.approx([3.0, 1.2, 0.9])
+    assert frame["area_s"].tolist() == pytest.approx([3.0, 1.2, 0.6])
+    assert frame["speedup"].tolist() == pytest.approx([1.0, 2.5, 3 / 0.9])
+    assert frame["efficiency"].tolist() == pytest.approx([1.0, 1.25, 3 / 3.6])
+
+
 def test_columns_are_fit_for_files(tmp_path):
     frame = ss.predict(GRAPH, "generic", "fifo", [1, 2])
     frame.to_parquet(tmp_path / "p.parquet")
