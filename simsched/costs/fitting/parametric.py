@@ -22,6 +22,9 @@ from simsched.machine import RuntimeProfile
 
 Array = npt.NDArray[np.float64]
 
+#: A share or an overhead this near to its bound is at it: no measurement tells the two apart.
+AT_BOUND = 1e-9
+
 
 def formula(widths: Array, t1: float, s: float, a: float, runtime: RuntimeProfile) -> Array:
     """Return c(w) of this module's formula, shape (widths,)."""
@@ -66,7 +69,11 @@ class _Problem:
             ftol=1e-14,
             gtol=1e-14,
         )
-        return np.asarray(found.x), np.asarray(found.jac)
+        x = np.asarray(found.x)
+        # The solver stays strictly between the bounds: what ends next to one is on it.
+        for bound in (low, high):
+            x = np.where(np.abs(x - bound) < AT_BOUND, bound, x)
+        return x, np.asarray(found.jac)
 
     def _start(self, seconds: Array) -> Array:
         """Return the parameters of least relative error: the curve is linear in S, P and A."""
