@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.replay.simulate import software_of
 from simsched.schedule.explanation.core_time import SLOW_DOWNS
 from simsched.schedule.explanation.steps import Steps
 from simsched.schedule.explanation.waits import RELATIVE
@@ -80,13 +81,19 @@ def _scarce(schedule: Schedule, waits: Waits, ran: pd.DataFrame) -> Seconds:
 
 
 def _lost_in_teams(schedule: Schedule) -> Mapping[str, Seconds]:
-    """Return by how much each task alone takes longer than its one-core seconds over its width, by cause."""
-    assert schedule.inputs is not None  # noqa: S101 - narrows the type: simulated schedules have their inputs
-    costs = schedule.inputs.costs.on(schedule.graph, schedule.require_machine(), schedule.inputs.runtime)
+    """Return by how much each task alone takes longer than its one-core seconds over its width, by cause.
+
+    Of a noisy task every part of its seconds is as much longer or shorter as all of it.
+    """
+    inputs = schedule.inputs
+    assert inputs is not None  # noqa: S101 - narrows the type: simulated schedules have their inputs
+    software = software_of(inputs.runtime, inputs.policy)
+    costs = inputs.costs.on(schedule.graph, schedule.require_machine(), software)
     perfect = costs.one_core_s / schedule.widths
     lost = np.maximum(schedule.alone_s - perfect, 0.0)
     memory = np.minimum(lost, np.maximum(costs.traffic_B / costs.reached_Bps(schedule.widths) - perfect, 0.0))
-    return {"memory bandwidth": memory, "teams": lost - memory}
+    passed = 1.0 if inputs.factors is None else inputs.factors
+    return {"memory bandwidth": memory * passed, "teams": (lost - memory) * passed}
 
 
 def binding(schedule: Schedule) -> tuple[str, float]:

@@ -85,6 +85,14 @@ def test_a_knee_at_the_end_says_that_it_may_lie_beyond():
     assert frame["note"].tolist() == ["", "", "the knee may lie at more cores than were asked for"]
 
 
+def test_what_binds_of_a_noisy_task_is_as_much_longer_or_shorter_as_the_task():
+    """Half serial, on two cores: 0.75 s, of which 0.25 are lost in the team; a fifth of both passes."""
+    graph, costs = ss.TaskGraph.from_edges([1.0]), ss.CostModel(default=ss.Curve(0.5))
+    short = ss.simulate(graph, "generic[cores=2]", "sequential", costs=costs, factors=[0.2])
+    found = bound_by(short)
+    assert (found["teams"], found["dependences"]) == pytest.approx((0.05, 0.1))
+
+
 def test_what_binds_by_hand():
     """One core: another task waits for it until 4 s, the last one waited. Two: the chain of 4 s is the makespan."""
     frame = ss.predict(GRAPH, "generic", "critical-path", [1, 2])
