@@ -86,6 +86,18 @@ def test_all_completions_of_an_instant_come_before_the_decision(replay):
     assert schedule.executor[3] == 0
 
 
+@pytest.mark.rule("One instant")
+def test_a_task_whose_decision_ends_starts_before_the_completions_of_that_instant(replay):
+    """A pop takes 1 s: 0 (1 s) starts at 1 s; 1, of no length, at 2 s, when 0 ends. Both end in one round.
+
+    So what they release, 3 and 2, is popped by index. Were the completion of 0 handled first, 3 would be older than 2.
+    """
+    pops = ss.RuntimeProfile(pop_s=1.0)
+    schedule = replay([1, 0, 1, 1], [(0, 3), (1, 2)], "fifo", runtime=pops)
+    assert schedule.start_s.tolist() == [1, 2, 3, 4]
+    assert schedule.start_order.tolist() == [0, 1, 2, 3]
+
+
 def test_lifo(replay):
     """One core, 0 (1 s) first: it releases 3 and 4, which overtake 1 and 2, lower index first."""
     schedule = replay([1] * 5, [(0, 3), (0, 4)], "fifo[order=lifo]", "generic[cores=1]")
