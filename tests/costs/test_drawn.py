@@ -1,5 +1,7 @@
 """Cost models drawn from what is uncertain: intervals of curves, errors of measured medians, fits."""
 
+from math import erf
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,7 +20,7 @@ from simsched.costs.fitting import (
     Op,
     Point,
 )
-from simsched.costs.fitting.drawing import drawn_curve_of
+from simsched.costs.fitting.drawing import drawn_curve_of, sigma_of_error
 
 GRAPH = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["Conv2D", "MatMul"], shapes=["4x4", "2x2"])
 
@@ -117,6 +119,29 @@ def test_seconds_from_work_are_off_as_those_of_shapes_left_out():
     models = draws(ss.CostModel(measured=MeasuredCurves(ops)), 200)
     seconds = [m.on(graph, ss.machine("generic")).one_core_s[0] for m in models]
     assert 0.07 <= np.log(seconds).std() <= 0.2
+
+
+def test_kinds_that_work_hardly_tells_are_off_by_their_error_in_the_mean():
+    """Seconds that fall as the FLOPs grow: no model of them is near."""
+    flops, seconds = np.array([1e6, 1e7, 1e8, 1e9]), np.array([1e-3, 1e-4, 1e-5, 1e-6])
+    ops = tuple(
+        MeasuredOp(Op("MatMul", f"{i}x1", flops=f), (Point(1, s, runs=1000),))
+        for i, (f, s) in enumerate(zip(flops, seconds, strict=True))
+    )
+    (error,) = MeasuredCurves(ops).kinds()["error"]
+    assert 3 < error < 4, "three to four times too long, in the mean"
+    graph = ss.TaskGraph.from_edges([np.nan], kinds=["MatMul"], shapes=["9x9"], flops=[1e8])
+    models = draws(ss.CostModel(measured=MeasuredCurves(ops)))
+    seconds = [m.on(graph, ss.machine("generic")).one_core_s[0] for m in models]
+    assert 1.3 < np.log(seconds).std() < 2, (
+        "an error of 3 is a factor of four, and no 3 on the scale of logarithms"
+    )
+
+
+@given(st.floats(0, 1e300))
+def test_a_mean_error_of_log_normal_factors_and_its_sigma(error):
+    sigma = sigma_of_error(error)
+    assert np.exp(sigma**2 / 2) * erf(sigma / np.sqrt(2)) == pytest.approx(error, rel=1e-6, abs=1e-11)
 
 
 def test_curves_of_a_calibration_are_drawn_from_its_fits():

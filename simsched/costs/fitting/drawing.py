@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import asinh, exp, log, pi, sqrt
+from math import asinh, erf, exp, log, log1p, pi, sqrt
 from statistics import NormalDist, median
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from simsched.costs.fitting.by_work import WorkModel
     from simsched.costs.fitting.points import Fit, Interval, MeasuredOp, Point
 
-#: The standard error of a median over that of a mean, for many normal draws; a mean absolute error is as much smaller
-#: than a standard deviation.
+#: The standard error of a median over that of a mean, for many normal draws.
 MEDIAN = sqrt(pi / 2)
 
 
@@ -90,4 +89,24 @@ def work_sigma(model: WorkModel) -> float:
     """
     if model.error != model.error:
         return log(FACTORS["low"]) / NormalDist().inv_cdf(0.975)
-    return MEDIAN * model.error
+    return sigma_of_error(model.error)
+
+
+def sigma_of_error(error: float) -> float:
+    """Return the standard deviation of the log of log-normal factors of median 1 that are off by `error` in the mean.
+
+    The mean of `|factor - 1|` is exp(sigma^2 / 2) erf(sigma / sqrt 2): for small ones sigma over sqrt(pi / 2), but a
+    factor of eleven, an error of 10, is no sigma of 12.5.
+
+    Examples
+    --------
+    >>> [round(sigma_of_error(error), 3) for error in (0.0, 0.01, 0.25, 1.0, 10.0)]
+    [0.0, 0.013, 0.304, 0.931, 2.16]
+    """
+    from scipy.optimize import brentq
+
+    if not error:
+        return 0.0
+    # The mean is no less than sigma over sqrt(pi / 2), nor, from 1 on, than 0.68 exp(sigma^2 / 2).
+    most = min(sqrt(pi / 2) * error, max(sqrt(2 * (log1p(error) + 0.39)), 1.0)) * (1 + 1e-6)
+    return float(brentq(lambda sigma: exp(sigma**2 / 2) * erf(sigma / sqrt(2)) - error, 0.0, most))
