@@ -41,7 +41,7 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         cores_used
             Cores that ran at least one task.
         queue_wait_s
-            Seconds between ready and start, summed over tasks.
+            Seconds between ready and start, summed over tasks; 0 of a recorded task that started before it was ready.
     """
     busy = schedule.finish_s - schedule.start_s
     makespan = schedule.makespan_s
@@ -63,5 +63,5 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         "cores_used": float(len(np.unique(np.concatenate([schedule.teams.neighbours(t) for t in held]))))
         if len(held)
         else 0.0,
-        "queue_wait_s": float((schedule.start_s - schedule.ready_s).sum()),
+        "queue_wait_s": float(np.maximum(schedule.start_s - schedule.ready_s, 0.0).sum()),
     }
