@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from simsched.policy import Problem
     from simsched.replay.plan import DynamicPlan
 
+#: What stands for the end of a policy's actions: `None` may be one of them, by mistake.
+_NO_MORE = object()
+
 
 class Decider(Chooser):
     """Decides by asking a policy; see `Chooser`. It also is the policy's `View`."""
@@ -35,7 +38,7 @@ class Decider(Chooser):
         self._newly_ready: tuple[int, ...] = ()
         self._idle = list(range(plan.problem.machine.n_threads))
         self._running: dict[int, Running] = {}
-        self._actions: Iterator[Start] = iter(())
+        self._actions: Iterator[object] = iter(())
         self._lane_of: dict[int, int] = {}
         self._free_lanes: list[int] = []
         self._teams: dict[tuple[int, ...], int] = {}
@@ -109,13 +112,13 @@ class Decider(Chooser):
         """Return the next action of the policy, asking it again once it has no more."""
         self._now_s = now_s
         # Actions are taken one by one, so that a generator sees what its last action has changed.
-        action = next(self._actions, None)
-        if action is None and self._ready and self._idle:
+        action: object = next(self._actions, _NO_MORE)
+        if action is _NO_MORE and self._ready and self._idle:
             self._actions = self._ask()
-            action = next(self._actions, None)
-        return None if action is None else self._carried_out(action)
+            action = next(self._actions, _NO_MORE)
+        return None if action is _NO_MORE else self._carried_out(action)
 
-    def _ask(self) -> Iterator[Start]:
+    def _ask(self) -> Iterator[object]:
         self._newly_ready, self._new = tuple(self._new), []
         actions = self._plan.policy.decide(self)
         try:
@@ -144,9 +147,9 @@ class Decider(Chooser):
 
     # --- checking and carrying out ---
 
-    def _carried_out(self, start: Start) -> Decision:
-        cores = self._checked(start)
-        task = int(start.task)
+    def _carried_out(self, action: object) -> Decision:
+        start = self._start(action)
+        cores, task = self._checked(start), int(start.task)
         width, runtime = len(cores), self._plan.runtime
         del self._ready[bisect_left(self._ready, task)]
         held = set(cores)
@@ -178,13 +181,19 @@ class Decider(Chooser):
         resize_s, per_thread_s = self._plan.runtime.resize_costs_s
         return resize_s + per_thread_s * len(cores)
 
+    def _start(self, action: object) -> Start:
+        """Return an action of whole numbers, with its cores as a tuple, or raise the error that says what it is not."""
+        if isinstance(action, Start):
+            start = action if isinstance(action.cores, tuple) else _with_tuple(action)
+            if start is not None and all(map(_is_whole, (start.task, start.width, *start.cores))):
+                return start
+        raise PolicyError(
+            f"policy {self._plan.spec} returned {action!r}; decide() returns Start(task, width=...) actions, "
+            "of whole numbers"
+        )
+
     def _checked(self, start: Start) -> tuple[int, ...]:
         """Return the cores of an action, or raise the error that says why it is impossible."""
-        if not isinstance(start, Start) or not all(map(_is_whole, (start.task, start.width, *start.cores))):
-            raise PolicyError(
-                f"policy {self._plan.spec} returned {start!r}; decide() returns Start(task, width=...) actions, "
-                "of whole numbers"
-            )
         task, n = start.task, self.problem.graph.n_tasks
         place = bisect_left(self._ready, task)
         if place == len(self._ready) or self._ready[place] != task:
@@ -231,6 +240,15 @@ class Decider(Chooser):
         if depth == 0:
             return f"{story} waits for {len(left)} predecessors"
         return f"{story} waits for {len(left)} predecessors, the first of them: {self._story(left[0], depth - 1)}"
+
+
+def _with_tuple(start: Start) -> Start | None:
+    """Return an action with a tuple of its cores, where they are an array or a generator; None if they cannot be."""
+    try:
+        cores = iter(start.cores)
+    except TypeError:
+        return None
+    return Start(start.task, start.width, tuple(cores))
 
 
 def _is_whole(number: object) -> bool:

@@ -40,6 +40,9 @@ def act(engine, *starts):
         (["a"], "returned 'a'; decide"),
         ([ss.Start(0, width=1.5)], "of whole numbers"),
         ([ss.Start(0, cores="ab")], "of whole numbers"),
+        ([ss.Start(0, cores=0)], r"returned Start\(task=0, width=1, cores=0\); decide"),
+        ([ss.Start(0, cores=np.array(0))], "of whole numbers"),
+        ([None, ss.Start(0)], "returned None; decide"),
         ([ss.Start(True)], "of whole numbers"),
         ([], "started nothing at 0 s, with 2 ready tasks, 2 idle cores and nothing running: task 0"),
     ],
@@ -47,6 +50,19 @@ def act(engine, *starts):
 def test_impossible_actions_tell_the_story(engine, starts, says):
     with pytest.raises(PolicyError, match=says):
         act(engine, *starts)
+
+
+@pytest.mark.parametrize("made", [tuple, list, np.array, iter])
+def test_cores_in_whatever_holds_them(engine, made):
+    class Taking(ss.Policy):
+        name = "taking"
+
+        def decide(self, view):
+            if len(view.idle_cores) == 2:
+                yield ss.Start(view.ready[0], cores=made(view.idle_cores))
+
+    schedule = ss.simulate(GRAPH, "generic[cores=2]", Taking, engine=engine)
+    assert schedule.tasks["n_cores"].tolist() == [2, 2, 2]
 
 
 def test_view_shows_the_state(engine):
