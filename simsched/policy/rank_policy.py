@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 MOST_THREADS = 1 << 26
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RankPolicy(Policy):
     """A static policy: subclass it and write `rank`.
+
+    Its own parameters are given by name, so that the first of a subclass is the first.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """What simulate() accepts and refuses."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -286,7 +286,7 @@ class Needy(ss.RankPolicy):
 
     name = "needy"
 
-    factor: int = field(kw_only=True)
+    factor: int
 
     def rank(self, problem):
         return problem.seconds * self.factor
@@ -295,7 +295,7 @@ class Needy(ss.RankPolicy):
 def test_a_parameter_without_default_is_asked_for():
     with pytest.raises(SpecError, match="policy needy needs factor"):
         ss.simulate(GRAPH, "generic", Needy)
-    assert ss.simulate(GRAPH, "generic", Needy(factor=2)).policy == "needy[factor=2]"
+    assert ss.simulate(GRAPH, "generic", Needy(2)).policy == "needy[factor=2]"
 
 
 def test_what_a_policy_raises_comes_out_as_it_is(engine):
