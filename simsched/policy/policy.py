@@ -8,8 +8,11 @@ Either is a frozen dataclass whose fields are its parameters, so that `str(polic
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import MISSING, Field, dataclass, fields
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
 
 from simsched.errors import PolicyError, SpecError
 from simsched.plugins import named
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 Queue = Literal["central", "shared"]
 Discipline = Literal["rank", "fifo", "lifo"]
+
+#: Most characters that an array among a policy's parameters has in its spec, as a list.
+SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -176,8 +182,34 @@ class Policy:
 
     def __str__(self) -> str:
         name = self.name or type(self).__name__
-        changed = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
-        return str(Spec(name, changed))
+        values = {f.name: getattr(self, f.name) for f in fields(self) if not _is_default(self, f)}
+        return str(Spec(name, {key: _told(value) for key, value in values.items()}))
+
+
+def _is_default(policy: Policy, parameter: Field[object]) -> bool:
+    value: Any = getattr(policy, parameter.name)
+    default: Any = parameter.default
+    if parameter.default_factory is not MISSING:
+        default = parameter.default_factory()
+    if _is_array(value) or _is_array(default):
+        return bool(np.array_equal(value, default))
+    return bool(value == default)
+
+
+def _told(value: Any) -> Any:
+    """Return a parameter as specs show it: of a larger array its type, its shape and a digest of what is in it."""
+    if not _is_array(value):
+        return value
+    array = np.asarray(value)
+    if array.size < SHOWN and len(str(listed := array.tolist())) <= SHOWN:
+        return listed
+    content = repr(array.tolist()).encode() if array.dtype.hasobject else array.tobytes()
+    shape = "x".join(map(str, array.shape))
+    return f"{array.dtype}:{shape}:{sha256(content).hexdigest()[:8]}"
+
+
+def _is_array(value: object) -> bool:
+    return hasattr(value, "__array__")
 
 
 def policy(source: str | Policy | type[Policy]) -> Policy:

@@ -73,6 +73,16 @@ def discipline_of(policy: RankPolicy) -> Discipline:
     return policy.discipline
 
 
+def require_static(policy: RankPolicy) -> None:
+    """Raise `PolicyError` where a static policy writes what only dynamic ones are asked."""
+    for unasked in ("prepared", "decide"):
+        if getattr(type(policy), unasked) is not getattr(Policy, unasked):
+            raise PolicyError(
+                f"policy {policy} is a RankPolicy and has {unasked}(), which nothing calls: rank() says all before the "
+                "replay; subclass Policy for one that is asked while it runs"
+            )
+
+
 def executors_of(policy: RankPolicy, problem: Problem) -> Csr:
     """Return the hardware threads of each executor of a problem's layout, or raise `PolicyError`."""
     assert problem.layout is not None  # noqa: S101 - narrows the type: static policies always have a layout

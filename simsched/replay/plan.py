@@ -16,7 +16,14 @@ from simsched.machine import RuntimeProfile
 from simsched.policy import Policy, Problem, RankPolicy, Shortcuts
 from simsched.policy.placement import strays
 from simsched.policy.policy import Discipline, Queue
-from simsched.replay.answers import discipline_of, executors_of, prepared_of, queue_of, shortcuts_of
+from simsched.replay.answers import (
+    discipline_of,
+    executors_of,
+    prepared_of,
+    queue_of,
+    require_static,
+    shortcuts_of,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +149,10 @@ class StaticPlan:
         Raises
         ------
         PolicyError
-            If the rank is not one number a task, or executors, shortcuts or the discipline are impossible.
+            If the rank is not one number a task, or executors, shortcuts or the discipline are impossible; or if it
+            has what only dynamic policies are asked.
         """
+        require_static(policy)
         assert problem.layout is not None  # noqa: S101 - narrows the type: static policies always have a layout
         alone, effects = problem.seconds, problem.machine.effects
         shortcuts, discipline = shortcuts_of(policy, problem), discipline_of(policy)

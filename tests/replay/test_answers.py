@@ -99,6 +99,8 @@ def test_more_at_once_than_any_machine_has_threads(engine):
             {"executors": answer(Csr(np.arange(5), np.arange(1, 5, dtype=np.int32)))},
             "threads 1 to 4; those of",
         ),
+        ({"decide": answer([])}, r"is a RankPolicy and has decide\(\), which nothing calls"),
+        ({"prepared": answer(None)}, r"is a RankPolicy and has prepared\(\)"),
         ({"shortcuts": answer({})}, r"shortcuts\(\) returned {}"),
         ({"shortcuts": answer(Shortcuts(NONE, NONE, np.array([0.5])))}, "singles of float64"),
     ],

@@ -1,6 +1,6 @@
 """What simulate() accepts and refuses."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -296,6 +296,30 @@ def test_a_parameter_without_default_is_asked_for():
     with pytest.raises(SpecError, match="policy needy needs factor"):
         ss.simulate(GRAPH, "generic", Needy)
     assert ss.simulate(GRAPH, "generic", Needy(2)).policy == "needy[factor=2]"
+
+
+@dataclass(frozen=True)
+class Weighing(ss.RankPolicy):
+    """A policy with arrays among its parameters, as learned ones have them."""
+
+    name = "weighing"
+
+    weights: np.ndarray
+    bias: np.ndarray | None = None
+    names: list[str] = field(default_factory=list)
+
+    def rank(self, problem):
+        return self.weights[: problem.graph.n_tasks]
+
+
+def test_arrays_among_the_parameters():
+    """Short ones are listed; longer ones of equal content have equal specs, of other content others."""
+    few, many = Weighing(np.array([3.0, 2.0, 1.0])), Weighing(np.arange(9.0), np.zeros(2))
+    assert str(few) == "weighing[weights=[3.0, 2.0, 1.0]]"
+    assert ss.compare(GRAPH, "generic[cores=1]", [few, many])["policy"].tolist() == [str(few), str(many)]
+    assert str(many) == "weighing[weights=float64:9:13a22b00,bias=[0.0, 0.0]]"
+    assert str(Weighing(np.full(3, 1 / 3))) == "weighing[weights=float64:3:ab5d3ff1]"
+    assert len({str(Weighing(weights)) for weights in (np.arange(9.0), np.arange(9.0), np.arange(9))}) == 2
 
 
 def test_what_a_policy_raises_comes_out_as_it_is(engine):
