@@ -43,7 +43,7 @@ def check_policy(
     ----------
     policy : str, Policy or class of Policy
     work_conserving : bool
-        Check also that no executor idles beside a ready task, and Graham's bound; for static policies.
+        Check also that no executor, without a layout no core, idles beside a ready task, and Graham's bound.
     examples : int
         Random cases.
     engine : {"auto", "simpy", "native"}
@@ -106,5 +106,6 @@ def _replayed_twice(
 
 def _check_busy(schedule: Schedule) -> None:
     check_work_conserving(schedule)
-    if not schedule.require_machine().effects.any:
+    list_scheduled = bool(schedule.layout) or bool((schedule.widths == 1).all())
+    if list_scheduled and not schedule.require_machine().effects.any:
         check_graham(schedule)

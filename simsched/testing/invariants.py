@@ -161,7 +161,7 @@ def check_bounds(schedule: Schedule) -> None:
 
 
 def check_work_conserving(schedule: Schedule) -> None:
-    """No executor of a fixed layout idles while a task is ready; for schedules without software costs.
+    """No executor, without a layout no core, idles while a task is ready; for schedules without software costs.
 
     Parameters
     ----------
@@ -184,18 +184,25 @@ def check_work_conserving(schedule: Schedule) -> None:
         ...
     AssertionError: task 0 waits from 0.0 to 1.0 s beside idle executors
     """
-    executors = Layout.parse(schedule.layout).executors
+    if schedule.layout:
+        what, places, held = (
+            "executors",
+            Layout.parse(schedule.layout).executors,
+            np.ones_like(schedule.widths),
+        )
+    else:
+        what, places, held = "cores", schedule.require_machine().n_threads, schedule.widths
     waits = schedule.start_s > schedule.ready_s
     for task in np.flatnonzero(waits):
-        busy = _busy_executors(schedule, schedule.ready_s[task], schedule.start_s[task])
-        if busy < executors:
+        busy = _least_busy(schedule, held, schedule.ready_s[task], schedule.start_s[task])
+        if busy < places:
             raise AssertionError(
-                f"task {task} waits from {schedule.ready_s[task]} to {schedule.start_s[task]} s beside idle executors"
+                f"task {task} waits from {schedule.ready_s[task]} to {schedule.start_s[task]} s beside idle {what}"
             )
 
 
-def _busy_executors(schedule: Schedule, begin_s: float, end_s: float) -> int:
-    """Return the least number of executors that are busy at any time within an interval."""
+def _least_busy(schedule: Schedule, held: npt.NDArray[np.integer], begin_s: float, end_s: float) -> int:
+    """Return the least number of places, each task holding some, that are busy at any time within an interval."""
     inside = (
         (schedule.start_s < end_s) & (schedule.finish_s > begin_s) & (schedule.finish_s > schedule.start_s)
     )
@@ -206,13 +213,13 @@ def _busy_executors(schedule: Schedule, begin_s: float, end_s: float) -> int:
     # Between neighbouring floats there is no middle to look at.
     middles = middles[(middles > times[:-1]) & (middles < times[1:])]
     running = (schedule.start_s[inside, None] <= middles) & (schedule.finish_s[inside, None] > middles)
-    return int(running.sum(axis=0).min(initial=np.iinfo(np.int64).max))
+    return int((running * held[inside, None]).sum(axis=0).min(initial=np.iinfo(np.int64).max))
 
 
 def check_graham(schedule: Schedule) -> None:
     """List scheduling on m executors takes at most work / m + (1 - 1/m) critical path.
 
-    For fixed layouts without software costs.
+    For schedules without software costs, of fixed layouts or, where there is none, of teams of one core.
 
     Parameters
     ----------
@@ -239,7 +246,9 @@ def check_graham(schedule: Schedule) -> None:
         ...
     AssertionError: the makespan 6.0 is above Graham's bound 3.0
     """
-    executors = Layout.parse(schedule.layout).executors
+    executors = (
+        Layout.parse(schedule.layout).executors if schedule.layout else schedule.require_machine().n_threads
+    )
     bound = schedule.alone_s.sum() / executors + (1 - 1 / executors) * schedule.metrics()["critical_path_s"]
     if schedule.makespan_s > bound * (1 + RELATIVE):
         raise AssertionError(f"the makespan {schedule.makespan_s} is above Graham's bound {bound}")

@@ -74,6 +74,24 @@ class Lazy(ss.Policy):
             yield ss.Start(view.ready[0])
 
 
+class Eager(ss.Policy):
+    """As many ready tasks as there are idle cores, on one core each."""
+
+    name = "eager"
+
+    def decide(self, view):
+        return [ss.Start(task) for task in view.ready[: len(view.idle_cores)]]
+
+
+def test_a_dynamic_policy_idles_no_core_beside_a_ready_task():
+    check_policy(Eager, work_conserving=True, examples=50)
+    # Teams of two on three cores: what the third core does counts, not how many tasks run.
+    wide = ss.simulate(ss.TaskGraph.from_edges([1.0, 1.0]), "generic[cores=3]", "kind-widths[other=2]")
+    with pytest.raises(AssertionError, match=r"task 1 waits from 0\.0 to 1\.0 s beside idle cores"):
+        check_work_conserving(wide)
+    check_work_conserving(ss.simulate(wide.graph, "generic[cores=2]", "kind-widths[other=2]"))
+
+
 def test_the_suite_catches_what_is_wrong():
     """Schedules broken on purpose: each check must fail."""
     graph = ss.TaskGraph.from_edges([1.0, 1.0, 1.0], [(0, 1)])
