@@ -243,3 +243,13 @@ def policy(source: str | Policy | type[Policy]) -> Policy:
     spec = parse(source)
     cls: type[Policy] = named("policies", spec.name)
     return made(cls, "policy", spec)
+
+
+def policies(sources: Iterable[str | Policy | type[Policy]]) -> list[Policy]:
+    """Return some policies, at least one; raise `SpecError` where one is given in the place of a list of them."""
+    if isinstance(sources, str | Policy | type) or not isinstance(sources, Iterable):
+        raise SpecError(f"policies is {sources!r}; expected a list of policies, as in [{sources!r}]")
+    found = [policy(source) for source in sources]
+    if not found:
+        raise SpecError(f"policies is {sources!r}; expected at least one, as in ['fifo', 'critical-path']")
+    return found

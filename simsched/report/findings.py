@@ -152,7 +152,7 @@ class Findings:
         def patient() -> Progress:
             return Patience(question.patience_s, progress)
 
-        errors: list[SimschedError] = []
+        errors: list[Exception] = []
         runs = [_run(question, policy, patient(), errors) for policy in question.policies]
         if len(errors) == len(runs):
             raise errors[0]
@@ -224,7 +224,7 @@ def _by_makespan(runs: list[Run]) -> list[Run]:
     return sorted((run for run in runs if run.schedule is not None), key=lambda run: run.interval.middle)
 
 
-def _run(question: Question, policy: Policy, progress: Progress, errors: list[SimschedError]) -> Run:
+def _run(question: Question, policy: Policy, progress: Progress, errors: list[Exception]) -> Run:
     try:
         first = question.replay(policy, progress=progress)
         makespans = [first.makespan_s]
@@ -235,9 +235,9 @@ def _run(question: Question, policy: Policy, progress: Progress, errors: list[Si
             if seed == rest[0] and _alike(first, again):
                 break
             makespans.append(again.makespan_s)
-    except SimschedError as error:
+    except Exception as error:
         errors.append(error)
-        return Run(policy, None, np.empty(0), str(error))
+        return Run(policy, None, np.empty(0), _told(error))
     return Run(policy, first, np.array(makespans))
 
 
@@ -294,6 +294,11 @@ def _tried(what: str, left_out: list[str], find: Callable[[], Found]) -> Found |
     """Return what is found; one part that fails takes no other with it."""
     try:
         return find()
-    except SimschedError as error:
-        left_out.append(f"{what}: {error}")
+    except Exception as error:
+        left_out.append(f"{what}: {_told(error)}")
         return None
+
+
+def _told(error: Exception) -> str:
+    """Return what is said of an error: policies of others raise whatever they like, and then its kind belongs to it."""
+    return str(error) if isinstance(error, SimschedError) else f"{type(error).__name__}: {error}"

@@ -15,7 +15,7 @@ from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
 from simsched.plugins import registered
 from simsched.policy import Layout, Policy, RankPolicy
-from simsched.policy import policy as policy_of
+from simsched.policy.policy import policies as policies_of
 from simsched.replay import simulate
 from simsched.schedule import Schedule
 from simsched.spec import Engine
@@ -102,14 +102,12 @@ class Question:
         """
         if not isinstance(graph, TaskGraph):
             raise SimschedError(f"graph is {graph!r}; expected a TaskGraph")
-        if isinstance(policies, str):
-            raise SpecError(f"policies is {policies!r}; expected a list of policies, as in [{policies!r}]")
-        named = all_policies() if policies is None else policies
+        chosen = policies_of(all_policies() if policies is None else policies)
         known = {field.name for field in fields(cls)}
         if unknown := sorted(set(others) - known):
             raise SimschedError(f"report has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
         wanted = None if layout is None else Layout.parse(layout)
-        return cls(graph, machine_of(machine), tuple(map(policy_of, named)), wanted, **others)  # type: ignore[arg-type] # checked above and by simulate
+        return cls(graph, machine_of(machine), tuple(chosen), wanted, **others)  # type: ignore[arg-type] # checked above and by simulate
 
     @property
     def call(self) -> str:

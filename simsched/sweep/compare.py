@@ -11,6 +11,7 @@ from simsched.errors import SpecError
 from simsched.machine import machine as machine_of
 from simsched.policy import Layout
 from simsched.policy import policy as policy_of
+from simsched.policy.policy import policies as policies_of
 from simsched.replay.simulate import simulate
 from simsched.schedule import Bounds, Schedule, bounds
 from simsched.spec import Bound
@@ -89,21 +90,17 @@ def replays(
     progress: Callable[[int], object] | None = None,
 ) -> tuple[list[Schedule], Schedule]:
     """Return the schedules that `compare` compares, one a policy, and that of `sequential`; as `compare` else."""
-    if isinstance(policies, str):
-        raise SpecError(f"policies is {policies!r}; expected a list of policies, as in [{policies!r}]")
-    if not policies:
-        raise SpecError(f"policies is {policies!r}; expected at least one")
+    every = policies_of(policies)
     target, wanted = machine_of(machine), None if layout is None else Layout.parse(layout)
 
-    def replay(policy: str | Policy | type[Policy]) -> Schedule:
-        chosen = policy_of(policy)
+    def replay(chosen: Policy) -> Schedule:
         return simulate(
             graph, target, chosen, chosen.suited(wanted), costs, runtime, engine, seed, progress=progress
         )
 
-    schedules = [replay(policy) for policy in policies]
+    schedules = [replay(policy) for policy in every]
     sequential = next((s for s in schedules if s.policy == BASELINE), None)
-    return schedules, sequential or replay(BASELINE)
+    return schedules, sequential or replay(policy_of(BASELINE))
 
 
 def comparison_frame(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from simsched.errors import SimschedError
 from simsched.machine import machine as machine_of
 from simsched.policy import Layout
-from simsched.policy import policy as policy_of
+from simsched.policy.policy import policies as policies_of
 from simsched.replay.at_once import at_once
 from simsched.replay.simulate import simulate
 
@@ -93,9 +93,7 @@ def _checked(
     """Return the policies, after a look for what is empty or stands twice."""
     if not isinstance(graphs, Mapping):
         raise SimschedError(f"graphs is {graphs!r:.80}; expected graphs by name, as in {{'mine': graph}}")
-    if isinstance(policies, str):
-        raise SimschedError(f"policies is {policies!r}; expected a list of policies, as in [{policies!r}]")
-    chosen = [policy_of(policy) for policy in policies]
+    chosen = policies_of(policies)
     for name, given in (("graphs", [*graphs]), ("policies", [*map(str, chosen)]), ("seeds", [*seeds])):
         if not given:
             raise SimschedError(f"{name} is {given!r}; expected at least one")

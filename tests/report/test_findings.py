@@ -103,7 +103,8 @@ def test_the_recorded_run_stands_beside_its_replay(recorded):
         ({"machine": "nothing"}, "nothing"),
         ({"policies": ["nothing"]}, "nothing"),
         ({"policies": "fifo"}, "expected a list"),
-        ({"policies": []}, "policies is empty"),
+        ({"policies": ss.Policy}, "expected a list"),
+        ({"policies": []}, r"policies is \[\]; expected at least one"),
         ({"layout": "8y8"}, "8y8"),
         ({"layout": "9x9", "policies": ["fifo"]}, "needs 81 cores"),
         ({"seeds": 0}, "seeds is 0"),
@@ -121,6 +122,29 @@ def test_impossible_questions(options, message):
     }
     with pytest.raises(ss.SimschedError, match=message):
         ss.report(**asked)
+
+
+class Failing(ss.Policy):
+    """A policy that does not know what to do on one core, or when told so."""
+
+    name = "failing"
+    cores = 1
+
+    def decide(self, view):
+        if view.problem.machine.n_cores <= self.cores:
+            raise KeyError("mine")
+        return [ss.Start(task) for task in view.ready[: len(view.idle_cores)]]
+
+
+def test_what_a_policy_raises_is_its_row():
+    """Of others nothing is lost; alone its error comes out as it is."""
+    graph, machine = ss.TaskGraph.from_edges([1.0, 1.0]), "generic[cores=2]"
+    always = type("Always", (Failing,), {"name": "always", "cores": 2})
+    report = ss.report(graph, machine, [always, Failing])
+    assert [run.error for run in report.findings.runs] == ["KeyError: 'mine'", ""]
+    assert report.findings.left_out == ["core counts: KeyError: 'mine'"]
+    with pytest.raises(KeyError, match="mine"):
+        ss.report(graph, machine, [always])
 
 
 def test_a_graph_without_costs_is_refused():

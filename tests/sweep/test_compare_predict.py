@@ -70,6 +70,11 @@ def test_nothing_to_compare():
 def test_lists_are_lists():
     with pytest.raises(ss.SimschedError, match="expected a list of policies"):
         ss.compare(GRAPH, "generic", "fifo")
+    with pytest.raises(ss.SimschedError, match="expected a list of policies"):
+        ss.compare(GRAPH, "generic", ss.policy("fifo"))
+    with pytest.raises(ss.SimschedError, match="expected a list of policies"):
+        ss.replayed({"g": GRAPH}, "generic", ss.RankPolicy)
+    assert len(ss.compare(GRAPH, "generic", (name for name in ("fifo", "corun")))) == 2
     with pytest.raises(MachineError, match="cores is 4"):
         ss.predict(GRAPH, "generic", "fifo", cores=4)
 
