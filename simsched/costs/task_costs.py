@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S
+from simsched.errors import CostError
 from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
 
@@ -112,7 +113,13 @@ class TaskCosts:
         return np.asarray(self.reach_Bps[np.minimum(width, self.widest)])
 
     def seconds(self, width: Width) -> Seconds:
-        """Return the seconds of every task on `width` cores, one for all or one a task; shape (n,)."""
+        """Return the seconds of every task on `width` cores, one for all or one a task; shape (n,).
+
+        Raises
+        ------
+        CostError
+            If a width is below 1.
+        """
         if isinstance(width, int) and width == 1:
             return self.one_core_s
         return self._kept("seconds", width, self._seconds)
@@ -130,6 +137,8 @@ class TaskCosts:
         return made[1]
 
     def _seconds(self, width: Width) -> Seconds:
+        if (least := np.min(width, initial=1)) < 1:
+            raise CostError(f"a width is {least}; the least is 1")
         t1 = self.one_core_s
         formula = np.where(np.equal(width, 1), t1, np.minimum(t1, self._team(width)))
         return formula if self.table is None else self.table.over(formula, width)

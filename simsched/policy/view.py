@@ -93,9 +93,9 @@ class View(Protocol):
         ...
 
     def ready_s(self, task: int) -> float:
-        """Return when a ready task became ready."""
+        """Return when a task that is ready, or was started, became ready; of others it is an error."""
         ...
 
     def seconds(self, task: int, width: int = 1) -> float:
-        """Return the estimated seconds of a task on `width` cores."""
+        """Return the estimated seconds of a task on `width` cores, 1 or more."""
         ...

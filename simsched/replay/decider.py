@@ -85,10 +85,15 @@ class Decider(Chooser):
 
     def ready_s(self, task: int) -> float:
         """Return when a ready task became ready."""
-        return self._ready_at[task]
+        if (ready_s := self._ready_at.get(task)) is None:
+            raise self._refused(f"when task {task} became ready: {self._known(task)}")
+        return ready_s
 
     def seconds(self, task: int, width: int = 1) -> float:
         """Return the estimated seconds of a task on `width` cores."""
+        if width < 1 or not 0 <= task < self.problem.graph.n_tasks:
+            why = "the least width is 1" if width < 1 else self._known(task)
+            raise self._refused(f"for the seconds of task {task} on {width} cores: {why}")
         return self.problem.costs.seconds_of(task, width)
 
     # --- the engine's chooser ---
@@ -194,11 +199,10 @@ class Decider(Chooser):
 
     def _checked(self, start: Start) -> tuple[int, ...]:
         """Return the cores of an action, or raise the error that says why it is impossible."""
-        task, n = start.task, self.problem.graph.n_tasks
+        task = start.task
         place = bisect_left(self._ready, task)
         if place == len(self._ready) or self._ready[place] != task:
-            story = self._story(task) if 0 <= task < n else f"tasks are 0 to {n - 1}"
-            raise self._impossible(start, f"it is not ready: {story}")
+            raise self._impossible(start, f"it is not ready: {self._known(task)}")
         if not start.cores:
             if not 1 <= start.width <= len(self._idle):
                 raise self._impossible(
@@ -222,7 +226,16 @@ class Decider(Chooser):
         return cores
 
     def _impossible(self, start: Start, why: str) -> PolicyError:
-        return PolicyError(f"policy {self._plan.spec} asked at {self._now_s:.9g} s for {start}: {why}")
+        return self._refused(f"for {start}: {why}")
+
+    def _refused(self, what: str) -> PolicyError:
+        """Return the error of what a policy asked for."""
+        return PolicyError(f"policy {self._plan.spec} asked at {self._now_s:.9g} s {what}")
+
+    def _known(self, task: int) -> str:
+        """Return the story of what may be no task."""
+        n = self.problem.graph.n_tasks
+        return self._story(task) if 0 <= task < n else f"tasks are 0 to {n - 1}"
 
     def _story(self, task: int, depth: int = 2) -> str:
         """Return what happened to a task so far, and what it waits for, `depth` predecessors back."""

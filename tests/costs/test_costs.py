@@ -20,6 +20,12 @@ def on(seconds, machine=GENERIC, costs=None, runtime=None, **columns):
     return (costs or ss.CostModel()).on(ss.TaskGraph.from_edges(seconds, **columns), machine, runtime)
 
 
+@pytest.mark.parametrize("width", [0, -1, np.array([2, 0])])
+def test_a_team_has_a_core(width):
+    with pytest.raises(CostError, match=r"a width is (0|-1); the least is 1"):
+        on([4e-3, 4e-3]).seconds(width)
+
+
 def test_curve_by_hand():
     """S = 0.2, a = 0.1, t1 = 4 ms: A = 0.1 sqrt(1 ms x 4 ms) = 0.2 ms a thread, fork 0.1 ms + 0.05 ms a thread.
 

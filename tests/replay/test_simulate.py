@@ -280,6 +280,28 @@ def test_a_cap_beyond_the_machine():
         ss.simulate(GRAPH, "generic", "corun", "100x1")
 
 
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda view: view.seconds(0, 0), "for the seconds of task 0 on 0 cores: the least width is 1"),
+        (lambda view: view.seconds(-1), "for the seconds of task -1 on 1 cores: tasks are 0 to 2"),
+        (lambda view: view.seconds(3, 2), "for the seconds of task 3 on 2 cores: tasks are 0 to 2"),
+        (lambda view: view.ready_s(2), r"when task 2 became ready: task 2 \('c'\) waits for 1 predecessors"),
+        (lambda view: view.ready_s(9), "when task 9 became ready: tasks are 0 to 2"),
+    ],
+)
+def test_what_a_view_cannot_answer(engine, ask, says):
+    class Asking(ss.Policy):
+        name = "asking"
+
+        def decide(self, view):
+            ask(view)
+            return []
+
+    with pytest.raises(PolicyError, match=f"policy asking asked at 0 s {says}"):
+        ss.simulate(GRAPH, "generic", Asking, engine=engine)
+
+
 @dataclass(frozen=True)
 class Needy(ss.RankPolicy):
     """A policy whose parameter has no default."""
