@@ -88,7 +88,8 @@ class Policy:
     def decide(self, view: View) -> Iterable[Start]:
         """Return the tasks to start now, in order; nothing to wait for the next completion.
 
-        Called after all completions of an instant, and again until it starts nothing more.
+        Called after all completions of an instant, and again until it starts nothing more; while no task is ready or
+        no core idle, there is nothing to ask.
 
         Parameters
         ----------
