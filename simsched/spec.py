@@ -176,7 +176,8 @@ def made(cls: type[Made], what: str, spec: Spec) -> Made:
     Raises
     ------
     SpecError
-        If there is no such parameter, one is of another type than its default, or one without a default is missing.
+        If there is no such parameter, one is of another type than its default (where that is not None), or one without
+        a default is missing.
     """
     known = {f.name: f for f in fields(cls) if f.init}
     given = dict(spec.params)
@@ -188,7 +189,7 @@ def made(cls: type[Made], what: str, spec: Spec) -> Made:
         default = known[key].default
         if isinstance(default, str):
             given[key] = spec.texts.get(key, value)
-        if default is not MISSING:
+        if default is not MISSING and default is not None:
             _check_type(spec.name, key, given[key], default)
     wanting = [
         f.name

@@ -1,10 +1,12 @@
 """Specs whose values are specs."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from simsched.errors import SpecError
 from simsched.graph.cleanup import cleanup
-from simsched.spec import Spec, parse, parse_path, split
+from simsched.spec import Spec, made, parse, parse_path, split
 
 
 def test_a_value_may_have_brackets_of_its_own():
@@ -41,3 +43,15 @@ def test_a_path_may_have_brackets_too():
         assert parse_path(f"{path}[c=d[e=1],f=2]") == Spec(path, {"c": "d[e=1]", "f": 2})
     with pytest.raises(SpecError, match=r"'c' in 'a.toml\[c\]' is not key=value"):
         parse_path("a.toml[c]")
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A parameter that is nothing unless it is given."""
+
+    most: float | None = None
+
+
+def test_a_parameter_whose_default_is_none_takes_what_is_given():
+    assert made(Limited, "policy", parse("limited[most=1.5]")) == Limited(1.5)
+    assert made(Limited, "policy", parse("limited")) == Limited()

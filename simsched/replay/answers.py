@@ -49,14 +49,17 @@ def layout_of(
         return wanted
     if not isinstance(found := policy.checked_layout(machine, wanted), Layout):
         raise PolicyError(f"policy {policy}: its layout is {found!r}; expected a Layout")
-    return found
+    # Its own default has to fit, too.
+    return policy.checked_layout(machine, found) if wanted is None else found
 
 
 def prepared_of(policy: Policy, problem: Problem) -> Policy:
     """Return the policy that decides one replay of a problem, or raise `PolicyError`."""
     found = policy.prepared(problem)
-    if not isinstance(found, Policy):
-        raise PolicyError(f"policy {policy}: prepared() returned {found!r}; expected a Policy")
+    if not isinstance(found, Policy) or isinstance(found, RankPolicy):
+        raise PolicyError(
+            f"policy {policy}: prepared() returned {found!r}; expected a Policy that is asked, with a decide()"
+        )
     if isinstance(found, CandidateRule):
         found.checked(problem)
     if found.queue != queue_of(policy):

@@ -89,6 +89,7 @@ def test_more_at_once_than_any_machine_has_threads(engine):
         ({"queue": "Central"}, "its queue is 'Central'; expected one of central, shared"),
         ({"discipline": "sjf"}, "its discipline is 'sjf'; expected one of rank, fifo, lifo"),
         ({"rank": answer([[1], [2, 3]])}, r"rank\(\) returned \[\[1\], \[2, 3\]\]"),
+        ({"default_layout": answer(ss.Layout(3, 2))}, "the layout 3x2 needs 6 cores; .* has 4"),
         ({"default_layout": answer("2x1")}, "its layout is '2x1'; expected a Layout"),
         ({"executors": answer(None)}, r"executors\(\) returned None"),
         (
@@ -106,7 +107,7 @@ def test_more_at_once_than_any_machine_has_threads(engine):
     ],
 )
 def test_answers_that_do_not_fit(engine, answers, message):
-    with pytest.raises(PolicyError, match=message):
+    with pytest.raises((PolicyError, LayoutError), match=message):
         simulate(ranked(**answers), engine)
 
 
@@ -124,9 +125,10 @@ def test_shortcuts_are_columns():
         Shortcuts([True], [False])
 
 
-def test_what_is_prepared_is_a_policy():
-    policy = type("Odd", (ss.Policy,), {"prepared": answer(3)})
-    with pytest.raises(PolicyError, match=r"prepared\(\) returned 3; expected a Policy"):
+@pytest.mark.parametrize("made", [3, ss.policy("fifo")])
+def test_what_is_prepared_is_a_policy_that_is_asked(made):
+    policy = type("Odd", (ss.Policy,), {"prepared": answer(made)})
+    with pytest.raises(PolicyError, match=r"prepared\(\) returned .*; expected a Policy that is asked"):
         ss.simulate(GRAPH, "generic", policy)
 
 
