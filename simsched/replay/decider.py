@@ -214,16 +214,15 @@ class Decider(Chooser):
         cores = tuple(sorted(map(int, start.cores)))
         if len(set(cores)) < len(cores):
             raise self._impossible(start, "a core stands twice in its team")
-        for core in cores:
-            if not 0 <= core < self.problem.machine.n_threads:
-                raise self._impossible(
-                    start,
-                    f"core {core} does not exist: {self.problem.machine} has {self.problem.machine.n_threads}",
-                )
-            holder = next((r for r in self._running.values() if core in r.cores), None)
-            if holder:
-                raise self._impossible(start, f"core {core} is held: {self._story(holder.task)}")
+        if taken := sorted(set(cores).difference(self._idle)):
+            raise self._impossible(start, self._not_idle(taken[0]))
         return cores
+
+    def _not_idle(self, core: int) -> str:
+        for running in self._running.values():
+            if core in running.cores:
+                return f"core {core} is held: {self._story(running.task)}"
+        return f"core {core} does not exist: {self.problem.machine} has {self.problem.machine.n_threads}"
 
     def _impossible(self, start: Start, why: str) -> PolicyError:
         return self._refused(f"for {start}: {why}")
