@@ -95,12 +95,13 @@ def log_ticks(ax: Axes, which: Literal["x", "y"]) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def require_columns(frame: pd.DataFrame, columns: Sequence[str], what: str) -> None:
-    """Raise `SimschedError` if a table to be drawn lacks one of its columns."""
+def require_columns(frame: pd.DataFrame, columns: Sequence[str], what: str, maker: str = "") -> None:
+    """Raise `SimschedError`, which names the function that makes such tables, if one to be drawn lacks a column."""
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         raise SimschedError(
             f"{what} draws a table with {', '.join(columns)}; this one lacks {', '.join(missing)}"
+            + (f"; {maker} makes one" if maker else "")
         )
 
 

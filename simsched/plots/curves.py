@@ -119,7 +119,7 @@ def cost_curves(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> cost_curves(cost_curves_frame(Calibration.of([op], "made up"))).get_ylabel()
     'time (µs)'
     """
-    require_columns(frame, COLUMNS, "cost_curves")
+    require_columns(frame, COLUMNS, "cost_curves", "cost_curves_frame")
     ax = shown_axes((8.0, 4.2), ax)
     longest_s = frame[["measured_s", "fitted_s"]].max().max() if len(frame) else 0.0
     unit = time_unit(float(longest_s))

@@ -119,7 +119,7 @@ def layouts(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in ax.texts]
     ['1.5', '1']
     """
-    require_columns(frame, COLUMNS, "layouts")
+    require_columns(frame, COLUMNS, "layouts", "layouts_frame")
     executors, widths = sorted(set(frame["executors"])), sorted(set(frame["width"]))
     ax = shown_axes((3.2 + 0.6 * len(widths), 1.4 + 0.42 * len(executors)), ax)
     times = frame.pivot(index="executors", columns="width", values="relative").to_numpy(np.float64)

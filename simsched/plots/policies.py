@@ -136,7 +136,7 @@ def policies(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> policies(frame).get_xlabel()
     'makespan over that of sequential'
     """
-    require_columns(frame, COLUMNS, "policies")
+    require_columns(frame, COLUMNS, "policies", "policies_frame")
     workloads, names = list(dict.fromkeys(frame["workload"])), list(dict.fromkeys(frame["policy"]))
     ax = shown_axes((8.0, 1.3 + 0.16 * (len(names) + 1) * len(workloads)), ax)
     ax.axvline(1.0, color="0.5", linewidth=1, zorder=1)

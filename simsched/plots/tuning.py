@@ -84,7 +84,7 @@ def tuning(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> ax.get_ylabel()
     'makespan (s)'
     """
-    require_columns(frame, COLUMNS, "tuning")
+    require_columns(frame, COLUMNS, "tuning", "tuning_frame")
     ax = shown_axes((7.0, 4.0), ax)
     unit = time_unit(float(frame["makespan_s"].max()))
     lines: dict[str, Artist] = {}

@@ -92,3 +92,15 @@ def test_missing_columns_are_named():
         layouts_frame(MADE.drop(columns="width"))
     with pytest.raises(SimschedError, match="lacks relative"):
         layouts(MADE)
+
+
+def test_tables_of_searches_and_replays_are_made_ready_to_draw():
+    """What `tune` and `replayed` return is not what is drawn: the message says what makes it so."""
+    graph, machine = ss.TaskGraph.from_edges([1.0, 2.0]), "generic[cores=2]"
+    found = ss.tune(graph, machine, "fifo")
+    with pytest.raises(SimschedError, match="lacks relative, state; layouts_frame makes one"):
+        layouts(found)
+    with pytest.raises(SimschedError, match="tuning_frame makes one"):
+        ss.plots.tuning(found)
+    with pytest.raises(SimschedError, match="policies_frame makes one"):
+        ss.plots.policies(ss.replayed({"two": graph}, machine, ["fifo"]))
