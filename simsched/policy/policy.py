@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import MISSING, Field, dataclass, fields
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -17,7 +18,7 @@ import numpy as np
 from simsched.errors import PolicyError, SpecError
 from simsched.plugins import named
 from simsched.policy.layout import Layout
-from simsched.spec import Spec, made, parse
+from simsched.spec import Scalar, Spec, made, parse
 
 if TYPE_CHECKING:
     from simsched.policy.problem import Problem
@@ -184,7 +185,7 @@ class Policy:
     def __str__(self) -> str:
         name = self.name or type(self).__name__
         values = {f.name: getattr(self, f.name) for f in fields(self) if not _is_default(self, f)}
-        return str(Spec(name, {key: _told(value) for key, value in values.items()}))
+        return str(Spec(name, {key: _told(value) for key, value in (values | _set_by_hand(self)).items()}))
 
 
 def _is_default(policy: Policy, parameter: Field[object]) -> bool:
@@ -195,6 +196,18 @@ def _is_default(policy: Policy, parameter: Field[object]) -> bool:
     if _is_array(value) or _is_array(default):
         return bool(np.array_equal(value, default))
     return bool(value == default)
+
+
+def _set_by_hand(policy: Policy) -> dict[str, Scalar]:
+    """Return the numbers and words that a class with an `__init__` of its own keeps: tables tell its objects apart."""
+    others = vars(policy).keys() - {f.name for f in fields(policy)}
+    return {
+        key: value
+        for key, value in vars(policy).items()
+        if key in others
+        and isinstance(value, Scalar)
+        and not isinstance(getattr(type(policy), key, None), cached_property)
+    }
 
 
 def _told(value: Any) -> Any:

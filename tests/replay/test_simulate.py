@@ -1,6 +1,7 @@
 """What simulate() accepts and refuses."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pytest
@@ -342,6 +343,34 @@ def test_arrays_among_the_parameters():
     assert str(many) == "weighing[weights=float64:9:13a22b00,bias=[0.0, 0.0]]"
     assert str(Weighing(np.full(3, 1 / 3))) == "weighing[weights=float64:3:ab5d3ff1]"
     assert len({str(Weighing(weights)) for weights in (np.arange(9.0), np.arange(9.0), np.arange(9))}) == 2
+
+
+class ByHand(ss.RankPolicy):
+    """A class that is no dataclass, as one writes it without a thought."""
+
+    name = "by-hand"
+
+    def __init__(self, weight, word="x"):
+        super().__init__(prefer="producer")
+        self.weight, self.word, self.seen = weight, word, []
+
+    @cached_property
+    def doubled(self):
+        return self.weight * 2
+
+    def rank(self, problem):
+        return problem.seconds * self.doubled
+
+
+def test_parameters_set_by_hand_tell_policies_apart():
+    frame = ss.compare(GRAPH, "generic[cores=1]", [ByHand(1.5), ByHand(-1, "y")])
+    assert frame["policy"].tolist() == [
+        "by-hand[prefer=producer,weight=1.5,word=x]",
+        "by-hand[prefer=producer,weight=-1,word=y]",
+    ]
+    ranked = ByHand(2)
+    ss.simulate(GRAPH, "generic", ranked)
+    assert str(ranked) == "by-hand[prefer=producer,weight=2,word=x]"
 
 
 def test_what_a_policy_raises_comes_out_as_it_is(engine):
