@@ -36,11 +36,7 @@ def verdicts(
     policy: Annotated[
         list[str],
         typer.Option(
-            "--policy",
-            "-p",
-            metavar="NAME",
-            autocompletion=POLICIES,
-            help="A policy; repeat for at least two.",
+            "--policy", "-p", metavar="NAME", autocompletion=POLICIES, help="A policy; repeat, two at least."
         ),
     ],
     machine: MachineOption = DEFAULT_MACHINE,
@@ -49,10 +45,7 @@ def verdicts(
     seed: SeedOption = 0,
     noise: NoiseOption = "0.1",
     seeds: Annotated[
-        int,
-        typer.Option(
-            "--seeds", metavar="N", min=1, help="Replays of each policy, with seeds from --seed on."
-        ),
+        int, typer.Option("--seeds", metavar="N", min=1, help="Replays of each policy, from --seed on.")
     ] = 20,
     over: Annotated[
         Literal["seeds", "graphs"],

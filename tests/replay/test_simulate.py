@@ -119,7 +119,7 @@ def test_bad_ranks(rank):
 def test_engines(monkeypatch):
     assert ss.simulate(GRAPH, "generic", "fifo", engine="simpy").engine == "simpy"
     assert ss.simulate(GRAPH, "generic", "fifo").engine == ("native" if native.find() else "simpy")
-    with pytest.raises(EngineError, match="no engine 'fast'; there are auto, simpy, native"):
+    with pytest.raises(EngineError, match="no engine 'fast'; expected one of auto, simpy, native"):
         ss.simulate(GRAPH, "generic", "fifo", engine="fast")
     monkeypatch.setattr(native_engine, "find", lambda: None)
     with pytest.raises(EngineError, match=r"'native' is not built: use engine='simpy' or 'auto', or install"):
