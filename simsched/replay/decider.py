@@ -204,7 +204,7 @@ class Decider(Chooser):
             return tuple(take_idle(self._idle, start.width, machine.cores_per_tile, machine.n_cores))
         cores = tuple(sorted(map(int, start.cores)))
         if len(set(cores)) < len(cores):
-            raise self._impossible(start, "a core stands twice in its team")
+            raise self._impossible(start, "a core is listed twice")
         for core in cores:
             if not 0 <= core < self.problem.machine.n_threads:
                 raise self._impossible(

@@ -46,7 +46,7 @@ GraphSource = TaskGraph | str | Path
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Many replays: a product, or a sampled design, of everything a replay is made of.
+    """Many replays: all combinations of the inputs of a replay, or a sample of them.
 
     Parameters
     ----------
@@ -57,13 +57,13 @@ class Sweep:
     policies : sequence of str, Policy or class of Policy
         As `simsched.policy` takes them.
     layouts : sequence of str, Layout, pair of int or None
-        For every policy that takes one; None is each policy's own default.
+        Layouts for every policy that takes one; None is each policy's default.
     seeds : sequence of int or Range
-        Seeds of every random draw.
+        Seeds of all random draws.
     machine_parameters : mapping of str to sequence or Range
         Variations of every machine by name, as between the brackets of its spec: `{"cores": [32, 64]}`.
     policy_parameters : mapping of str to sequence or Range
-        The same of every policy that has such a parameter; the others are replayed once.
+        The same for every policy that has such a parameter; other policies are replayed once.
     scalings : sequence of float or mapping of str to float
         Factors on the seconds of all tasks, or of those of some kinds; where seconds are unknown, operations and bytes
         are multiplied.
@@ -81,8 +81,8 @@ class Sweep:
     Raises
     ------
     SimschedError
-        If there is nothing to sweep, or something is impossible for all points; what is impossible for one point is
-        the error of its row.
+        If there is nothing to sweep, or something is impossible for all points. What is impossible for one point
+        becomes the error in its row.
 
     Examples
     --------
