@@ -73,7 +73,7 @@ class RuntimeProfile:
         if not isinstance(self.reuse_teams, (bool, np.bool_)):
             raise MachineError(f"reuse_teams is {self.reuse_teams!r}; expected True or False")
         if self.unpinned_region < 1:
-            raise MachineError(f"unpinned_region is {self.unpinned_region}; the least is 1")
+            raise MachineError(f"unpinned_region is {self.unpinned_region}; expected at least 1")
         if self.misplaced > 1:
             raise MachineError(f"misplaced is {self.misplaced}; expected a share from 0 to 1")
 

@@ -155,7 +155,7 @@ def _policies(
     if method == "widths" and [one.name for one in found] != [TUNED]:
         raise SpecError(f"method widths searches the widths of {TUNED}, not of {', '.join(map(str, found))}")
     if evaluations < 1:
-        raise SpecError(f"evaluations is {evaluations}; the least is 1")
+        raise SpecError(f"evaluations is {evaluations}; expected at least 1")
     return found
 
 
@@ -198,9 +198,7 @@ def _enumerated(
 ) -> list[Point]:
     """Return every policy with every layout that suits it."""
     if without := [policy for policy in policies if not policy.takes_layout]:
-        raise LayoutError(
-            f"policy {without[0]} chooses its own widths and cores; there is no layout of it to tune"
-        )
+        raise LayoutError(f"policy {without[0]} chooses its own widths and cores; it has no layout to tune")
     if layouts is not None:
         return [(policy, layout) for policy in policies for layout in _given(layouts, reserved)]
     every = worker_layouts(machine, reserved)
