@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 DEFAULT_MACHINE = "knl-7250"
 READER_HELP = """
 
---clean "STEP STEP ..." changes GRAPH first, as in --clean "drop[kinds=Identity] fuse-chains"; `simsched list cleanups`
-shows all steps. Further options go to the reader of GRAPH's format, as in --execution-trace FILE, --model FILE or
---step 3; `simsched list formats` shows them all."""
+--clean "STEP STEP ..." cleans GRAPH up first, as in --clean "drop[kinds=Identity] fuse-chains"; `simsched list
+cleanups` lists all steps. Further options are passed to the reader of GRAPH's format, as in --execution-trace FILE,
+--model FILE or --step 3; `simsched list formats` lists them all."""
 
 
 def epilog(*examples: str) -> str:
@@ -40,13 +40,13 @@ def epilog(*examples: str) -> str:
 
 
 def add_reading(app: typer.Typer, command: Callable[..., None], *examples: str) -> None:
-    """Add a command that reads graphs: options that it does not know go to the reader, which its help says."""
+    """Add a command that reads graphs: options unknown to it are passed to the reader, as its help says."""
     passed_on = {"ignore_unknown_options": True, "allow_extra_args": True}
     app.command(context_settings=passed_on, epilog=f"{epilog(*examples)}\n{READER_HELP}")(command)
 
 
 def names_of(*groups: Group, more: Sequence[str] = ()) -> Callable[[str], list[str]]:
-    """Return what completes the names of things that are registered; where none fits, shells look for files."""
+    """Return a completer for the names of registered things; where none fits, shells complete file names."""
 
     def complete(incomplete: str) -> list[str]:
         names = {*more, *(name for group in groups for name in registered(group))}
@@ -68,7 +68,7 @@ GraphsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="GRAPH...",
-        help="Trace, model or graph files of one format, or workloads; options of readers go to all.",
+        help="Trace, model or graph files of one format, or workloads; reader options apply to all.",
         autocompletion=names_of("workloads"),
     ),
 ]
@@ -76,7 +76,7 @@ MachineOption = Annotated[
     str,
     typer.Option(
         "--machine", "-m", metavar="NAME", autocompletion=MACHINES,
-        help="A machine: name, name[cores=N] or TOML file.",
+        help="A machine: name, name[cores=N] or a TOML file.",
     ),
 ]  # fmt: skip
 PolicyOption = Annotated[
@@ -89,52 +89,58 @@ PoliciesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--policy", "-p", metavar="NAME", autocompletion=POLICIES,
-        help="A policy; repeat for more. All when not given.",
+        help="A policy; repeat for more. Default: all.",
     ),
 ]  # fmt: skip
 LayoutOption = Annotated[
     str | None, typer.Option("--layout", "-l", metavar="ExC", help="Executors x cores, as in 8x8.")
 ]
-EngineOption = Annotated[Engine, typer.Option("--engine", help="auto, simpy or native.")]
-SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random draw.")]
+EngineOption = Annotated[
+    Engine,
+    typer.Option("--engine", help="native is compiled, simpy the reference; auto: native if possible."),
+]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of all random draws.")]
 NoiseOption = Annotated[
     str,
     typer.Option(
         "--noise",
-        help="What tasks really take: the standard deviation of its log, or stragglers[share=0.01,factor=5].",
+        help="Variation of task times: standard deviation of the log, or stragglers[share=0.01,factor=5].",
     ),
 ]
 LimitOption = Annotated[
     float,
-    typer.Option("--limit", metavar="SECONDS", help="Seconds that the search for an optimum may take."),
+    typer.Option("--limit", metavar="SECONDS", help="Longest time to search for an optimum."),
 ]
 SchedulesOutOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--out", "-o", metavar="FILE",
-        help="Write the schedule by suffix: .png .svg .html .json .parquet .csv; repeat for more.",
+        help="Write the schedule; format by suffix: .png .svg .html .json .parquet .csv; repeat for more.",
     ),
 ]  # fmt: skip
 TablesOutOption = Annotated[
     list[Path] | None,
     typer.Option(
-        "--out", "-o", metavar="FILE", help="Write by suffix: .png .svg .csv .parquet; repeat for more."
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="Write the result; format by suffix: .png .svg .csv .parquet; repeat for more.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print lines, folded at words on a terminal.
+    """Print lines, wrapped at words on a terminal.
 
-    What a terminal would take for a command, from a name in a file, is printed as its escape.
+    Control characters, which names from files may contain, are printed as escapes, so that no terminal obeys them.
     """
     cells = None if err else width()
     typer.echo("\n".join(fitted(printable(line), cells) for line in text.split("\n")), err=err)
 
 
 def check_outputs(paths: Iterable[Path] | None, check: Callable[[Path], object] | None = None) -> None:
-    """Check, before any work, that files may be written where they are to be; `check` refuses other suffixes."""
+    """Check, before any work, that the files can be written; `check` refuses unknown suffixes."""
     for path in paths or []:
         if check is not None:
             check(path)
@@ -144,7 +150,7 @@ def check_outputs(paths: Iterable[Path] | None, check: Callable[[Path], object] 
 def graph_of(graph: str, context: typer.Context) -> TaskGraph:
     """Return the graph of a command's argument: a workload, or a file read with the options that are not the command's.
 
-    A file that is called like a workload is read.
+    Where a file has the name of a workload, the file is read.
     """
     own = [option for param in context.command.params for option in param.opts]
     with waiting(f"reading {Path(graph).name}"):
@@ -184,7 +190,7 @@ def graphs_of(arguments: list[str]) -> dict[str, TaskGraph]:
         else:
             options += [argument] if "=" in argument else [argument, *islice(rest, 1)]
     if not paths:
-        raise FormatError("there is no graph; name one or more files or workloads")
+        raise FormatError("no graph was given; name one or more files or workloads")
     names = [Path(path).name for path in paths]
     return {
         name if names.count(name) == 1 else path: _read(path, reader_options(options))
@@ -200,7 +206,7 @@ def reader_options(arguments: list[str]) -> dict[str, str]:
         name, equals, value = argument.partition("=")
         if not name.startswith("--"):
             raise FormatError(
-                f"unexpected argument {argument!r}; one graph at a time, and options start with --"
+                f"unexpected argument {argument!r}; give one graph at a time, and begin options with --"
             )
         if not equals and (value := next(rest, "")) == "":
             raise FormatError(f"option {name} needs a value")
@@ -210,7 +216,7 @@ def reader_options(arguments: list[str]) -> dict[str, str]:
 
 @contextmanager
 def progress_bar(total: int | None, what: str, unit: str = "tasks") -> Iterator[Callable[[int], object]]:
-    """Show a bar on standard error, where that is a terminal, once the work has taken a second."""
+    """Show a progress bar once the work has taken a second, if standard error is a terminal."""
     with tqdm(
         total=total, desc=printable(what), unit=f" {unit}", delay=1.0, leave=False, disable=not _on_terminal(),
         dynamic_ncols=True,
@@ -220,7 +226,7 @@ def progress_bar(total: int | None, what: str, unit: str = "tasks") -> Iterator[
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Show on standard error, where that is a terminal, how long work takes, once it has taken a second."""
+    """Show the time passed once the work has taken a second, if standard error is a terminal."""
     done = threading.Event()
 
     def show() -> None:

@@ -42,14 +42,14 @@ def convert(
         Path,
         typer.Argument(
             metavar="OUT",
-            help="By suffix: a graph (.simsched, ...) or the recorded schedule (.json .csv .png .html, ...).",
+            help="Format by suffix: a graph (.simsched, ...) or the recorded schedule (.json .csv .png .html, ...).",
         ),
     ],
     json_: JsonOption = False,
 ) -> None:
     """Convert a trace to a graph file or a picture.
 
-    Written is the graph, or the schedule that was recorded: as a table, a Chrome trace or a picture.
+    Writes the graph, or the recorded schedule as a table, a Chrome trace or a picture.
     """
     from simsched.graph.loading import find_file
     from simsched.graph.saving import suffixes, writer_by_suffix

@@ -24,7 +24,7 @@ def crossed(
             "-m",
             metavar="NAME",
             autocompletion=names_of("machines", more=["own"]),
-            help="own, or a machine for all; repeat for more. Own and a current one when not given.",
+            help="own (that of each system), or one for all; repeat for more. Default: own and a current one.",
         ),
     ] = None,
     system: Annotated[
@@ -45,7 +45,7 @@ def crossed(
 ) -> None:
     """Run every system's policy on all workloads.
 
-    The policy of every published system runs what every other system ran; with --json the runs alone.
+    Every published system's policy runs the workloads of all the others. With --json, only the runs are printed.
     """
     from simsched.reproduce.crossed import CURRENT
     from simsched.reproduce.crossed import crossed as crossed_

@@ -47,11 +47,15 @@ def explain(
     task: Annotated[
         str | None,
         typer.Option(
-            "--task", "-t", metavar="TASK", help="Why this task, by number or name, started when it did."
+            "--task",
+            "-t",
+            metavar="TASK",
+            help="Explain why this task, by number or name, started when it did.",
         ),
     ] = None,
     speedup: Annotated[
-        float, typer.Option("--speedup", metavar="TIMES", help="How much faster tasks become in what-if.")
+        float,
+        typer.Option("--speedup", metavar="TIMES", help="How many times faster tasks become in what-if."),
     ] = 2.0,
     replays: Annotated[
         int, typer.Option("--replays", metavar="N", min=0, help="Replays for what-if; 0 for none.")
@@ -60,7 +64,7 @@ def explain(
 ) -> None:
     """Replay GRAPH and say where the time went.
 
-    And what would help most; or why one task started when it did.
+    Also says what would help most or, with --task, why one task started when it did.
     """
     from simsched.replay import simulate
 

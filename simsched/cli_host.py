@@ -28,7 +28,9 @@ from simsched.terminal import width
 if TYPE_CHECKING:
     from simsched.execute.climbing import Widths
 
-RepeatsOption = Annotated[int, typer.Option("--repeats", "-n", metavar="N", help="Runs that count.")]
+RepeatsOption = Annotated[
+    int, typer.Option("--repeats", "-n", metavar="N", help="Measured runs, after warming up.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -51,7 +53,9 @@ def execute(
     json_: JsonOption = False,
     out: Annotated[
         list[Path] | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write the median run, by suffix as in `run`."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write the median run; format by suffix, as in `run`."
+        ),
     ] = None,
 ) -> None:
     """Run GRAPH for real on this machine."""
@@ -85,24 +89,24 @@ def calibrate(
             "--widths",
             "-w",
             metavar="WIDTHS",
-            help="sweep, climb, or widths as 1,2,4; by the size of the host when not given.",
+            help="sweep, climb, or widths as 1,2,4; default: by the size of the host.",
         ),
     ] = None,
     climb_step: Annotated[
-        int | None, typer.Option(metavar="N", help="Threads that climbing adds at a time; 4 when not given.")
+        int | None, typer.Option(metavar="N", help="Threads that climb adds at a time; default: 4.")
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(metavar="SHARE", help="Relative rise that does not end a climb.")
+        float, typer.Option(metavar="SHARE", help="Relative slow-down that does not end a climb.")
     ] = 0.0,
     pairs: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Ops that run beside each other and themselves; 3 when not given."),
+        typer.Option(metavar="N", help="Ops to run beside each other and themselves; default: 3."),
     ] = None,
     json_: JsonOption = False,
 ) -> None:
     """Measure ops on this machine.
 
-    What the ops of each GRAPH take on teams of several widths goes to a calibration file.
+    Writes a calibration file: what the ops of each GRAPH take on teams of several widths.
     """
     from simsched.costs.fitting.report import report, report_facts
     from simsched.execute import calibrate as measure
@@ -145,11 +149,11 @@ def crosscheck(
     repeats: RepeatsOption = 20,
     json_: JsonOption = False,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Page to write, with pictures.")
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page with pictures.")
     ] = None,
-    md: Annotated[Path | None, typer.Option("--md", metavar="FILE", help="Markdown file to write.")] = None,
+    md: Annotated[Path | None, typer.Option("--md", metavar="FILE", help="Write a Markdown file.")] = None,
 ) -> None:
-    """Run each GRAPH for real, beside what is simulated."""
+    """Compare real runs of each GRAPH with simulations."""
     from simsched.execute import crosscheck as check
 
     check_outputs([path for path in (html, md) if path is not None])

@@ -35,7 +35,7 @@ def list_(
 ) -> None:
     """List what is installed.
 
-    What your own package registers is listed, too.
+    The list includes what your own package registers.
     """
     from simsched.listing import entries
     from simsched.listing_text import lines

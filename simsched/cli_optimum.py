@@ -38,10 +38,8 @@ def optimum(
 ) -> None:
     """Find GRAPH's shortest schedule, and prove it.
 
-    For small graphs, by CP-SAT.
-
-    With --layout tasks are rigid, without one each gets the width that is best for all. What running tasks share and
-    what decisions cost is left out, so that no replay is below the bound.
+    For small graphs, by CP-SAT. With --layout all tasks have its width; without it, each gets the width that is best
+    for the whole schedule. Contention and the cost of decisions are left out, so that no replay is below the bound.
     """
     from simsched.exact import optimum as optimum_
     from simsched.schedule.export import check_suffix

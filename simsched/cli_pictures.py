@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 RooflineOption = Annotated[
     Path | None,
     typer.Option(
-        "--roofline", metavar="FILE", help="Write what the ops attain and could: .png .svg .csv .parquet."
+        "--roofline",
+        metavar="FILE",
+        help="Write the roofline and what ops attain below it: .png .svg .csv .parquet.",
     ),
 ]
 CoreUseOption = Annotated[
@@ -25,7 +27,7 @@ CoreUseOption = Annotated[
     typer.Option(
         "--core-use",
         metavar="FILE",
-        help="Write how busy each core is, on the machine: .png .svg .csv .parquet.",
+        help="Write the machine, coloured by how busy each core is: .png .svg .csv .parquet.",
     ),
 ]
 

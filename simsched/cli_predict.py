@@ -54,10 +54,17 @@ def predict(
     machine: MachineOption = DEFAULT_MACHINE,
     policy: PolicyOption = "critical-path",
     width: Annotated[
-        int | None, typer.Option("--width", "-w", metavar="N", min=1, help="Cores of one executor.")
+        int | None,
+        typer.Option(
+            "--width",
+            "-w",
+            metavar="N",
+            min=1,
+            help="Cores of each executor; default: the policy's.",
+        ),
     ] = None,
     weak: Annotated[
-        bool, typer.Option("--weak", help="GRAPH is for the fewest cores; others run copies of it.")
+        bool, typer.Option("--weak", help="Weak scaling: more cores run copies of GRAPH, the fewest run one.")
     ] = False,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
@@ -71,7 +78,8 @@ def predict(
 ) -> None:
     """Predict GRAPH's makespan on other core counts.
 
-    With the interval in which it lies, and what binds. A workload may grow with the cores: rnn[batch={cores}].
+    The table also has an interval for each makespan, and the bottleneck. A workload may grow with the cores:
+    rnn[batch={cores}].
     """
     from simsched.costs import CostModel
     from simsched.plots import scaling

@@ -36,12 +36,12 @@ def replay_recorded(
             "-p",
             metavar="NAME",
             autocompletion=POLICIES,
-            help="The policy that was recorded; else lanes keep their order.",
+            help="The policy that was recorded; without it, lanes keep their order.",
         ),
     ] = None,
     layout: LayoutOption = None,
     interruptions: Annotated[
-        bool, typer.Option(help="Replay with executors as long away as they were while tasks were ready.")
+        bool, typer.Option(help="Replay interruptions, too: executors away though tasks were ready.")
     ] = False,
     json_: JsonOption = False,
     out: Annotated[
@@ -50,13 +50,13 @@ def replay_recorded(
             "--out",
             "-o",
             metavar="FILE",
-            help="Recorded above replayed: .png .svg .pdf; of the first policy.",
+            help="Write the recorded run above the first policy's replay: .png .svg .pdf.",
         ),
     ] = None,
 ) -> None:
-    """Lay the recorded run of GRAPH beside replays.
+    """Compare the recorded run of GRAPH with replays.
 
-    One replay has no overheads, the other those that the gaps of the recording tell.
+    One replay has no overheads, the other has those estimated from the gaps in the recording.
     """
     import pandas as pd
 

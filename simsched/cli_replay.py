@@ -93,8 +93,8 @@ def compare(
         Bound,
         typer.Option(
             "--bound",
-            help="What the gap is measured from: quick (critical path, area), thorough (two more bounds) or optimum "
-            "(what CP-SAT proves, for small graphs).",
+            help="Lower bound that gaps are measured from: quick (critical path, area), thorough (two more bounds) or "
+            "optimum (proven by CP-SAT, for small graphs).",
         ),
     ] = "quick",
     limit: LimitOption = 20.0,
@@ -105,11 +105,11 @@ def compare(
             "--out",
             "-o",
             metavar="FOLDER",
-            help="A folder for the table, a Gantt chart and a Chrome trace of each policy.",
+            help="A folder for the table, and a Gantt chart and a Chrome trace of each policy.",
         ),
     ] = None,
 ) -> None:
-    """Replay GRAPH under several policies."""
+    """Compare policies by replaying GRAPH under each."""
     from simsched.costs import CostModel
     from simsched.plugins import registered
     from simsched.schedule.gallery import make_folder, write_gallery

@@ -46,26 +46,30 @@ def report(
     seed: SeedOption = 0,
     noise: NoiseOption = "0",
     seeds: Annotated[
-        int, typer.Option("--seeds", metavar="N", min=1, help="Replays where seeds make a difference.")
+        int,
+        typer.Option(
+            "--seeds", metavar="N", min=1, help="Replays of each policy, if seeds make a difference."
+        ),
     ] = 10,
     replays: Annotated[
-        int, typer.Option("--replays", metavar="N", min=0, help="Replays for what would help; 0 for none.")
+        int,
+        typer.Option("--replays", metavar="N", min=0, help="Replays to find what would help; 0 for none."),
     ] = 32,
     patience: Annotated[
-        float, typer.Option("--patience", metavar="SECONDS", help="Most CPU time of a policy, or a part.")
+        float, typer.Option("--patience", metavar="SECONDS", help="Most CPU time for a policy or a section.")
     ] = 60.0,
     out: Annotated[
         list[Path] | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help="Write by suffix: .html, one page, or .md; repeat for both."
+            "--out", "-o", metavar="FILE", help="Format by suffix: .html, one page, or .md; repeat for both."
         ),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the report as Markdown.")] = False,
     json_: JsonOption = False,
 ) -> None:
-    """Write all there is to say of GRAPH as one page.
+    """Report on GRAPH under several policies, as one page.
 
-    A machine, some policies: verdict, charts, why, cores, layouts, costs; or as Markdown for a pull request.
+    The verdict, charts, explanations, other core counts, layouts and costs; or as Markdown for a pull request.
     """
     from simsched.costs import CostModel
     from simsched.report import Findings, Question, Report

@@ -37,9 +37,9 @@ def reproduce(
         typer.Option("--out", "-o", metavar="FOLDER", help="A folder for a Markdown file and pictures."),
     ] = None,
 ) -> None:
-    """Simulate what a paper published, beside it.
+    """Simulate a published system, beside its paper.
 
-    With --json the rows alone.
+    Prints tables of published and simulated numbers; with --json, only their rows.
     """
     from simsched.plugins import registered
     from simsched.reproduce.export import write_reproduction

@@ -43,16 +43,17 @@ def sensitivity(
         typer.Option(
             "--parameter",
             metavar="NUMBER",
-            help="A number, as cores.clock; repeat for more. All when not given.",
+            help="A number, as cores.clock; repeat for more. Default: all.",
         ),
     ] = None,
     change: Annotated[
-        float, typer.Option("--change", metavar="SHARE", help="Change of a number for its elasticity.")
+        float,
+        typer.Option("--change", metavar="SHARE", help="Relative change of a number for its elasticity."),
     ] = 0.1,
     sobol: Annotated[
         int,
         typer.Option(
-            "--sobol", metavar="N", help="Sobol's indices from so many samples, a power of two, as 64."
+            "--sobol", metavar="N", help="Compute Sobol's indices from N samples, a power of two, as 64."
         ),
     ] = 0,
     engine: EngineOption = "auto",
@@ -63,7 +64,7 @@ def sensitivity(
 ) -> None:
     """Tell which numbers move GRAPH's makespan most.
 
-    Numbers of the machine and of cost curves, each by itself, or together by --sobol.
+    Varies numbers of the machine and of the cost curves, one at a time, or all together with --sobol.
     """
     from simsched.costs import CostModel
     from simsched.plots import sobol_bars, tornado

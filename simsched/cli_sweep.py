@@ -26,34 +26,34 @@ def add_to(app: typer.Typer) -> None:
 
 
 def sweep(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A TOML file that says what to combine.")],
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A TOML file with the values to combine.")],
     out: Annotated[
         Path,
         typer.Option(
             "--out",
             "-o",
             metavar="FOLDER",
-            help="The store: a new folder, or one of this sweep, which goes on.",
+            help="The store: a new folder, or that of the same sweep to continue it.",
         ),
     ],
     cluster: Annotated[
         str | None,
         typer.Option(
-            "--cluster", metavar="ADDRESS", help="Address of a Dask scheduler; this machine when not given."
+            "--cluster", metavar="ADDRESS", help="Address of a Dask scheduler; default: this machine."
         ),
     ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
-            "--workers", metavar="N", min=1, help="Threads on this machine; one a CPU when not given."
+            "--workers", metavar="N", min=1, help="Threads on this machine; default: one for each CPU."
         ),
     ] = None,
     json_: JsonOption = False,
 ) -> None:
     """Replay all combinations that SPEC describes.
 
-    What is done is kept in the store, whatever happens. SPEC has a key a line, as in graphs = ["rnn"], machines =
-    ["knl-7250"], policies = ["fifo", "critical-path"], layouts = ["8x8", "default"], seeds = 10.
+    Finished replays are safe in the store, whatever happens. SPEC has one key on each line, as in graphs = ["rnn"],
+    machines = ["knl-7250"], policies = ["fifo", "critical-path"], layouts = ["8x8", "default"], seeds = 10.
     """
     from simsched.sweep.sweep_file import read_sweep
 

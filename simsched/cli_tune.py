@@ -61,24 +61,22 @@ def tune(
             "-p",
             metavar="NAME",
             autocompletion=POLICIES,
-            help="A policy; repeat for more. Those that suit the method when not given.",
+            help="A policy; repeat for more. Default: those that suit the method.",
         ),
     ] = None,
     layout: Annotated[
         list[str] | None,
         typer.Option(
-            "--layout", "-l", metavar="ExC", help="Executors x cores; repeat for more. All when not given."
+            "--layout", "-l", metavar="ExC", help="Executors x cores; repeat for more. Default: all."
         ),
     ] = None,
     reserved: Annotated[
-        int, typer.Option("--reserved", metavar="N", min=0, help="Cores that are no workers.")
+        int, typer.Option("--reserved", metavar="N", min=0, help="Cores to leave out, as for a scheduler.")
     ] = 0,
     method: MethodOption = "enumerate",
     evaluations: Annotated[
         int,
-        typer.Option(
-            "--evaluations", min=1, metavar="N", help="Replays that widths and optuna spend at most."
-        ),
+        typer.Option("--evaluations", min=1, metavar="N", help="Most replays of widths and optuna."),
     ] = 100,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
@@ -87,9 +85,8 @@ def tune(
 ) -> None:
     """Search GRAPH's best layout, policy and widths.
 
-    What was tried is printed, best first.
-
-    The picture is a heat map where layouts are a grid, and the best so far by replays where they were searched.
+    Everything that was tried is printed, best first. The picture is a heat map if the layouts are a grid, otherwise
+    the best makespan so far by the number of replays.
     """
     from simsched.machine import machine as machine_of
     from simsched.sweep import tune as tune_

@@ -45,18 +45,20 @@ def verdicts(
     seed: SeedOption = 0,
     noise: NoiseOption = "0.1",
     seeds: Annotated[
-        int, typer.Option("--seeds", metavar="N", min=1, help="Replays of each, from --seed on.")
+        int, typer.Option("--seeds", metavar="N", min=1, help="Replays of each policy, from --seed on.")
     ] = 20,
     over: Annotated[
         Literal["seeds", "graphs"],
-        typer.Option("--over", help="seeds: these very graphs; graphs: graphs like these."),
+        typer.Option(
+            "--over", help="seeds: a verdict on exactly these graphs; graphs: on graphs like these."
+        ),
     ] = "seeds",
     json_: JsonOption = False,
     out: TablesOutOption = None,
 ) -> None:
     """Tell which policy is faster, and how sure that is.
 
-    As far as noisy replays of GRAPH... show it.
+    Replays each GRAPH under noise, with several seeds, and compares the policies in pairs.
     """
     from simsched.costs import CostModel
     from simsched.plots import policies

@@ -91,7 +91,7 @@ def parse(text: str) -> Spec:
     Raises
     ------
     SpecError
-        If the string is malformed or a key stands twice.
+        If the string is malformed or a key is given twice.
     """
     match = _SPEC.fullmatch(text)
     if match is None:
@@ -107,7 +107,7 @@ def parse_path(text: str) -> Spec:
     Raises
     ------
     SpecError
-        If what stands in these brackets is malformed or a key stands twice.
+        If the text between the brackets is malformed or a key is given twice.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _params(body: str | None, text: str) -> tuple[dict[str, Scalar], dict[str, s
         if not equals or not _KEY.fullmatch(key) or not value:
             raise SpecError(f"{item.strip()!r} in {text!r} is not key=value")
         if key in params:
-            raise SpecError(f"{key!r} stands twice in {text!r}")
+            raise SpecError(f"{key!r} is given twice in {text!r}")
         params[key], texts[key] = parse_scalar(value), value
     return params, texts
 

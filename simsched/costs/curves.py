@@ -35,16 +35,16 @@ class Curve:
     Parameters
     ----------
     serial_share : float
-        Share of the one-core seconds that no further core shortens, in [0, 1].
+        Share of the one-core seconds that more cores do not shorten, in [0, 1].
     thread_overhead : float
         Seconds that each further thread adds to a task of 1 ms, over 1 ms; it grows with the square root of the
         task's one-core seconds.
     grain_flops : float
-        Operations of the smallest piece that software gives to a thread; 0 where it divides tasks without limit.
+        Operations of the smallest piece of work that software gives to a thread; 0 for no smallest piece.
     grain_B : float
         The same in bytes read and written; at most one of the two is above 0.
     family : str
-        Name of the family.
+        Name of the family of kinds that share this curve.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Curve:
 
     def __post_init__(self) -> None:
         if not 0 <= self.serial_share <= 1:
-            raise CostError(f"serial_share is {self.serial_share}; a share is from 0 to 1")
+            raise CostError(f"serial_share is {self.serial_share}; expected a share from 0 to 1")
         if not 0 <= self.thread_overhead < float("inf"):
             raise CostError(f"thread_overhead is {self.thread_overhead}; it must be zero or more, and finite")
         for name in ("grain_flops", "grain_B"):

@@ -51,9 +51,9 @@ class Convolution:
     def __post_init__(self) -> None:
         names = ("batch", "channels", "height", "width", "filters", "filter_height", "filter_width")
         if wrong := [name for name in names if getattr(self, name) < 1]:
-            raise CostError(f"{wrong[0]} of a convolution is {getattr(self, wrong[0])}; the least is 1")
+            raise CostError(f"{wrong[0]} of a convolution is {getattr(self, wrong[0])}; expected at least 1")
         if min(self.stride) < 1 or min(self.padding) < 0:
-            raise CostError(f"stride {self.stride} and padding {self.padding}; the least are 1 and 0")
+            raise CostError(f"stride {self.stride} must be at least 1, and padding {self.padding} at least 0")
         if self.out_height < 1 or self.out_width < 1:
             raise CostError(
                 f"a filter of {self.filter_height}x{self.filter_width} does not fit into {self.height}x{self.width} "

@@ -47,7 +47,7 @@ class Team:
     def __post_init__(self) -> None:
         for name in ("threads", "ways", "executors"):
             if getattr(self, name) < 1:
-                raise CostError(f"{name} is {getattr(self, name)}; the least is 1")
+                raise CostError(f"{name} is {getattr(self, name)}; expected at least 1")
         machine = self.machine
         if self.ways > machine.smt_ways:
             raise CostError(f"{self.ways} threads a core, but {machine} has {machine.smt_ways}")

@@ -57,7 +57,7 @@ def gemm_s(m: int, n: int, k: int, team: Team, element_B: int = 4, params: Param
         On a size below 1, or elements of another size.
     """
     if min(m, n, k) < 1:
-        raise CostError(f"a matrix product of {m} x {n} x {k}; the least size is 1")
+        raise CostError(f"a matrix product of {m} x {n} x {k}; every size must be at least 1")
     if element_B not in (4, 8):
         raise CostError(f"elements of {element_B} bytes; expected 4 (FP32) or 8 (FP64)")
     params = parameters() if params is None else params
@@ -86,7 +86,7 @@ def elementwise_s(elements: int, team: Team, arrays: int = 3, params: Parameters
         Those of a library when not given.
     """
     if elements < 1 or arrays < 2:
-        raise CostError(f"{arrays} arrays of {elements} elements; the least are 2 and 1")
+        raise CostError(f"{arrays} arrays of {elements} elements; expected at least 2 arrays of 1 element")
     params = parameters() if params is None else params
     blocks = ceil(elements / params.software.elementwise_block)
     team = team.limited(blocks)

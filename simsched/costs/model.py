@@ -24,20 +24,21 @@ from simsched.machine import Machine, RuntimeProfile
 
 @dataclass(frozen=True, eq=False)
 class CostModel:
-    """How recorded seconds become seconds on another width and another machine.
+    """How seconds recorded on one width and machine become seconds on another.
 
     Parameters
     ----------
     curves : mapping of str to Curve
-        Curves of kinds, instead of the defaults in `curves.toml`. A kind takes the one that is spelled as it is, else
-        that of another spelling (`aten::add_` and `Add` are one kind); of several the last.
+        Cost curves by kind, which replace the defaults in `curves.toml`. A kind takes the curve of its very spelling,
+        else that of another spelling (`aten::add_` and `Add` are one kind), the last one if there are several.
     default : Curve, optional
-        Curve of every kind not listed anywhere; the default does not gain from more cores.
+        Curve of all kinds that are listed nowhere; by default they do not gain from more cores.
     noise : float, str or Noise
-        What the seconds that really pass are over those estimated, drawn per task from the replay's seed: the standard
-        deviation of its logarithm, or a model of `simsched.costs.noise`, as `stragglers[share=0.01,factor=5]`.
+        How actual seconds vary around the estimated ones; the factors are drawn for each task from the replay's seed.
+        Either the standard deviation of their logarithm, or a model of `simsched.costs.noise`, such as
+        `stragglers[share=0.01,factor=5]`.
     measured : MeasuredSeconds, optional
-        Seconds by width that were measured, in place of curves and recorded seconds; see docs/calibration.md.
+        Measured seconds by width, which replace curves and recorded seconds; see docs/calibration.md.
 
     Examples
     --------
@@ -96,7 +97,7 @@ class CostModel:
         return {normalised(kind): curve for kind, curve in self.curves.items()}
 
     def drawn(self, generator: np.random.Generator) -> Self:
-        """Return a model whose curves are drawn from what is known of them: one of those that could be true.
+        """Return a model whose curves are drawn from their uncertainty: one of those that could be true.
 
         Curves of `curves.toml` are drawn within the intervals stated there, all kinds of a family alike; measured
         seconds within the errors of their medians. Curves given as numbers are taken as they are, and so is the noise.
@@ -152,7 +153,7 @@ class CostModel:
         Raises
         ------
         CostError
-            If a task has no duration, and no FLOPs or bytes to estimate one from; or if measured seconds are those of
+            If a task has neither a duration nor FLOPs or bytes to estimate one from, or if the seconds were measured on
             another machine.
 
         Examples

@@ -1,10 +1,10 @@
-"""Noise: what tasks really take over what was estimated, drawn task by task.
+"""Noise: the ratio of actual to estimated seconds, drawn for each task.
 
 - `lognormal[sigma=0.1]`, or the number alone: every task varies; sigma is the standard deviation of the logarithm.
-- `stragglers[share=0.01,factor=5,sigma=0.1]`: a share of the tasks takes so many times as long, on top of sigma.
+- `stragglers[share=0.01,factor=5,sigma=0.1]`: a share of the tasks takes `factor` times as long, on top of sigma.
 
-A factor belongs to a task and a seed, not to a policy, a layout, a machine or an engine: what is compared under one
-seed meets the same luck (common random numbers).
+A factor depends on the task and the seed, not on the policy, layout, machine or engine: replays with the same seed
+have the same luck (common random numbers).
 """
 
 from __future__ import annotations
@@ -87,11 +87,11 @@ class Stragglers(Noise):
     Parameters
     ----------
     share : float
-        Probability of a task to be one, from 0 to 1.
+        Probability that a task is a straggler, from 0 to 1.
     factor : float
-        How many times as long it takes.
+        How many times as long a straggler takes.
     sigma : float
-        Log-normal noise of all tasks beside it.
+        Sigma of the log-normal noise of all tasks, stragglers included.
 
     Examples
     --------

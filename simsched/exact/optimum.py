@@ -34,21 +34,21 @@ MOST_CHOICES = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The best schedule found, and what is proven of all.
+    """The best schedule found, and what is proven about all schedules.
 
     Parameters
     ----------
     schedule : Schedule
-        The best found: its policy is "optimum", its engine "cp-sat".
+        The best one found; its policy is "optimum", its engine "cp-sat".
     bound_s : float
-        No schedule is shorter: what the solver proved, or `simsched.bounds` where that is more.
+        No schedule is shorter: what the solver proved, or the bound of `simsched.bounds` if that is larger.
     exact : bool
-        Whether the solver had the very seconds, as whole units; if not, seconds rounded down, by less than 1e-10 of the
-        makespan a task.
+        Whether the seconds are whole units for the solver. If not, it had each task's seconds rounded down by less
+        than 1e-10 of the makespan.
     solver_s : float
-        How long it searched.
+        How long the solver searched.
     notes : tuple of str
-        What the optimum leaves out of what a replay here does.
+        What a replay on this machine accounts for and the optimum does not.
 
     Examples
     --------
@@ -124,27 +124,27 @@ def optimum(
 ) -> Optimum:
     """Search for the shortest schedule of a small graph, and prove how short any can be.
 
-    It is the optimum of tasks that run alone: each takes the seconds of its cost curve on its width, forking and
-    joining included, from whenever its predecessors have finished and cores are free; nothing that running tasks share,
-    no decision and no resizing costs anything, and there is no noise. As these only make tasks slower or later, no
-    replay within the machine's hardware threads is shorter than `bound_s`; the notes say what this machine has of them.
+    The optimum is that of tasks which do not disturb each other. Each takes the seconds of its cost curve on its width,
+    forking and joining included, and may start once its predecessors have finished and cores are free. Sharing,
+    decisions and resizing cost nothing, and there is no noise. As these only make tasks slower or later, no replay
+    within the machine's hardware threads is shorter than `bound_s`; the notes say which of them the machine has.
 
     Parameters
     ----------
     graph, machine, costs, runtime
         As in `simsched.simulate`; noise is left out.
     layout : str, Layout or pair of int, optional
-        Rigid tasks: each runs on one of k executors of w cores, and the optimum is that of policies with these
-        executors. Without one, tasks are moldable: each gets a width of its own when it starts, and keeps it.
+        With a layout k x w, tasks are rigid: each runs on one of k executors of w cores, and the optimum is that of all
+        policies with these executors. Without one, tasks are moldable: each gets its own width when it starts.
     seed : int
-        Seed of the search. With it the result is the same to the bit, unless the limit ends the search.
+        Seed of the search. The same seed gives the same result to the bit, unless the limit ends the search.
     limit_s : float
         Seconds to search.
 
     Raises
     ------
     SimschedError
-        If the graph is too large, the layout has more threads than the machine, or limit or seed is none.
+        If the graph is too large, the layout has more threads than the machine, or the limit or the seed is impossible.
     MissingExtraError
         If OR-Tools is not installed.
 

@@ -11,7 +11,7 @@ from simsched.execute.company import Floats, without_company
 from simsched.machine import Effects
 from simsched.policy import policy as policy_of
 from simsched.replay import simulate
-from simsched.replay.simulate import software_of
+from simsched.replay.simulate import effective_runtime
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -102,7 +102,7 @@ class _Replay:
         """
         simulated = self.simulated
         machine = replace(simulated.require_machine(), effects=Effects())
-        software = software_of(self.runtime, policy_of(simulated.policy))
+        software = effective_runtime(self.runtime, policy_of(simulated.policy))
         estimates = self.costs.on(simulated.graph, machine, software).seconds(widths)
         factors = np.ones(len(seconds))
         np.divide(seconds, estimates, out=factors, where=estimates > 0)

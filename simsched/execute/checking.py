@@ -33,23 +33,23 @@ def crosscheck(
     settings: Settings | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> CrossCheck:
-    """Run graphs for real under policies and layouts, in turn with what calibrates them, and simulate the same.
+    """Run graphs for real under policies and layouts, and compare the runs with simulations of the same cases.
 
-    No prediction uses a run of its own case: seconds come from runs in random order (see `calibrate`).
+    Calibrating runs take turns with the measured ones. No prediction uses a run of its own case (see `calibrate`).
 
     Parameters
     ----------
     graphs : mapping of str to TaskGraph, sequence of TaskGraph, or TaskGraph
-        By name, or under their own names.
+        The graphs, by name; without names, under their own.
     policies : sequence of str
     layouts : sequence of str, optional
-        As in `simulate`; `kx1` on all threads and `1xk` when not given. Policies leave out what means nothing to them.
+        As in `simulate`; by default `kx1` and `1xk` on all k threads. Policies skip layouts that they do not take.
     repeats : int
-        Runs of each case that count.
+        Measured runs of each case.
     machine : str
         `host`, or a variation of it.
     settings : Settings, optional
-        How they run; when not given, each run that counts after one of the same case.
+        How the cases run; by default, each measured run follows a run of the same case.
     progress : callable, optional
         Called with 1 after every run.
 

@@ -43,15 +43,15 @@ def calibrate(
     machine : str
         `host`, or a variation of it.
     repeats : int
-        Runs of each graph on each width that count, and of each pair.
+        Measured runs of each graph on each width, and of each pair.
     widths : {"sweep", "climb"} or sequence of int, optional
-        Every width, those that hill climbing asks for, or these; when not given, climbing beyond 8 hardware threads.
+        Every width, those that hill climbing asks for, or these; by default "climb" beyond 8 hardware threads.
     step : int, optional
-        Threads that climbing adds at a time; 4, as in the paper, when not given.
+        Threads that climbing adds at a time; by default 4, as in the paper.
     tolerance : float
-        Relative rise that does not end a climb.
+        Relative slow-down that does not end a climb.
     pairs : int, optional
-        Ops that run beside each other and themselves, the longest first; 3 when not given, on two hardware threads.
+        Ops to run beside each other and themselves, the longest first; by default 3, on two hardware threads.
     settings : Settings, optional
         How they run.
     progress : callable, optional

@@ -152,17 +152,17 @@ def replay_recorded(
     graph : TaskGraph
         With a recording.
     policy : str, Policy or class of Policy, optional
-        The policy that produced the recording, as far as it is known; when not given, each lane runs its tasks in their
-        recorded order, so that nothing but overheads differs.
+        The policy that produced the recording, if it is known. Without it each lane runs its tasks in their recorded
+        order, so that only overheads differ.
     layout : str, Layout or pair of int, optional
         Executors x 1, for the policy; one executor a lane when not given.
     calibrated_on : sequence of TaskGraph, optional
-        Other recordings, from whose gaps the overheads come; this one's own when not given, which says how well one
-        number stands for all gaps, not how well it predicts.
+        Other recordings, whose gaps the overheads are estimated from. By default these are the gaps of this recording:
+        that tells how well one number stands for all gaps, not how well it predicts.
     interruptions : bool
-        Whether the calibrated replay has those of the recording: a task takes longer by the seconds for which its lane
-        was away before it although tasks were ready, which are those of the lane where it keeps its order
-        (`absences_s`). That is no prediction; it tells what of an error is the host's.
+        Whether the calibrated replay has the interruptions of the recording: a task takes longer by the time for which
+        its lane was away before it although tasks were ready, tasks of the lane where it keeps its order
+        (`absences_s`). This is no prediction; it tells which part of an error the host caused.
 
     Returns
     -------

@@ -74,7 +74,7 @@ def execute(
     policy, layout
         As `simsched.simulate` takes them.
     repeats : int
-        Runs that count.
+        Measured runs, after warming up.
     warmup, machine, costs, scheduler, unknown, options, instruction_set, backend
         See `simsched.execute.Settings`.
     memory_B, timeout_s, most_stolen, seed
@@ -85,7 +85,7 @@ def execute(
     Returns
     -------
     Execution
-        A sequence of measured schedules, with median, spread and what was dropped.
+        The measured schedules as a sequence, with their median, their spread and the runs that were dropped.
 
     Raises
     ------
@@ -114,9 +114,9 @@ def interleaved(
     settings: Settings | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> list[Execution]:
-    """Run several cases in turn, one run of each, again and again: what is compared sees the same minutes.
+    """Run several cases in turn, one run of each, again and again, so that disturbances of the host affect all alike.
 
-    Of neighbours of one graph another comes first in every turn: what other graphs left in the caches slows all alike.
+    Neighbouring cases of one graph take turns in coming first, since the first one finds the caches full of other data.
 
     Parameters
     ----------

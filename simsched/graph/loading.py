@@ -60,16 +60,16 @@ def load(path: str | Path, *, format: str | None = None, **options: Any) -> Task
     Parameters
     ----------
     path : str or Path
-        The file; its format is found by its content, not by its name. The suffix `.gz` may be left out.
+        The file; its format is recognised by its content, not by its name. The suffix `.gz` may be left out.
     format : str, optional
-        Name of the format, to skip the search.
+        Name of the format, where it is not to be recognised.
     **options
-        Of the format: companion files, the step; see `simsched list formats`.
+        Options of the format, such as companion files or the step to read; see `simsched list formats`.
 
     Returns
     -------
     TaskGraph
-        With `report` (what was kept, dropped, suspected) and, where the file holds a run, `recorded`.
+        Its `report` says what was kept, dropped and suspected; if the file holds a run, `recorded` is its schedule.
 
     Raises
     ------

@@ -42,7 +42,7 @@ def varied_spec(machine: Machine, params: Mapping[str, Scalar]) -> Spec:
         )
     if "like" in params:
         raise MachineError(
-            f"{machine}: its numbers are taken; like={params['like']} stands where a machine is made: "
+            f"{machine}: it has its numbers already; give like={params['like']} where the machine is made: "
             f"{parse_path(machine.spec).name}[like={params['like']}]"
         )
     spec = parse_path(machine.spec)

@@ -1,4 +1,4 @@
-"""`Effects`: which ways of running tasks to slow each other down a replay accounts for."""
+"""`Effects`: the ways in which running tasks slow each other down that a replay accounts for."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Effects:
     share_cores : bool
         Threads on one core divide it, as hardware threads or in turn.
     share_interconnect : bool
-        What a thread adds to its team's overhead grows with all threads that run, not only its team's.
+        The overhead of a team's threads grows with all running threads, not only with the team's own.
     remote_memory : bool
-        Data stays in the domain of the cores that made it, and is slower to reach from others.
+        Data stay in the domain of the cores that produced them, and are slower to reach from other domains.
 
     Examples
     --------

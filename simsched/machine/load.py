@@ -64,7 +64,7 @@ def machine(source: str | Path | Machine) -> Machine:
     SpecError
         If no machine has that name.
     MachineError
-        If the file or the variation is impossible; all mistakes of a file are listed.
+        If the file is malformed or the variation impossible; the message lists all mistakes of a file.
 
     Examples
     --------
@@ -91,9 +91,7 @@ def machine(source: str | Path | Machine) -> Machine:
 
 
 def _built_in(text: str, suffixes: tuple[str, ...]) -> Machine:
-    no_file = (
-        f"{text!r} is no name of a machine, and no file whose name ends with .toml or {', '.join(suffixes)}"
-    )
+    no_file = f"{text!r} is neither the name of a machine nor a file whose name ends with .toml or {', '.join(suffixes)}"
     try:
         spec = parse(text)
     except SpecError as error:
@@ -123,7 +121,7 @@ def _from(source: Path | Traversable | Any, spec: Spec) -> Machine:
         return built(source(_like(spec.params)), spec)
     if "like" in spec.params:
         raise MachineError(
-            f"{spec}: a machine file states all its numbers; like=... is for formats that do not"
+            f"{spec}: machine files state all their numbers; like=... is only for formats that do not"
         )
     return built(read_content(source), spec, "" if not isinstance(source, Path) else str(source))
 
@@ -141,6 +139,6 @@ def read_content(path: Path | Traversable) -> dict[str, Any]:
     except OSError as error:
         raise MachineError(f"{path}: {error.strerror or error}") from None
     except RecursionError:
-        raise MachineError(f"{path}: values nested too deep for a machine file") from None
+        raise MachineError(f"{path}: its values are nested too deeply for a machine file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise MachineError(f"{path}: not a TOML file: {error}") from None

@@ -28,14 +28,14 @@ MOST_DEMAND_BPS = 2.0**62
 
 @dataclass(frozen=True)
 class Fact:
-    """One number of a machine file (or several of one unit): its place, value, unit, source and confidence.
+    """A number of a machine file, or a list of them: its place, value, unit, source and confidence.
 
     Parameters
     ----------
     key : str
         Its place in the file: `runtime.dispatch`.
     value : float or tuple of float
-        In `unit`, as the file has it.
+        The value in `unit`, as in the file.
     unit, source : str
     confidence : str
         "high", "med", "low" or "unverified".
@@ -62,22 +62,22 @@ class Machine:
     Parameters
     ----------
     spec : str
-        The string that makes it again: `knl-7250[cores=128]`, `mine.toml`.
+        The string that makes the same machine again: `knl-7250[cores=128]`, `mine.toml`.
     title : str
         Name for people.
     content : mapping
-        The machine file that it was made from.
+        Content of the machine file that it was made from.
     structure : Structure
         Where its cores are, and what they share.
     memory : Memory
         What its memory delivers, in the mode in use.
     smt_ways : int
-        Hardware threads a core has.
+        Hardware threads of each core.
     smt : int
-        Hardware threads a core that are in use.
+        Hardware threads of each core that are in use.
     compute_throughput, memory_throughput : tuple of float
-        What a core with 1, 2, ... `smt_ways` threads does over what it does with one: in code bound by computing, and
-        by waiting for memory.
+        Throughput of a core with 1, 2, ... `smt_ways` threads over that with one thread, for code that is bound by
+        computing, and for code that is bound by memory.
     core_flops : float
         FP32 operations a second that one core sustains in a matrix product.
     peak_flops : float
@@ -87,18 +87,18 @@ class Machine:
     l2_bandwidth_Bps : float or None
         Bytes a second that the L2 of a tile delivers to its cores together.
     interconnect_share : float
-        Traffic of a thread on the interconnect over that of a thread on the machine as its file has it: below 1 on
-        machines of more cores, whose interconnect is taken to have been built for them.
+        Traffic of a thread on the interconnect, relative to the machine as its file describes it. Below 1 on machines
+        with more cores, whose interconnect is assumed to be built for them.
     tile_slowdown : float
         Factor on the time of a core's memory traffic while another core of its tile has as much.
     runtime : RuntimeProfile
         The software's own costs.
     effects : Effects
-        Which ways of running tasks to slow each other down a replay accounts for.
+        The ways in which running tasks slow each other down that replays account for.
     tables : mapping of str to object
-        Further tables of the file, as those who registered them made them.
+        Further tables of the file, as parsed by the packages that registered them.
     facts : tuple of Fact
-        Every number as its file states it.
+        Every number, as the file states it.
 
     Examples
     --------
@@ -273,13 +273,13 @@ class Machine:
 
     def _checked_core(self, core: int) -> int:
         if isinstance(core, bool) or not isinstance(core, (int, np.integer)):
-            raise MachineError(f"core {core!r} is no number of a core: a whole number from 0")
+            raise MachineError(f"core {core!r} is not the number of a core; expected a whole number from 0")
         if not 0 <= core < self.n_cores:
             raise MachineError(f"core {core} does not exist: {self} has {self.n_cores}")
         return core
 
     def varied(self, params: Mapping[str, Scalar]) -> Machine:
-        """Return this machine with other numbers.
+        """Return a variation of this machine: the same with other numbers.
 
         Parameters
         ----------
@@ -293,7 +293,7 @@ class Machine:
         Raises
         ------
         MachineError
-            On an unknown parameter or an impossible value, and on `like`, whose numbers this machine has already.
+            If a parameter is unknown or a value impossible, or for `like`, which only a machine file's name takes.
 
         Examples
         --------
@@ -334,7 +334,7 @@ class Machine:
         ax : Axes, optional
             Where; a new figure when not given.
         values : array_like, shape (n_cores,), optional
-            Colours the cores: busy seconds, executors, distances.
+            A value for each core, such as busy seconds, executors or distances, which its colour shows.
         label : str, optional
             What the values are, with their unit.
 

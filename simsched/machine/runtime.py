@@ -17,9 +17,9 @@ class RuntimeProfile:
     Parameters
     ----------
     dispatch_s : float
-        Seconds that a central scheduler spends on each start; starts are served one after another.
+        Seconds that a central scheduler spends on each start; it serves one start after another.
     decide_s : float or None
-        The same for a policy that chooses widths while it runs; `dispatch_s` where not given.
+        The same for a policy that chooses widths during the run; `dispatch_s` when not given.
     pop_s, pop_per_poller_s : float
         Seconds to take a task from a shared queue, and what every other idle executor that polls adds to it.
     fork_join_s, fork_join_per_thread_s : float
@@ -27,15 +27,15 @@ class RuntimeProfile:
     barrier_s, barrier_per_thread_s : float
         Seconds of the barrier at the end of such a team's work, and what each thread adds.
     resize_s : float
-        Seconds that a team pays when its cores last ran in a team of another size, where teams are reused.
+        Seconds that a team pays if one of its cores last ran in a team of another size, and teams are reused.
     team_creation_s, team_creation_per_thread_s : float
-        The same where they are not: the new team's threads are created.
+        The same if teams are not reused: seconds to create the new team's threads, and what each thread adds.
     reuse_teams : bool
-        Whether a runtime keeps its threads when a team changes size.
+        Whether the runtime keeps its threads when a team changes size.
     unpinned_region : float
-        Factor on forking, joining and the barrier of threads that are not pinned; at least 1.
+        Factor on the costs of forking, joining and the barrier if threads are not pinned; at least 1.
     misplaced : float
-        Share of the threads that are not pinned which the operating system runs on a random core, in [0, 1].
+        If threads are not pinned, the share of them that the operating system runs on a random core, in [0, 1].
 
     Examples
     --------
@@ -73,9 +73,9 @@ class RuntimeProfile:
         if not isinstance(self.reuse_teams, (bool, np.bool_)):
             raise MachineError(f"reuse_teams is {self.reuse_teams!r}; expected True or False")
         if self.unpinned_region < 1:
-            raise MachineError(f"unpinned_region is {self.unpinned_region}; the least is 1")
+            raise MachineError(f"unpinned_region is {self.unpinned_region}; expected at least 1")
         if self.misplaced > 1:
-            raise MachineError(f"misplaced is {self.misplaced}; a share is from 0 to 1")
+            raise MachineError(f"misplaced is {self.misplaced}; expected a share from 0 to 1")
 
     @property
     def choice_s(self) -> float:

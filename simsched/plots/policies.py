@@ -67,7 +67,7 @@ def policies_frame(
     Raises
     ------
     SimschedError
-        If there are no graphs, policies or seeds, or one stands twice.
+        If there are no graphs, policies or seeds, or one is listed twice.
 
     Examples
     --------

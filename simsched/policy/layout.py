@@ -34,7 +34,7 @@ class Layout:
 
     def __post_init__(self) -> None:
         if self.executors < 1 or self.width < 1:
-            raise LayoutError(f"the layout {self} has no cores; the least is 1x1")
+            raise LayoutError(f"the layout {self} has no cores; the smallest layout is 1x1")
 
     @classmethod
     def parse(cls, layout: str | Layout | tuple[int, int]) -> Layout:

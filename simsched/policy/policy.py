@@ -1,8 +1,9 @@
 """`Policy`: which ready task starts next, with what width, on which cores.
 
-Two kinds. A `RankPolicy` is static: it returns one number a task before the replay, and its executors are fixed; the
-engines run it without calling back. A `Policy` is dynamic: its `decide` sees a read-only view and returns `Start`s.
-Either is a frozen dataclass whose fields are its parameters, so that `str(policy)` is the spec that makes it again.
+There are two kinds. A `RankPolicy` is static: before the replay it returns one number for each task, and its executors
+are fixed, so that the engines run it without calling back. Any other `Policy` is dynamic: its `decide` sees a read-only
+view and returns `Start` actions. Both are frozen dataclasses whose fields are the parameters, so that `str(policy)` is
+the spec that makes the same policy again.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ class Start:
     task : int
         Index of the task.
     width : int
-        Cores of its team; the engine takes idle ones, whole tiles first. Ignored where `cores` are given.
+        Number of cores of its team; the engine takes idle ones, whole tiles first. Ignored if `cores` are given.
     cores : tuple of int
-        The very cores.
+        The cores of its team; empty to leave the choice to the engine.
 
     Examples
     --------
@@ -70,7 +71,7 @@ class Policy:
         Who decides (docs/semantics.md, rule 3): a central scheduler that pays `dispatch_s` a start, or idle
         executors that poll one shared queue and pay `pop_s`, growing with the number of pollers.
     takes_layout : bool
-        Whether a layout means something to it; if not, being given one is an error.
+        Whether the policy uses a layout; if not, giving it one is an error.
 
     Examples
     --------
@@ -87,10 +88,10 @@ class Policy:
     takes_layout: ClassVar[bool] = False
 
     def decide(self, view: View) -> Iterable[Start]:
-        """Return the tasks to start now, in order; nothing to wait for the next completion.
+        """Return the tasks to start now, in order, or nothing to wait for the next completion.
 
-        Called after all completions of an instant, and again until it starts nothing more; while no task is ready or
-        no core idle, there is nothing to ask.
+        Called once all completions of an instant are handled, and again until it starts nothing more. It is not called
+        while no task is ready or no core is idle.
 
         Parameters
         ----------
@@ -104,7 +105,7 @@ class Policy:
         Raises
         ------
         PolicyError
-            Of a policy that does not write its own.
+            If a subclass does not override this method.
 
         Examples
         --------
@@ -121,12 +122,10 @@ class Policy:
         >>> ss.simulate(graph, "generic[cores=1]", Newest).start_order.tolist()
         [0, 2, 1]
         """
-        raise PolicyError(
-            f"policy {self} has no decide(); write one, or subclass RankPolicy and write rank()"
-        )
+        raise PolicyError(f"policy {self} has no decide(); write one, or make it a RankPolicy with a rank()")
 
     def suited(self, layout: Layout | None) -> Layout | None:
-        """Return the layout to use when one is meant for several policies; None for the policy's own default.
+        """Return what this policy makes of a layout given to several policies; None for its own default.
 
         Parameters
         ----------
@@ -147,7 +146,7 @@ class Policy:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader of its schedules should know, in their `notes`: nothing, but where a policy says so.
+        """Remarks for the `notes` of the policy's schedules, which a reader should know; none by default.
 
         Examples
         --------
@@ -158,9 +157,9 @@ class Policy:
         return ()
 
     def prepared(self, problem: Problem) -> Policy:
-        """Return the policy that decides for one replay: itself, or a fresh object that holds what it computed.
+        """Return the policy that decides in one replay: itself, or a new object with what it computed for the problem.
 
-        It has the same `queue`.
+        The new object must have the same `queue`.
 
         Parameters
         ----------

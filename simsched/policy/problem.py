@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One replay to be: the graph, the machine, the estimates.
+    """What is to be replayed: the graph, the machine and the estimates.
 
     Parameters
     ----------
     graph : TaskGraph
     machine : Machine
     costs : TaskCosts
-        Estimated seconds of each task, by width; what really passes may differ through noise and sharing.
+        Estimated seconds of each task by width; actual seconds may differ through noise and sharing.
     layout : Layout or None
-        Executors and their width, where there are fixed ones; for dynamic policies the caps asked for.
+        The fixed executors and their width; for dynamic policies, the limits asked for.
     seed : int
-        Seed of every random draw.
+        Seed of all random draws.
 
     Examples
     --------
@@ -63,6 +63,6 @@ class Problem:
 
 
 def _read_only(column: Seconds) -> Seconds:
-    """A policy looks at estimates; what it writes into them would become what happens."""
+    """Return a column that a policy can only read: writing into the estimates would change the replay."""
     column.setflags(write=False)
     return column

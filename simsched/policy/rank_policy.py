@@ -33,12 +33,12 @@ class RankPolicy(Policy):
     placement : {"compact", "scatter", "dense"}
         Which cores the executors get; see `simsched.policy.placement.core_order`.
     prefer : {"lowest", "producer"}
-        Which of several idle executors takes a task: the lowest-numbered, or the one that ran the last of the task's
-        predecessors to finish where it is idle.
+        Which of several idle executors takes a task: the lowest-numbered one, or, if it is idle, the one that ran the
+        task's predecessor that finished last.
     pinned : bool
-        Whether threads stay on the cores of their executor; if not, the operating system moves some.
+        Whether threads stay on the cores of their executor; if not, the operating system moves some of them.
     oversubscribe : bool
-        Whether a layout may have more threads than the machine.
+        Whether a layout may have more threads than the machine has in use.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class RankPolicy(Policy):
                 raise SpecError(f"{name}[{key}={getattr(self, key)}]: expected one of {', '.join(known)}")
 
     def rank(self, problem: Problem) -> npt.ArrayLike:
-        """Return one number a task, shape (n,): the lowest ready one starts first, ties go to the lower index.
+        """Return one number for each task: the ready task of the lowest starts first, ties go to the lower index.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class RankPolicy(Policy):
         Raises
         ------
         PolicyError
-            Of a policy that does not write its own.
+            If a subclass does not override this method.
 
         Examples
         --------

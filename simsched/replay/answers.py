@@ -1,4 +1,4 @@
-"""What a policy answered, checked: both engines and real runs take it as it fits, or not at all."""
+"""Checks of what a policy answers, the same for both engines and for real runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def remarks_of(policy: Policy) -> tuple[str, ...]:
     """Return what a policy wants said beside its schedules, or raise `PolicyError`."""
     found = policy.remarks
     if not isinstance(found, tuple) or not all(isinstance(one, str) for one in found):
-        raise PolicyError(f"policy {policy}: its remarks are {found!r}; expected a tuple of texts")
+        raise PolicyError(f"policy {policy}: its remarks are {found!r}; expected a tuple of strings")
     return found
 
 
@@ -64,8 +64,8 @@ def prepared_of(policy: Policy, problem: Problem) -> Policy:
         found.checked(problem)
     if found.queue != queue_of(policy):
         raise PolicyError(
-            f"{policy}: its queue is {policy.queue!r}, and that of what prepared() returned {found.queue!r}; "
-            "give both the same, which decisions are charged by"
+            f"policy {policy}: its queue is {policy.queue!r}, but prepared() returned a policy with the queue "
+            f"{found.queue!r}; give both the same queue"
         )
     return found
 

@@ -14,7 +14,7 @@ from simsched.errors import SimschedError
 from simsched.policy import RankPolicy
 from simsched.replay.contention import Contention
 from simsched.replay.decision import Decision
-from simsched.replay.simulate import software_of
+from simsched.replay.simulate import effective_runtime
 from simsched.schedule.events import Events
 from simsched.schedule.explanation.core_time import SLOW_DOWNS
 
@@ -106,7 +106,7 @@ class _Walk:
 
     def __init__(self, schedule: Schedule, inputs: Inputs) -> None:
         machine = schedule.require_machine()
-        software = software_of(inputs.runtime, inputs.policy)
+        software = effective_runtime(inputs.runtime, inputs.policy)
         costs = inputs.costs.on(schedule.graph, machine, software)
         self._schedule = schedule
         self._loads: list[Load] = loads(costs, schedule.widths, machine.effects).rows()

@@ -1,4 +1,4 @@
-"""What a replay is asked for, checked before anything is done."""
+"""Checks of what a replay is asked for, before any work is done."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simsched.spec import Engine
 
 
 def check_graph(graph: object) -> None:
-    """Refuse what is no graph."""
+    """Raise `SimschedError` unless it is a graph."""
     if not isinstance(graph, TaskGraph):
         raise SimschedError(f"graph is {graph!r}; expected a TaskGraph")
 
@@ -21,13 +21,18 @@ def check_graph(graph: object) -> None:
 def check_inputs(
     graph: object, costs: object, runtime: object, seed: object, engine: Engine = "auto"
 ) -> None:
-    """Refuse what is no graph, cost model, runtime profile, seed or engine; costs and runtime may be None."""
+    """Raise `SimschedError` unless all arguments of `simulate` that are passed on as they are have the right type."""
     check_graph(graph)
+    check_models(costs, runtime)
+    check_seed(seed)
+    engines.check_engine(engine)
+
+
+def check_models(costs: object, runtime: object) -> None:
+    """Raise `SimschedError` unless these are a cost model and a runtime profile, or None."""
     for value, kind in ((costs, CostModel), (runtime, RuntimeProfile)):
         if value is not None and not isinstance(value, kind):
             raise SimschedError(f"{value!r} is not a {kind.__name__}")
-    check_seed(seed)
-    engines.check_engine(engine)
 
 
 def check_seed(seed: object, what: str = "seed") -> None:

@@ -153,31 +153,36 @@ class Decider(Chooser):
     # --- checking and carrying out ---
 
     def _carried_out(self, action: object) -> Decision:
+        """Return the decision that an action becomes, and note its task as started and its cores as taken."""
         start = self._start(action)
-        cores, task = self._checked(start), int(start.task)
-        width, runtime = len(cores), self._plan.runtime
-        del self._ready[bisect_left(self._ready, task)]
-        held = set(cores)
-        self._idle = [core for core in self._idle if core not in held]
-        estimate = self.seconds(task, width) + self._resize_s(cores)
-        noise = self._plan.noise
-        really = (
-            estimate
-            if noise is None
-            else self.seconds(task, width) * float(noise[task]) + self._resize_s(cores)
-        )
-        for core in cores:
-            self._last_width[core] = width
-        delay = runtime.choice_s
-        if self._plan.policy.queue == "shared":
-            delay = runtime.pop_s + runtime.pop_per_poller_s * len(self._idle)
-        self._running[task] = Running(task, cores, self._now_s + delay + estimate)
+        cores = self._checked(start)
+        task, width, factors = int(start.task), len(cores), self._plan.factors
+        estimate_s, resize_s = self.seconds(task, width), self._resize_s(cores)
+        actual_s = estimate_s if factors is None else estimate_s * float(factors[task])
+        self._take(task, cores)
+        delay_s = self._delay_s()
+        self._running[task] = Running(task, cores, self._now_s + delay_s + (estimate_s + resize_s))
         lane = heappop(self._free_lanes) if self._free_lanes else len(self._lane_of)
         self._lane_of[task] = lane
         effects = self.problem.machine.effects
         load = load_of(self.problem.costs, task, width, effects) if effects.any else IDLE
         team = self._teams.setdefault(cores, len(self._teams))
-        return Decision(task, team, lane, really, delay, cores, load)
+        return Decision(task, team, lane, actual_s + resize_s, delay_s, cores, load)
+
+    def _take(self, task: int, cores: tuple[int, ...]) -> None:
+        """Remove a task from the ready ones, and its cores from the idle ones."""
+        del self._ready[bisect_left(self._ready, task)]
+        taken = set(cores)
+        self._idle = [core for core in self._idle if core not in taken]
+        for core in cores:
+            self._last_width[core] = len(cores)
+
+    def _delay_s(self) -> float:
+        """Return what the decision costs whose cores have just been taken."""
+        runtime = self._plan.runtime
+        if self._plan.policy.queue == "shared":
+            return runtime.pop_s + runtime.pop_per_poller_s * len(self._idle)
+        return runtime.choice_s
 
     def _resize_s(self, cores: tuple[int, ...]) -> float:
         """Return what the team pays because one of its cores last ran in a team of another size."""
@@ -213,7 +218,7 @@ class Decider(Chooser):
             return tuple(take_idle(self._idle, start.width, machine.cores_per_tile, machine.n_cores))
         cores = tuple(sorted(map(int, start.cores)))
         if len(set(cores)) < len(cores):
-            raise self._impossible(start, "a core stands twice in its team")
+            raise self._impossible(start, "a core is listed twice")
         if taken := sorted(set(cores).difference(self._idle)):
             raise self._impossible(start, self._not_idle(taken[0]))
         return cores

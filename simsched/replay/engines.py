@@ -1,4 +1,4 @@
-"""Which engine replays, and why; what one of the two cannot do is the list `LIMITS`."""
+"""Which engine replays a plan, and why; `LIMITS` lists what either of the two cannot do."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def check_engine(name: str) -> None:
         If there is none of that name.
     """
     if name not in get_args(Engine):
-        raise EngineError(f"there is no engine {name!r}; there are {', '.join(get_args(Engine))}")
+        raise EngineError(f"there is no engine {name!r}; expected one of {', '.join(get_args(Engine))}")
 
 
 def chosen(asked: Engine, plan: Plan) -> Choice:
@@ -116,7 +116,7 @@ def chosen(asked: Engine, plan: Plan) -> Choice:
         limit = MISSING
     if limit is not None:
         return Choice("simpy", f"the compiled engine cannot {limit.what}")
-    return Choice("native", _praise(plan))
+    return Choice("native", _why_native(plan))
 
 
 def rule_of(plan: DynamicPlan) -> CandidateRule | None:
@@ -125,6 +125,7 @@ def rule_of(plan: DynamicPlan) -> CandidateRule | None:
 
 
 def _refused(plan: Plan) -> Limit | None:
+    """Return what the compiled engine, where it is built, cannot do of a plan; None where it can replay it."""
     # Machines refuse more than their own threads can count; only a layout beyond them can ask for more.
     if not isinstance(plan, StaticPlan):
         return None
@@ -134,7 +135,7 @@ def _refused(plan: Plan) -> Limit | None:
     return TOO_MANY_BYTES if most > MOST_BPS // at_once else None
 
 
-def _praise(plan: Plan) -> str:
+def _why_native(plan: Plan) -> str:
     if isinstance(plan, StaticPlan) or rule_of(plan):
-        return "the compiled engine is there and does all that this takes"
-    return "the compiled engine is there; it calls the policy's own decide() back"
+        return "the compiled engine is installed and runs this policy without Python"
+    return "the compiled engine is installed; it calls the policy's own decide()"

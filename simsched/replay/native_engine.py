@@ -54,7 +54,7 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
             return _corun(native, plan, rule, progress)
         return _callback(native, plan, progress)
     except OverflowError as error:
-        # A policy's own is its own.
+        # A policy's own OverflowError is passed on.
         if str(error) != OVERFLOW:
             raise
         raise CostError(BEYOND_NUMBERS) from error
@@ -64,24 +64,24 @@ def _list(native: Core, plan: StaticPlan, progress: Progress) -> Schedule:
     graph, loads = plan.problem.graph, plan.loads or NOTHING
     before = graph.predecessors if plan.prefer == "producer" else NO_TASKS
     done, ready_s, start_s, finish_s, executor, order = native.replay_list(
-        graph.successors.indptr,
-        graph.successors.indices,
-        plan.seconds,
-        loads.memory_share,
-        loads.overhead_share,
-        loads.demand_Bps,
-        _shared(native, plan),
-        plan.discipline,
-        plan.position,
-        plan.executors.indptr,
-        plan.executors.indices,
-        np.empty(0, np.int32) if plan.strays is None else plan.strays.ravel(),
-        before.indptr,
-        before.indices,
-        plan.dispatch_s,
-        plan.per_poller_s,
-        _shortcuts(native, plan),
-        progress,
+        indptr=graph.successors.indptr,
+        indices=graph.successors.indices,
+        seconds=plan.seconds,
+        memory_share=loads.memory_share,
+        overhead_share=loads.overhead_share,
+        demand_Bps=loads.demand_Bps,
+        shared=_shared(native, plan),
+        discipline=plan.discipline,
+        position=plan.position,
+        executors_indptr=plan.executors.indptr,
+        executors_indices=plan.executors.indices,
+        strays=np.empty(0, np.int32) if plan.strays is None else plan.strays.ravel(),
+        before_indptr=before.indptr,
+        before_indices=before.indices,
+        delay_s=plan.dispatch_s,
+        per_poller_s=plan.per_poller_s,
+        shortcuts=_shortcuts(native, plan),
+        progress=progress,
     )
     _require_all(done, plan)
     teams, team = plan.teams(executor)
@@ -112,28 +112,30 @@ def _shortcuts(native: Core, plan: StaticPlan) -> object | None:
 def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progress) -> Schedule:
     problem, after = plan.problem, plan.problem.graph.successors
     loads = _candidates_loads(plan, rule) if problem.machine.effects.any else NOTHING
+    resize_s, resize_per_thread_s = plan.runtime.resize_costs_s
     (done, *columns), indptr, indices = native.replay_corun(
-        after.indptr,
-        after.indices,
-        rule.widths.ravel(),
-        rule.estimates_s.ravel(),
-        _candidates_seconds(plan, rule),
-        NONE if plan.noise is None else plan.noise,
-        NONE if rule.serial_s is None else rule.serial_s,
-        loads.memory_share,
-        loads.overhead_share,
-        loads.demand_Bps,
-        _shared(native, plan),
-        rule.widths.shape[1],
-        rule.n_offered,
-        min(rule.most, problem.machine.n_threads),
-        problem.machine.n_cores,
-        problem.machine.cores_per_tile,
-        problem.machine.smt,
-        rule.beside,
-        plan.runtime.choice_s,
-        *plan.runtime.resize_costs_s,
-        progress,
+        indptr=after.indptr,
+        indices=after.indices,
+        widths=rule.widths.ravel(),
+        estimates=rule.estimates_s.ravel(),
+        seconds=_candidates_seconds(plan, rule),
+        noise=NONE if plan.factors is None else plan.factors,
+        serial=NONE if rule.serial_s is None else rule.serial_s,
+        memory_share=loads.memory_share,
+        overhead_share=loads.overhead_share,
+        demand_Bps=loads.demand_Bps,
+        shared=_shared(native, plan),
+        candidates=rule.widths.shape[1],
+        offered=rule.n_offered,
+        most=min(rule.most, problem.machine.n_threads),
+        cores=problem.machine.n_cores,
+        cores_per_tile=problem.machine.cores_per_tile,
+        ways=problem.machine.smt,
+        beside=rule.beside,
+        dispatch_s=plan.runtime.choice_s,
+        resize_s=resize_s,
+        resize_per_thread_s=resize_per_thread_s,
+        progress=progress,
     )
     _require_all(done, plan)
     times, teams = Times(*columns), Csr(indptr, indices)
@@ -143,12 +145,12 @@ def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progr
 def _callback(native: Core, plan: DynamicPlan, progress: Progress) -> Schedule:
     after, decider = plan.problem.graph.successors, Decider(plan)
     done, *columns = native.replay_callback(
-        after.indptr,
-        after.indices,
-        decider,
-        _shared(native, plan),
-        plan.problem.machine.n_threads,
-        progress,
+        indptr=after.indptr,
+        indices=after.indices,
+        chooser=decider,
+        shared=_shared(native, plan),
+        cores=plan.problem.machine.n_threads,
+        progress=progress,
     )
     if done < plan.problem.graph.n_tasks:
         raise decider.stuck()

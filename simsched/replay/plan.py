@@ -1,4 +1,4 @@
-"""A replay, decided as far as it can be before it starts: arrays for a static policy, the object for a dynamic one."""
+"""What is decided before a replay starts: arrays for a static policy; for a dynamic one, the policy to be asked."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ from simsched.replay.answers import (
 )
 
 
+def actual(estimated_s: Seconds, factors: Seconds | None) -> Seconds:
+    """Return the seconds that tasks really take, from those estimated and a factor for each; None for no noise."""
+    return estimated_s if factors is None else estimated_s * factors
+
+
 @dataclass(frozen=True, eq=False)
 class Singly:
     """What tasks take and ask for on an executor of one thread.
@@ -45,11 +50,11 @@ class Singly:
     loads: Loads | None
 
     @classmethod
-    def of(cls, problem: Problem, noise: Seconds | None) -> Singly:
+    def of(cls, problem: Problem, factors: Seconds | None) -> Singly:
         """Return what the tasks of a problem take on one thread."""
         alone, effects = problem.costs.seconds(1), problem.machine.effects
         return cls(
-            seconds=alone if noise is None else alone * noise,
+            seconds=actual(alone, factors),
             alone_s=alone,
             loads=loads(problem.costs, 1, effects) if effects.any else None,
         )
@@ -66,11 +71,11 @@ class StaticPlan:
     spec : str
         Spec of the policy.
     queue : {"central", "shared"}
-        Who decides.
+        Who decides, as `Policy.queue` says.
     discipline : {"rank", "fifo", "lifo"}
         How ready tasks are ordered.
     prefer : {"lowest", "producer"}
-        Which of several idle executors takes a task.
+        Which of several idle executors takes a task, as `RankPolicy` says.
     position : int32 array, shape (n,)
         Place of each task in the policy's order, ties broken by index; used by the discipline "rank".
     executors : Csr
@@ -142,9 +147,9 @@ class StaticPlan:
 
     @classmethod
     def of(
-        cls, problem: Problem, policy: RankPolicy, runtime: RuntimeProfile, noise: Seconds | None
+        cls, problem: Problem, policy: RankPolicy, runtime: RuntimeProfile, factors: Seconds | None
     ) -> StaticPlan:
-        """Ask a static policy for its arrays.
+        """Return the plan of a static policy, which is asked for its ranks, executors and shortcuts.
 
         Raises
         ------
@@ -164,13 +169,13 @@ class StaticPlan:
             discipline=discipline,
             position=_position(policy, problem) if discipline == "rank" else np.empty(0, np.int32),
             executors=executors_of(policy, problem),
-            seconds=alone if noise is None else alone * noise,
+            seconds=actual(alone, factors),
             alone_s=alone,
             prefer=policy.prefer,
             loads=loads(problem.costs, problem.layout.width, effects) if effects.any else None,
             strays=None if policy.pinned else strays(problem, runtime.misplaced),
             shortcuts=shortcuts,
-            singly=Singly.of(problem, noise) if shortcuts is not None and len(shortcuts.singles) else None,
+            singly=Singly.of(problem, factors) if shortcuts is not None and len(shortcuts.singles) else None,
         )
 
 
@@ -184,8 +189,8 @@ class DynamicPlan:
     policy : Policy
         Prepared for the problem.
     runtime : RuntimeProfile
-    noise : float64 array, shape (n,), or None
-        Factor on each task's seconds.
+    factors : float64 array, shape (n,), or None
+        Seconds that each task really takes over those estimated; None where they are the same.
     spec : str
         Spec of the policy.
     """
@@ -193,21 +198,21 @@ class DynamicPlan:
     problem: Problem
     policy: Policy
     runtime: RuntimeProfile
-    noise: Seconds | None
+    factors: Seconds | None
     spec: str
 
     @classmethod
     def of(
-        cls, problem: Problem, policy: Policy, runtime: RuntimeProfile, noise: Seconds | None
+        cls, problem: Problem, policy: Policy, runtime: RuntimeProfile, factors: Seconds | None
     ) -> DynamicPlan:
-        """Have a dynamic policy prepare itself.
+        """Return the plan of a dynamic policy, which prepares itself for the problem.
 
         Raises
         ------
         PolicyError
             If what decides is no policy, does not fit the problem, or has another queue.
         """
-        return cls(problem, prepared_of(policy, problem), runtime, noise, str(policy))
+        return cls(problem, prepared_of(policy, problem), runtime, factors, str(policy))
 
 
 Plan = StaticPlan | DynamicPlan
@@ -233,6 +238,7 @@ def _moved(home: Index, strays: Index) -> tuple[Csr, Index]:
 
 
 def _position(policy: RankPolicy, problem: Problem) -> Index:
+    """Return the place of each task in the order of the policy's ranks, or raise `PolicyError`."""
     n = problem.graph.n_tasks
     given = policy.rank(problem)
     try:

@@ -20,7 +20,7 @@ from simsched.policy import policy as policy_of
 from simsched.replay import engines
 from simsched.replay.answers import layout_of, remarks_of
 from simsched.replay.checks import check_inputs
-from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
+from simsched.replay.plan import DynamicPlan, Plan, StaticPlan, actual
 from simsched.schedule import Schedule
 from simsched.schedule.inputs import Inputs
 from simsched.spec import Engine
@@ -44,33 +44,32 @@ def simulate(
     Parameters
     ----------
     graph : TaskGraph
-    machine : str, Path or Machine
-    policy : str, Policy or class of Policy
+    machine, policy
         As `simsched.machine` and `simsched.policy` take them.
     layout : str, Layout or pair of int, optional
-        Executors x cores, as in "8x8"; the policy's own default when not given.
+        Executors x cores, as in "8x8"; the policy's default when not given.
     costs : CostModel, optional
-        How recorded seconds become seconds here; the default one when not given.
+        How recorded seconds become seconds on this machine; `CostModel()` when not given.
     runtime : RuntimeProfile, optional
-        The software's own costs; the machine's when not given, none with `RuntimeProfile()`.
+        The software's own costs; the machine's when not given. `RuntimeProfile()` has none.
     engine : {"auto", "simpy", "native"}
-        "auto" takes the compiled one wherever it can; `schedule.engine` did, `schedule.inputs.engine_why` says why.
+        "auto" takes the compiled engine ("native") if it can do this replay; `schedule.inputs.engine_why` says why.
     seed : int
-        Seed of every random draw: noise, random order.
+        Seed of all random draws: noise, random order, places of threads that are not pinned.
     factors : array_like of float, shape (n,), optional
-        Seconds that really pass over those estimated, by which policies decide; else drawn as the model's noise says.
+        Each task's actual seconds over those that policies see; drawn from the noise of `costs` when not given.
     progress : callable, optional
         Called now and then with the number of tasks finished since its last call.
 
     Returns
     -------
     Schedule
-        The same bits for the same inputs.
+        The same to the bit for the same arguments.
 
     Raises
     ------
     SimschedError
-        If anything asked for is impossible, or the policy acts impossibly; the message says why.
+        If an argument is impossible, or the policy does something impossible; the message says why.
 
     Examples
     --------
@@ -79,12 +78,13 @@ def simulate(
     """
     check_inputs(graph, costs, runtime, seed, engine)
     target, chosen, model = machine_of(machine), policy_of(policy), costs or CostModel()
-    profile = runtime or target.runtime
-    wanted, software = layout_of(chosen, target, layout), software_of(profile, chosen)
-    problem = Problem(graph, target, model.on(graph, target, software), wanted, seed)
-    passing = model.factors(graph.n_tasks, seed) if factors is None else _given(factors, graph)
-    choice = engines.chosen(engine, plan := _plan(problem, chosen, software, passing))
-    inputs = Inputs(chosen, wanted, model, profile, passing, engine, choice.why)
+    used_layout, profile = layout_of(chosen, target, layout), runtime or target.runtime
+    effective = effective_runtime(profile, chosen)
+    problem = Problem(graph, target, model.on(graph, target, effective), used_layout, seed)
+    used_factors = model.factors(graph.n_tasks, seed) if factors is None else _checked(factors, graph)
+    plan = _plan(problem, chosen, effective, used_factors)
+    choice = engines.chosen(engine, plan)
+    inputs = Inputs(chosen, used_layout, model, profile, used_factors, engine, choice.why)
     return _with_inputs(choice.replay(plan, progress), inputs)
 
 
@@ -92,19 +92,20 @@ def _with_inputs(schedule: Schedule, inputs: Inputs) -> Schedule:
     return replace(schedule, inputs=inputs, notes=(*schedule.notes, *remarks_of(inputs.policy)))
 
 
-def software_of(runtime: RuntimeProfile, chosen: Policy) -> RuntimeProfile:
+def effective_runtime(runtime: RuntimeProfile, policy: Policy) -> RuntimeProfile:
     """Return the software's costs under a policy: teams of threads that are not pinned fork and join slower."""
-    return runtime if not isinstance(chosen, RankPolicy) or chosen.pinned else runtime.not_pinned()
+    not_pinned = isinstance(policy, RankPolicy) and not policy.pinned
+    return runtime.not_pinned() if not_pinned else runtime
 
 
-def _plan(problem: Problem, chosen: Policy, runtime: RuntimeProfile, noise: Seconds | None) -> Plan:
-    _check_finite(problem.costs, noise)
-    if isinstance(chosen, RankPolicy):
-        return StaticPlan.of(problem, chosen, runtime, noise)
-    return DynamicPlan.of(problem, chosen, runtime, noise)
+def _plan(problem: Problem, policy: Policy, runtime: RuntimeProfile, factors: Seconds | None) -> Plan:
+    _check_finite(problem.costs, factors)
+    if isinstance(policy, RankPolicy):
+        return StaticPlan.of(problem, policy, runtime, factors)
+    return DynamicPlan.of(problem, policy, runtime, factors)
 
 
-def _given(factors: npt.ArrayLike, graph: TaskGraph) -> Seconds:
+def _checked(factors: npt.ArrayLike, graph: TaskGraph) -> Seconds:
     given = np.asarray(factors)
     if given.shape != (graph.n_tasks,) or given.dtype.kind not in "iuf":
         raise CostError(
@@ -116,10 +117,9 @@ def _given(factors: npt.ArrayLike, graph: TaskGraph) -> Seconds:
     return given.astype(np.float64)
 
 
-def _check_finite(costs: TaskCosts, noise: Seconds | None) -> None:
-    """Times must stay numbers: no schedule is longer than all tasks one after another, each on one core."""
+def _check_finite(costs: TaskCosts, factors: Seconds | None) -> None:
+    """Refuse durations that add up to infinity: all tasks one after another, each on one core, bound every time."""
     with np.errstate(over="ignore"):
-        seconds = costs.one_core_s if noise is None else costs.one_core_s * noise
-        total = float(seconds.sum())
+        total = float(actual(costs.one_core_s, factors).sum())
     if not np.isfinite(total):
         raise CostError("the seconds of all tasks add up to infinity; check the durations, and the noise")

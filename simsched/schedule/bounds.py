@@ -97,9 +97,9 @@ def bounds(
 ) -> Bounds:
     """Return lower bounds on the makespan of a graph on a machine, for every policy and layout.
 
-    They hold for all layouts within the machine's hardware threads: what running tasks share and what decisions cost
-    only makes them slower or later. Threads beyond those (`oversubscribe=true`) share a core for nothing where the
-    effect `share_cores` is off, and may beat all bounds but the critical path.
+    They hold for all layouts within the machine's hardware threads, because sharing and the cost of decisions only make
+    tasks slower or later. With more threads than that (`oversubscribe=true`), threads share a core at no cost if the
+    effect `share_cores` is off, and a replay may beat all bounds but the critical path.
 
     Parameters
     ----------
@@ -107,16 +107,16 @@ def bounds(
     machine : str, Path or Machine
         The machine, as `simsched.machine` takes it.
     costs : CostModel, optional
-        As in `simsched.simulate`; its noise is left out, and a noisy replay can be shorter than the bounds.
+        As in `simsched.simulate`. Noise is left out: a noisy replay can be shorter than the bounds.
     runtime : RuntimeProfile, optional
         As in `simsched.simulate`: forking and joining a team is part of a task's seconds.
     thorough : bool
-        Whether to work out the two stronger bounds, too, which takes up to some seconds for large graphs.
+        Whether to compute the two stronger bounds, too, which takes some seconds for large graphs.
 
     Returns
     -------
     Bounds
-        Both lower bounds, in seconds.
+        The bounds, in seconds; `bound_s` is the largest.
 
     Examples
     --------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What `simulate` was given, beside the graph, the machine and the seed that every schedule holds.
+    """What `simulate` used besides the graph, the machine and the seed, which the schedule itself holds.
 
     Parameters
     ----------
@@ -26,11 +26,11 @@ class Inputs:
     runtime : RuntimeProfile
         The software's own costs.
     factors : float64 array, shape (n,), or None
-        Seconds that passed over those estimated, task by task; None where they are the same.
+        Each task's actual seconds over those estimated; None where they are the same.
     engine : {"auto", "simpy", "native"}
-        What was asked for.
+        The engine asked for.
     engine_why : str
-        Why the engine that replayed it, `Schedule.engine`, did.
+        Why `Schedule.engine` is the engine that replayed it.
 
     Examples
     --------

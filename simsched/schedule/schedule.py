@@ -35,7 +35,7 @@ class Schedule:
     graph : TaskGraph
         What ran.
     ready_s, start_s, finish_s : float64 arrays, shape (n,)
-        Seconds from 0: last predecessor finished, task started, task finished.
+        When each task was ready (its last predecessor had finished), started and finished, in seconds from 0.
     teams : Csr
         The distinct teams: row i holds the cores of team i, ascending.
     team : int32 array, shape (n,)
@@ -47,9 +47,9 @@ class Schedule:
     alone_s : float64 array, shape (n,)
         Seconds that each task takes on its width when nothing disturbs it.
     n_cores : int
-        Cores of the machine (lanes, for a recorded run of an unknown machine).
+        Hardware threads in use on the machine; for a recorded run on an unknown machine, its lanes.
     machine : Machine or None
-        What it ran on.
+        The machine; None for a recorded run on an unknown one.
     policy, layout, engine : str
         How it was scheduled; `engine` is "measured" for a real run.
     seed : int
@@ -57,9 +57,9 @@ class Schedule:
     notes : tuple of str
         Where the seconds came from, and what else a reader should know.
     lane_names : tuple of str
-        What a recording calls each of its lanes, which are the cores then; empty for cores of a machine.
+        Names of a recording's lanes, which then stand for cores; empty where there are cores of a machine.
     inputs : Inputs or None
-        What it was simulated from; None for a real run.
+        What the schedule was simulated from; None for a real run.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class Schedule:
 
     @property
     def utilization(self) -> float:
-        """Core-seconds in which a core belonged to a running task, over cores times makespan."""
+        """Share of all core-time, cores times makespan, in which the core belonged to a running task."""
         if not self.makespan_s:
             return 0.0
         return float(((self.finish_s - self.start_s) * self.widths).sum() / (self.n_cores * self.makespan_s))
@@ -205,7 +205,7 @@ class Schedule:
 
     @cached_property
     def tasks(self) -> pd.DataFrame:
-        """One row a task: task, name, kind, ready_s, start_s, finish_s, width, executor, first_core, n_cores."""
+        """One row for each task: task, name, kind, ready_s, start_s, finish_s, width, executor, first_core, n_cores."""
         from simsched.schedule.frame import tasks_frame
 
         return tasks_frame(self)
@@ -296,7 +296,7 @@ class Schedule:
         return gantt(self, ax=ax, **options)
 
     def roofline(self, machine: str | Path | Machine | None = None, ax: Axes | None = None) -> Axes:
-        """Draw what the ops attain below what the machine can reach; see `simsched.plots.roofline`.
+        """Draw the performance that ops attain below the machine's roofline; see `simsched.plots.roofline`.
 
         Parameters
         ----------
@@ -424,7 +424,7 @@ class Schedule:
         export(self, Path(path))
 
     def summary(self) -> dict[str, object]:
-        """Return what made this schedule and what came out, for people.
+        """Return what made this schedule and its main results, formatted for people.
 
         Returns
         -------
@@ -478,5 +478,5 @@ class Schedule:
         2
         """
         if self.machine is None:
-            raise SimschedError("this schedule was recorded on a machine that simsched knows nothing of")
+            raise SimschedError("this schedule was recorded on a machine that simsched does not know")
         return self.machine

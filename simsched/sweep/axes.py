@@ -96,7 +96,7 @@ class Axis:
             If they are a range.
         """
         if isinstance(self.values, Range):
-            raise SpecError(f"{self.name}: {self.values} is no list of values; write [value, ...]")
+            raise SpecError(f"{self.name}: {self.values} is not a list of values; write [value, ...]")
         return self.values
 
     def at(self, choice: float) -> Any:
@@ -122,7 +122,7 @@ def axis(name: str, values: Sequence[Any] | Range) -> Axis:
         raise SpecError(f"{name}: {len(values)} values; {MOST} are the most: take fewer, or a range of them")
     if isinstance(values, str) or not hasattr(values, "__iter__") or not (found := tuple(values)):
         raise SpecError(
-            f"{name}: {values!r:.80} is no list of values; write [value, ...], or ss.sweep.Range(low, high)"
+            f"{name}: {values!r:.80} is not a list of values; write [value, ...], or ss.sweep.Range(low, high)"
         )
     return Axis(name, found)
 

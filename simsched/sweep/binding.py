@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.replay.simulate import software_of
+from simsched.replay.simulate import effective_runtime
 from simsched.schedule.explanation.core_time import SLOW_DOWNS
 from simsched.schedule.explanation.steps import Steps
 from simsched.schedule.explanation.waits import RELATIVE
@@ -87,7 +87,7 @@ def _lost_in_teams(schedule: Schedule) -> Mapping[str, Seconds]:
     """
     inputs = schedule.inputs
     assert inputs is not None  # noqa: S101 - narrows the type: simulated schedules have their inputs
-    software = software_of(inputs.runtime, inputs.policy)
+    software = effective_runtime(inputs.runtime, inputs.policy)
     costs = inputs.costs.on(schedule.graph, schedule.require_machine(), software)
     perfect = costs.one_core_s / schedule.widths
     lost = np.maximum(schedule.alone_s - perfect, 0.0)

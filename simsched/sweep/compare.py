@@ -43,7 +43,7 @@ def compare(
     limit_s: float = 20.0,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
-    """Replay a graph under several policies.
+    """Compare policies by replaying a graph under each of them.
 
     Parameters
     ----------
@@ -52,10 +52,10 @@ def compare(
     policies : sequence of policies
         As `simsched.policy` takes them.
     layout : str, Layout or pair of int, optional
-        For every policy that takes one, but `sequential`, which always has one executor; each policy's own default
-        when not given.
+        The layout of every policy that takes one, except `sequential`, which always has one executor; each policy's
+        default when not given.
     bound, limit_s
-        As in `best_bounds`: what the policies' distance is measured from.
+        The lower bound that gaps are measured from, and the seconds to search for an optimum; see `best_bounds`.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def replays(
     *,
     progress: Callable[[int], object] | None = None,
 ) -> tuple[list[Schedule], Schedule]:
-    """Return the schedules that `compare` compares, one a policy, and that of `sequential`; as `compare` else."""
+    """Return the schedules that `compare` compares, one for each policy, and that of `sequential`."""
     every = policies_of(policies)
     target, wanted = machine_of(machine), None if layout is None else Layout.parse(layout)
 

@@ -25,7 +25,7 @@ def check_design(axes: Sequence[Axis], design: str, samples: int | None) -> None
         If it cannot; the message says why.
     """
     if design not in get_args(Design):
-        raise SpecError(f"there is no design {design!r}; there are {', '.join(get_args(Design))}")
+        raise SpecError(f"there is no design {design!r}; expected one of {', '.join(get_args(Design))}")
     if design == "product":
         if samples is not None:
             raise SpecError(

@@ -57,32 +57,32 @@ def predict(
     Parameters
     ----------
     graph : TaskGraph or callable
-        A graph, or what returns one for a core count, whose work then grows with the cores: weak scaling.
+        A graph, or a function that returns one for a core count, so that the work grows with the cores (weak scaling).
     machine, policy, costs, runtime, engine, seed, progress
         As in `simsched.simulate`. The machine's tiles stay whole and the memory of each domain stays as it is.
     cores : sequence of int
     width : int, optional
-        Cores of one executor, on as many executors as fit; the policy's default layout when not given.
+        Cores of each executor, with as many executors as fit; the policy's default layout when not given.
     weak : bool
-        Weak scaling by copies: the graph is the work of the fewest cores, twice as many run two independent copies.
+        Weak scaling by copies: the fewest cores run the graph once, twice as many run two independent copies of it.
     samples : int
-        Replays of each core count: the first with the costs as they are, each other with cost curves drawn from what
-        they leave open (`CostModel.drawn`) and the noise of its own seed, from `seed` on; 1 for no interval.
+        Replays of each core count: the first with the costs as they are, the others with cost curves drawn from their
+        uncertainty (`CostModel.drawn`) and with noise from seeds of their own, from `seed` on; 1 for no interval.
 
     Returns
     -------
     DataFrame
-        One row a core count: cores, tasks, layout; makespan_s, that of the costs as they are, with noise the median of
-        the samples; low_s and high_s, between which 95 % of such replays fall (of fewer than 39 samples the extremes:
-        90 % for 20), NaN of a single one; critical_path_s and area_s, lower bounds for every policy; bound_s, the
-        larger; speedup over one core that runs every task alone; efficiency, that over cores; utilization; binds, what
-        most of the makespan is put down to, one of `simsched.sweep.binding.RESOURCES`; binds_share; knee, see
-        `simsched.sweep.knee`, never in weak scaling; extrapolated, beyond what is built or was measured; note; samples.
+        One row for each core count: cores, tasks, layout; makespan_s, with the costs as they are, or with noise the
+        median of the samples; low_s and high_s, between which 95 % of such replays fall (with fewer than 39 samples
+        their extremes: 90 % for 20), NaN for one sample; critical_path_s and area_s, lower bounds for every policy;
+        bound_s, the larger; speedup over one core that runs every task alone; efficiency, that over cores; utilization;
+        binds, the bottleneck, one of `simsched.sweep.binding.RESOURCES`; binds_share, its share of the makespan; knee,
+        see `simsched.sweep.knee`, not in weak scaling; extrapolated, beyond what was built or measured; note; samples.
 
     Raises
     ------
     SimschedError
-        If there are no core counts or samples, a count or width is impossible, or for copies no multiple of the fewest.
+        If there are no core counts or samples, or a count or width is impossible (`weak`: no multiple of the smallest).
 
     Examples
     --------

@@ -37,21 +37,21 @@ def replayed(
     seeds: Sequence[int] = range(10),
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
-    """Replay graphs under policies with each seed.
+    """Replay every graph under every policy with every seed.
 
-    A seed gives a task the same noise under every policy (common random numbers), so that policies differ by what they
-    do, and not by their luck.
+    With the same seed a task has the same noise under every policy (common random numbers), so that policies differ by
+    what they do and not by luck.
 
     Parameters
     ----------
     graphs : mapping of str to TaskGraph
-        By the name that the table has for each.
+        The graphs, by the names that they have in the table.
     machine, layout, costs, runtime, engine, progress
         As in `simsched.compare`.
     policies : sequence of policies
         At least one.
     seeds : sequence of int
-        A replay of each.
+        Seeds; each graph and policy is replayed once with each.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def replayed(
     Raises
     ------
     SimschedError
-        If there are no graphs by name, no policies or no seeds, or one stands twice.
+        If there are no graphs by name, no policies or no seeds, or one is listed twice.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def replayed(
 def _checked(
     graphs: Mapping[str, TaskGraph], policies: Sequence[str | Policy | type[Policy]], seeds: Sequence[int]
 ) -> list[Policy]:
-    """Return the policies, after a look for what is empty or stands twice."""
+    """Return the policies, after a look for what is empty or listed twice."""
     if not isinstance(graphs, Mapping):
         raise SimschedError(f"graphs is {graphs!r:.80}; expected graphs by name, as in {{'mine': graph}}")
     chosen = policies_of(policies)
@@ -98,5 +98,5 @@ def _checked(
         if not given:
             raise SimschedError(f"{name} is {given!r}; expected at least one")
         if twice := [one for place, one in enumerate(given) if one in given[:place]]:
-            raise SimschedError(f"{name}: {twice[0]!r} stands there twice; leave one out")
+            raise SimschedError(f"{name}: {twice[0]!r} is listed twice; leave one out")
     return chosen

@@ -117,7 +117,7 @@ def number_of(sweep: Sweep, row: int | Mapping[str, Any] | pd.Series[Any]) -> in
     if isinstance(row, int | np.integer):
         return int(row)
     if "point" not in row or "sweep_id" not in row:
-        raise SweepError("this is no row of a sweep: it has no 'point' and 'sweep_id'")
+        raise SweepError("this is not a row of a sweep: it has no 'point' and no 'sweep_id'")
     if row["sweep_id"] != (here := identity(sweep)):
         raise SweepError(
             f"the row is of sweep {row['sweep_id']}, this is sweep {here}: make the Sweep as it was"

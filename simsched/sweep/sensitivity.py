@@ -42,17 +42,17 @@ def sensitivity(
     change: float = 0.1,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
-    """Replay a graph with each uncertain number changed by itself.
+    """Find the numbers that the makespan depends on, by replays with one uncertain number changed at a time.
 
     Parameters
     ----------
     graph, machine, policy, layout, costs, runtime, engine, seed, progress
         As in `simsched.simulate`. Every replay has the same seed.
     parameters : sequence of str, optional
-        Names of the numbers to change, as `cores.clock` and `costs.convolution.serial_share`; when not given, all of
-        the machine's file but counts and lists, and all of the cost curves of the graph's kinds.
+        Names of the numbers to change, such as `cores.clock` and `costs.convolution.serial_share`. By default all
+        numbers of the machine's file except counts and lists, and all of the cost curves of the graph's kinds.
     change : float
-        By how much a number is changed for its elasticity, in proportion; above 0, below 1.
+        Relative change of a number to compute its elasticity; above 0, below 1.
 
     Returns
     -------

@@ -49,16 +49,16 @@ def sobol(
     samples: int = 64,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
-    """Return Sobol's indices of a makespan: shares of its variance while all numbers vary within their intervals.
+    """Compute Sobol's indices: the shares of the makespan's variance that each uncertain number explains.
 
     Parameters
     ----------
     graph, machine, policy, layout, costs, runtime, engine, seed, progress
-        As in `simsched.simulate`. Every replay has the same seed, which the samples are drawn with, too.
+        As in `simsched.simulate`. Every replay has the same seed; the samples are drawn with it, too.
     parameters : sequence of str, optional
-        As in `simsched.sensitivity`; when not given, the 8 of the largest swing there.
+        As in `simsched.sensitivity`; by default the 8 with the largest swing there.
     samples : int
-        A power of two; there are `samples` times the number of parameters plus two replays.
+        A power of two. The number of replays is `samples` times (the number of parameters plus 2).
 
     Returns
     -------

@@ -104,9 +104,9 @@ def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
 def verdicts(runs: pd.DataFrame, *, over: Over = "seeds") -> pd.DataFrame:
     """Compare every pair of policies, within each graph and over all of them.
 
-    Pairs are replays of one graph under one seed. Within a graph the interval is over its seeds. Over all, "seeds"
-    asks about these very graphs: the mean of the log ratio over them, seed by seed. "graphs" asks about graphs
-    like these: each counts as one pair, its mean over the seeds; that needs two at least, better ten.
+    A pair is two replays of one graph under one seed. Within a graph, the interval is over its seeds. Over all graphs,
+    "seeds" asks about exactly these graphs: the mean of the log ratio over them, seed by seed. "graphs" asks about
+    graphs like these: each graph counts as one pair, its mean over the seeds; this needs at least two, better ten.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def verdicts(runs: pd.DataFrame, *, over: Over = "seeds") -> pd.DataFrame:
         One row a replay: graph, policy, seed, makespan_s, as `simsched.replayed` returns it, or a table of
         a sweep; every graph with the same policies and seeds.
     over : {"seeds", "graphs"}
-        What the row over all graphs is to hold for.
+        What the verdict over all graphs is about: exactly these graphs, or graphs like these.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def _logs(runs: pd.DataFrame) -> tuple[npt.NDArray[np.float64], list[str], list[
     if runs.duplicated([*NEEDED[:3]]).any():
         row = runs[runs.duplicated([*NEEDED[:3]])].iloc[0]
         raise SimschedError(
-            f"{row['policy']} on {row['graph']}, seed {row['seed']}, stands there twice; leave one out"
+            f"{row['policy']} on {row['graph']}, seed {row['seed']}, is listed twice; leave one out"
         )
     table = runs.set_index([*NEEDED[:3]])["makespan_s"].to_dict()
     cube = np.array(

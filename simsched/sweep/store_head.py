@@ -32,7 +32,7 @@ def write_head(folder: Path, sweep: Sweep) -> None:
         file.name for file in folder.iterdir() if file.name not in OWN and not file.name.startswith(".")
     )
     if others:
-        raise SweepError(f"{folder} is no store of a sweep: it holds {others[0]!r}; give a new folder")
+        raise SweepError(f"{folder} is not the store of a sweep: it holds {others[0]!r}; give a new folder")
     head = {"format": FORMAT, "version": VERSION, "simsched": version(), "sweep_id": identity(sweep)}
     try:
         for name in ("graphs", "machines"):

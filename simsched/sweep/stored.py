@@ -43,7 +43,7 @@ def results(store: str | Path) -> pd.DataFrame:
     require_pyarrow()
     folder = Path(store)
     if not (folder / "sweep.json").is_file():
-        raise SweepError(f"{folder} is no store of a sweep: it has no sweep.json")
+        raise SweepError(f"{folder} is not the store of a sweep: it has no sweep.json")
     frame: pd.DataFrame = all_rows(folder).to_pandas()
     return frame
 

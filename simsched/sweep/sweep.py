@@ -6,20 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simsched.costs import CostModel
 from simsched.costs.noise import Noise
-from simsched.errors import EngineError, SimschedError, SpecError
+from simsched.errors import SpecError
 from simsched.graph import TaskGraph
 from simsched.graph.loading import load
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
 from simsched.policy import Layout, Policy
 from simsched.policy import policy as policy_of
-from simsched.replay.checks import check_seed
+from simsched.replay.checks import check_models, check_seed
+from simsched.replay.engines import check_engine
 from simsched.spec import Engine, Scalar
 from simsched.sweep.axes import Axis, Range, axis, noise_axis, number_axis, parameter_axis
 from simsched.sweep.design import Choices, Design, check_design, product, sampled
@@ -45,7 +46,7 @@ GraphSource = TaskGraph | str | Path
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Many replays: a product, or a sampled design, of everything a replay is made of.
+    """Many replays: all combinations of the inputs of a replay, or a sample of them.
 
     Parameters
     ----------
@@ -56,13 +57,13 @@ class Sweep:
     policies : sequence of str, Policy or class of Policy
         As `simsched.policy` takes them.
     layouts : sequence of str, Layout, pair of int or None
-        For every policy that takes one; None is each policy's own default.
+        Layouts for every policy that takes one; None is each policy's default.
     seeds : sequence of int or Range
-        Seeds of every random draw.
+        Seeds of all random draws.
     machine_parameters : mapping of str to sequence or Range
         Variations of every machine by name, as between the brackets of its spec: `{"cores": [32, 64]}`.
     policy_parameters : mapping of str to sequence or Range
-        The same of every policy that has such a parameter; the others are replayed once.
+        The same for every policy that has such a parameter; other policies are replayed once.
     scalings : sequence of float or mapping of str to float
         Factors on the seconds of all tasks, or of those of some kinds; where seconds are unknown, operations and bytes
         are multiplied.
@@ -80,8 +81,8 @@ class Sweep:
     Raises
     ------
     SimschedError
-        If there is nothing to sweep, or something is impossible for all points; what is impossible for one point is
-        the error of its row.
+        If there is nothing to sweep, or something is impossible for all points. What is impossible for one point
+        becomes the error in its row.
 
     Examples
     --------
@@ -110,14 +111,11 @@ class Sweep:
     design_seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.engine not in get_args(Engine):
-            raise EngineError(f"there is no engine {self.engine!r}; there are {', '.join(get_args(Engine))}")
-        for value, kind in ((self.costs, CostModel), (self.runtime, RuntimeProfile)):
-            if value is not None and not isinstance(value, kind):
-                raise SimschedError(f"{value!r} is not a {kind.__name__}")
+        check_engine(self.engine)
+        check_models(self.costs, self.runtime)
         check_seed(self.design_seed, "design_seed")
         check_design(self.axes, self.design, self.samples)
-        _ = self.choices
+        _ = self.choices  # drawn now, so that what is impossible for all points raises here
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:

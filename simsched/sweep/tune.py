@@ -43,35 +43,35 @@ def tune(
     reserved: int = 0,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
-    """Search the policy, the layout and the widths of a graph on a machine.
+    """Search for the best policy, layout and widths of a graph on a machine.
 
     Parameters
     ----------
     graph, machine, costs, runtime, engine, seed, progress
-        As in `simsched.simulate`. The seed is that of Optuna's sampler, too: same inputs, same rows.
+        As in `simsched.simulate`. Optuna's sampler has the same seed, so that the same arguments give the same rows.
     policy : policy or sequence of policies
-        As `simsched.policy` takes them. `kind-widths` stands for all its widths.
+        As `simsched.policy` takes them. `kind-widths` stands for that policy with any widths.
     layouts : iterable of str, Layout or pair of int, optional
-        As in ["2x32", (4, 16)]; `worker_layouts` when not given, for `optuna` any layout of the worker cores.
+        As in ["2x32", (4, 16)]. By default `worker_layouts`; for `optuna`, any layout of the worker cores.
     method : {"enumerate", "widths", "optuna"}
-        Every layout of every policy, as Graphi's profiler does; `kind-widths`, one kind's width at a time
-        (`simsched.sweep.tune_widths.descend`); or all at once (`simsched.sweep.tune_optuna.search`).
+        Every layout of every policy, as Graphi's profiler does; the widths of `kind-widths`, one kind at a time
+        (`simsched.sweep.tune_widths.descend`); or all of these at once (`simsched.sweep.tune_optuna.search`).
     evaluations : int
-        Replays that `widths` and `optuna` spend at most.
+        Most replays of "widths" and "optuna".
     reserved : int
-        Cores that are no workers, as those of a scheduler, where no layouts are given.
+        Cores to leave out, such as that of a scheduler, where no layouts are given.
 
     Returns
     -------
     DataFrame
-        One row a replay, the shortest makespan first, of equal ones that tried first: the columns of
-        `comparison_frame`, after `layout` also `executors` and `width`, and at last `evaluation`, its place in the
-        order of trying, from 1. `policy` and `layout` of a row give that very replay again.
+        One row for each replay, the shortest makespan first and equal ones in the order of the search: the columns of
+        `comparison_frame`, with `executors` and `width` after `layout`, and in the end `evaluation`, the place in the
+        order of the search, from 1. The `policy` and `layout` of a row repeat that replay.
 
     Raises
     ------
     LayoutError, SpecError, MissingExtraError
-        If there is no such layout or method, it does not search this policy or layouts, or Optuna is not installed.
+        If a layout or the method does not exist, the method cannot search this policy or layouts, or Optuna is missing.
 
     References
     ----------
@@ -155,7 +155,7 @@ def _policies(
     if method == "widths" and [one.name for one in found] != [TUNED]:
         raise SpecError(f"method widths searches the widths of {TUNED}, not of {', '.join(map(str, found))}")
     if evaluations < 1:
-        raise SpecError(f"evaluations is {evaluations}; the least is 1")
+        raise SpecError(f"evaluations is {evaluations}; expected at least 1")
     return found
 
 
@@ -198,9 +198,7 @@ def _enumerated(
 ) -> list[Point]:
     """Return every policy with every layout that suits it."""
     if without := [policy for policy in policies if not policy.takes_layout]:
-        raise LayoutError(
-            f"policy {without[0]} chooses its own widths and cores; there is no layout of it to tune"
-        )
+        raise LayoutError(f"policy {without[0]} chooses its own widths and cores; it has no layout to tune")
     if layouts is not None:
         return [(policy, layout) for policy in policies for layout in _given(layouts, reserved)]
     every = worker_layouts(machine, reserved)

@@ -150,7 +150,7 @@ def chosen(known: list[Parameter], names: list[str] | None) -> list[Parameter]:
     Raises
     ------
     SimschedError
-        If there is no such parameter, none is named, or one stands twice.
+        If there is no such parameter, none is named, or one is listed twice.
     """
     if names is None:
         return known
@@ -162,5 +162,5 @@ def chosen(known: list[Parameter], names: list[str] | None) -> list[Parameter]:
             near = get_close_matches(name, by_name, n=3) or list(by_name)[:3]
             raise MachineError(f"there is no parameter {name!r} to vary; there are {', '.join(near)}, ...")
         if name in names[:place]:
-            raise SimschedError(f"parameters: {name!r} stands there twice; leave one out")
+            raise SimschedError(f"parameters: {name!r} is listed twice; leave one out")
     return [by_name[name] for name in names]

@@ -114,19 +114,19 @@ def _sized(cls: type[Workload], parameters: Mapping[str, Scalar]) -> Mapping[str
 
 
 def workload(source: str | Workload, /, **parameters: Scalar) -> TaskGraph:
-    """Make the task graph of a generated workload.
+    """Generate the task graph of a workload.
 
     Parameters
     ----------
     source : str or Workload
         A spec (`lstm`, `lstm[layers=4,hidden=512]`, `lstm[size=medium]`) or an object.
     **parameters
-        Those that do not stand in the spec. `size` names a published set of them, which the others override.
+        Parameters that are not in the spec. `size` names a published set of them, which the others override.
 
     Returns
     -------
     TaskGraph
-        Of unknown durations, with FLOPs, bytes and shapes.
+        Its tasks have FLOPs, bytes and shapes; their durations are unknown.
 
     Raises
     ------

@@ -69,7 +69,7 @@ def test_graphs_and_options_of_their_reader(spinning, tmp_path):
         graphs_of(["--nonsense", "3", str(spinning)])
     with pytest.raises(SimschedError, match="option --nonsense needs a value"):
         graphs_of([str(spinning), "--nonsense"])
-    with pytest.raises(SimschedError, match="there is no graph"):
+    with pytest.raises(SimschedError, match="no graph was given"):
         graphs_of(["--nonsense=3"])
 
 

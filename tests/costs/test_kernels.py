@@ -332,7 +332,7 @@ def test_the_benchmark_says_when_there_are_no_measured_tables(tmp_path):
         (lambda: Team(small(), 4, executors=3), "3 teams of 4 cores do not fit"),
         (lambda: Team(small(), 2, ways=5), "has 4"),
         (lambda: Team(small(), 2, tiles=3), "3 tiles do not hold 2 cores"),
-        (lambda: gemm_s(0, 1, 1, Team(small(), 1)), "the least size is 1"),
+        (lambda: gemm_s(0, 1, 1, Team(small(), 1)), "every size must be at least 1"),
         (lambda: gemm_s(1, 1, 1, Team(small(), 1), element_B=2), "elements of 2 bytes"),
         (lambda: elementwise_s(0, Team(small(), 1)), "3 arrays of 0 elements"),
         (lambda: Stream(0, 1, 1), "expected above 0"),

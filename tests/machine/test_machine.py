@@ -163,7 +163,7 @@ def test_variations_by_place_are_in_the_unit_of_the_file():
         ("knl-7250[share_tiles=1]", "expected true or false"),
         ("knl-7250[contention=yes]", "expected true or false"),
         ("knl-7250[reuse_teams=2]", "expected true or false"),
-        ("knl-7250[like=generic]", "like=... is for formats that do not"),
+        ("knl-7250[like=generic]", "like=... is only for formats that do not"),
         ("knl-7250[cores.count=67]", "not whole tiles of 2"),
         ("knl-7250[cores.count=400]", "400|place"),
     ],
@@ -297,7 +297,8 @@ def test_unknown_names():
     with pytest.raises(SpecError, match=r"no machine is called 'knl'; there are: .*generic, .*knl-7250"):
         ss.machine("knl")
     with pytest.raises(
-        MachineError, match=r"'mine.tml' is no name of a machine, and no file whose name ends with \.toml"
+        MachineError,
+        match=r"'mine.tml' is neither the name of a machine nor a file whose name ends with \.toml",
     ):
         ss.machine("mine.tml")
 
@@ -338,7 +339,7 @@ def test_runtime_costs_of_another_type(given, says):
         ({"memory": ["ddr"]}, "expected one of mcdram"),
         ({1: 2}, "expected variations by name"),
         ("cores=8", r"expected variations by name, as in \{'cores': 8\} \(got 'cores=8'\)"),
-        ({"like": "generic"}, r"its numbers are taken; .* knl-7250\[like=generic\]"),
+        ({"like": "generic"}, r"it has its numbers already; .* knl-7250\[like=generic\]"),
     ],
 )
 def test_variations_of_another_type(params, says):

@@ -142,7 +142,7 @@ def test_more_threads_than_any_replay_has():
 
 @pytest.mark.parametrize("remarks", ["a sentence", ["a list"], (1,), None])
 def test_remarks_that_are_no_tuple_of_texts(engine, remarks):
-    with pytest.raises(PolicyError, match=r"its remarks are .*; expected a tuple of texts"):
+    with pytest.raises(PolicyError, match=r"its remarks are .*; expected a tuple of strings"):
         simulate(ranked(remarks=remarks), engine)
 
 

@@ -65,16 +65,16 @@ if native.find():
     @pytest.mark.parametrize(
         ("policy", "because"),
         [
-            ("fifo", "does all that this takes"),
-            ("corun", "does all that this takes"),
-            ("kind-widths", "it calls the policy's own decide() back"),
-            (OneByOne, "it calls the policy's own decide() back"),
-            (rule(LastFirst), "it calls the policy's own decide() back"),
+            ("fifo", "runs this policy without Python"),
+            ("corun", "runs this policy without Python"),
+            ("kind-widths", "it calls the policy's own decide()"),
+            (OneByOne, "it calls the policy's own decide()"),
+            (rule(LastFirst), "it calls the policy's own decide()"),
         ],
     )
     def test_auto_takes_the_compiled_engine_and_says_why(policy, because):
         engine, said = why(graph=GRAPH, machine="generic", policy=policy)
-        assert (engine, said.startswith("the compiled engine is there"), said.endswith(because)) == (
+        assert (engine, said.startswith("the compiled engine is installed"), said.endswith(because)) == (
             "native", True, True,
         )  # fmt: skip
 

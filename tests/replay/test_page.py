@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 import simsched as ss
 from simsched.policy import Problem, RankPolicy
 from simsched.policy.placement import strays
-from simsched.replay.simulate import software_of
+from simsched.replay.simulate import effective_runtime
 from simsched.testing.equivalence import cases
 
 from .page_simulator import Asked, Listed
@@ -22,7 +22,7 @@ def simulated(case):
     graph, machine, policy, seed = case["graph"], case["machine"], case["policy"], case["seed"]
     static = isinstance(policy, RankPolicy)
     layout = policy.checked_layout(machine, case["layout"]) if static else case["layout"]
-    costs = case["costs"].on(graph, machine, software_of(case["runtime"], policy))
+    costs = case["costs"].on(graph, machine, effective_runtime(case["runtime"], policy))
     problem = Problem(graph, machine, costs, layout, seed)
     common = problem, case["runtime"], case["costs"].factors(graph.n_tasks, seed)
     if not static:

@@ -35,7 +35,7 @@ def act(engine, *starts):
         ([ss.Start(0), ss.Start(0)], r"task 0 \('a'\) was started on cores \[0\], to finish about 1 s"),
         ([ss.Start(0, width=3)], "3 cores were asked for, 2 are idle"),
         ([ss.Start(0, width=0)], "0 cores were asked for"),
-        ([ss.Start(0, cores=(1, 1))], "stands twice"),
+        ([ss.Start(0, cores=(1, 1))], "is listed twice"),
         ([ss.Start(0, cores=(2,))], "core 2 does not exist"),
         ([ss.Start(0, cores=(1,)), ss.Start(1, cores=(1,))], r"core 1 is held: task 0 \('a'\)"),
         (["a"], "returned 'a'; decide"),
@@ -136,7 +136,7 @@ def test_bad_ranks(rank):
 def test_engines(monkeypatch):
     assert ss.simulate(GRAPH, "generic", "fifo", engine="simpy").engine == "simpy"
     assert ss.simulate(GRAPH, "generic", "fifo").engine == ("native" if native.find() else "simpy")
-    with pytest.raises(EngineError, match="no engine 'fast'; there are auto, simpy, native"):
+    with pytest.raises(EngineError, match="no engine 'fast'; expected one of auto, simpy, native"):
         ss.simulate(GRAPH, "generic", "fifo", engine="fast")
     monkeypatch.setattr(native_engine, "find", lambda: None)
     with pytest.raises(EngineError, match=r"'native' is not built: use engine='simpy' or 'auto', or install"):
@@ -393,5 +393,5 @@ def test_a_policy_and_what_it_prepares_have_one_queue():
         name = "shared"
         queue = "shared"
 
-    with pytest.raises(PolicyError, match="its queue is 'central', and that of what prepared"):
+    with pytest.raises(PolicyError, match="its queue is 'central', but prepared"):
         ss.simulate(ss.TaskGraph.from_edges([1.0]), "generic[cores=1]", Central())

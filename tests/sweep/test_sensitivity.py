@@ -128,7 +128,7 @@ def test_measured_tasks_do_not_hang_on_their_curve():
         ({"parameters": ["cores.clok"]}, MachineError, r"no parameter 'cores\.clok'.*cores\.clock"),
         ({"parameters": ["cores.count"]}, MachineError, "no parameter"),
         ({"parameters": []}, SimschedError, r"parameters is \[\]; expected at least one"),
-        ({"parameters": ["cores.clock"] * 2}, SimschedError, "'cores.clock' stands there twice"),
+        ({"parameters": ["cores.clock"] * 2}, SimschedError, "'cores.clock' is listed twice"),
         ({"change": 0.0}, SimschedError, "change is 0"),
         ({"change": 1.0}, SimschedError, r"change is 1\.0"),
     ],
@@ -187,7 +187,7 @@ def test_sobol_takes_what_swings_most_and_is_drawn_from_its_seed():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"parameters": ["cores.clock"] * 2}, "'cores.clock' stands there twice"),
+        ({"parameters": ["cores.clock"] * 2}, "'cores.clock' is listed twice"),
         ({"samples": 64.0}, r"samples is 64\.0; expected a power of two"),
         ({"seed": -1}, "seed is -1"),
     ],

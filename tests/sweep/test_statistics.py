@@ -144,7 +144,7 @@ def test_replays_are_those_of_simulate(engine):
     [
         (lambda t: t.drop(columns="seed"), "lacks seed"),
         (lambda t: t[t["policy"] == "a"], "two or more"),
-        (lambda t: pd.concat([t, t.iloc[:1]]), "a on g, seed 0, stands there twice"),
+        (lambda t: pd.concat([t, t.iloc[:1]]), "a on g, seed 0, is listed twice"),
         (lambda t: t.iloc[:-1], "makespan of b on g, seed 1, is missing"),
         (lambda t: t.assign(makespan_s=0.0), r"is 0\.0; every policy needs one above zero"),
     ],
@@ -169,7 +169,7 @@ def test_questions_that_cannot_be_answered():
         ss.verdicts(both)
     with pytest.raises(SimschedError, match="over is 'machines'"):
         ss.verdicts(table, over="machines")
-    with pytest.raises(SimschedError, match="stands there twice"):
+    with pytest.raises(SimschedError, match="is listed twice"):
         ss.replayed({"g": GRAPH}, "generic", ["fifo", "fifo"])
     with pytest.raises(SimschedError, match="expected a list"):
         ss.replayed({"g": GRAPH}, "generic", "fifo")

@@ -128,9 +128,9 @@ def test_the_store_of_another_version_is_refused(graph, tmp_path):
 
 def test_other_folders_and_damaged_files_are_refused(graph, tmp_path):
     (tmp_path / "thesis.tex").write_text("mine")
-    with pytest.raises(SweepError, match=r"no store of a sweep: it holds 'thesis\.tex'"):
+    with pytest.raises(SweepError, match=r"not the store of a sweep: it holds 'thesis\.tex'"):
         sweep(graph).run(tmp_path)
-    with pytest.raises(SweepError, match="no store of a sweep"):
+    with pytest.raises(SweepError, match="not the store of a sweep"):
         results(tmp_path / "nowhere")
     store = tmp_path / "store"
     sweep(graph).run(store)

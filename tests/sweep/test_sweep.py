@@ -106,7 +106,7 @@ def test_rows_of_another_sweep_are_not_replayed(graph, tmp_path):
     row = sweep(graph).run(tmp_path / "store").iloc[0]
     with pytest.raises(SweepError, match="is of sweep"):
         sweep(graph, seeds=[1]).replay(row)
-    with pytest.raises(SweepError, match="no row of a sweep"):
+    with pytest.raises(SweepError, match="not a row of a sweep"):
         sweep(graph).replay({"makespan_s": 1.0})
 
 

@@ -73,7 +73,7 @@ class Widths(ss.Policy):
 @pytest.mark.parametrize(
     ("policy", "options", "message"),
     [
-        (Widths, {}, "no layout of it to tune"),
+        (Widths, {}, "it has no layout to tune"),
         ("fifo", {"layouts": []}, "expected at least one"),
         ("fifo", {"layouts": "2x1"}, "expected at least one"),
         ("fifo", {"layouts": ["2x1", "3x2"]}, "needs 6 cores"),
@@ -81,7 +81,7 @@ class Widths(ss.Policy):
         ("fifo", {"reserved": -1}, "reserved is -1"),
         ("fifo", {"layouts": ["2x1"], "reserved": 1}, "give one of the two"),
         ("fifo", {"layouts": ["2x1"], "reserved": 1, "method": "optuna"}, "give one of the two"),
-        (["fifo", "kind-widths"], {}, "no layout of it to tune"),
+        (["fifo", "kind-widths"], {}, "it has no layout to tune"),
     ],
 )
 def test_what_cannot_be_tuned(policy, options, message):

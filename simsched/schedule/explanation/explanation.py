@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class Explanation:
-    """Why a schedule is as long as it is; what it holds is worked out on use. docs/explaining.md defines all of it.
+    """Why a schedule is as long as it is; docs/explaining.md defines all terms. Everything is computed on first use.
 
     Parameters
     ----------
     schedule : Schedule
     causes : bool, optional
-        Whether to tell the causes of slow-down apart, which walks through the schedule again; when not given, where
-        that takes some seconds at most.
+        Whether to tell the causes of slow-down apart, which walks through the schedule once more; by default, if that
+        takes no more than some seconds.
 
     Examples
     --------
@@ -161,13 +161,15 @@ class Explanation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is not known of this schedule."""
+        """What this explanation cannot tell, and why."""
         from simsched.replay.causes import too_large
 
         if not self.waits.costs_known:
-            return ("of a real run it is not known what decisions cost; that is counted as queue",)
+            return ("what decisions cost is not known for a real run; their time is counted as queue",)
         if self._causes is None and too_large(self.schedule):
-            return ("the causes of slow-down are not told apart in so large a schedule; causes=True does it",)
+            return (
+                "the causes of slow-down are not told apart for a schedule this large; causes=True does so",
+            )
         return ()
 
     def plot_critical_path(self, ax: Axes | None = None) -> Axes:
@@ -298,7 +300,7 @@ def explain(schedule: Schedule, *, causes: bool | None = None) -> Explanation:
     schedule : Schedule
     causes : bool, optional
         Whether to tell the causes of slow-down apart (memory bandwidth, tiles, ...), which walks through the schedule
-        again; when not given, where that takes some seconds at most.
+        once more; by default, if that takes no more than some seconds.
 
     Returns
     -------

@@ -118,7 +118,7 @@ def recorded():
 
 def test_a_recorded_run_with_overlaps_and_gaps():
     why = recorded().explain()
-    assert "not known what decisions cost" in why.notes[0]
+    assert "what decisions cost is not known" in why.notes[0]
     # 2 is ready at 3 s and its lane is idle; 3 starts before its predecessor has finished: only its lane is known.
     assert why.tasks["depends_on"].tolist() == [-1, -1, 0, -1]
     assert why.tasks["queue_s"][2] == 1
