@@ -91,7 +91,8 @@ def machine(source: str | Path | Machine) -> Machine:
 
 
 def _built_in(text: str, suffixes: tuple[str, ...]) -> Machine:
-    no_file = f"{text!r} is neither the name of a machine nor a file whose name ends with .toml or {', '.join(suffixes)}"
+    files = f".toml or {', '.join(suffixes)}"
+    no_file = f"{text!r} is neither the name of a machine nor a file whose name ends with {files}"
     try:
         spec = parse(text)
     except SpecError as error:
