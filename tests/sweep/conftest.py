@@ -9,7 +9,9 @@ from simsched.testing.daemons import Daemons
 
 LETHAL = '''
 import os
+import time
 from dataclasses import dataclass
+from pathlib import Path
 import simsched as ss
 from simsched.policy import Policy, RankPolicy, Start
 
@@ -38,11 +40,26 @@ class Decides(Policy):
             yield Start(view.ready[0])
 
 
+@dataclass(frozen=True)
+class Gated(RankPolicy):
+    """Takes its time for the first seeds, and with the others waits for a file."""
+
+    name = "gated"
+
+    def rank(self, problem):
+        if problem.seed < 40:
+            time.sleep(0.1)
+        else:
+            end = time.monotonic() + 120
+            while not Path(os.environ["GATE"]).exists() and time.monotonic() < end:
+                time.sleep(0.01)
+        return problem.generator().random(problem.graph.n_tasks)
+
+
 def slow():
-    """Return a sweep of some seconds."""
-    edges = [(i, i + 50) for i in range(6950)]
-    graph = ss.TaskGraph.from_edges([1.0 + i % 7 for i in range(7000)], edges)
-    return ss.Sweep([graph], ["generic[cores=2]"], ["fifo[order=random]"], seeds=range(60), engine="simpy")
+    """Return a sweep of which a third is not done before there is a file."""
+    graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0, 4.0], [(0, 2), (1, 2)])
+    return ss.Sweep([graph], ["generic[cores=2]"], [Gated], seeds=range(60))
 
 
 def lethal():
@@ -54,7 +71,14 @@ def lethal():
 
 
 @pytest.fixture
-def lethal(tmp_path, monkeypatch):
+def gate(tmp_path, monkeypatch):
+    """The file that the last points of `slow` wait for, however fast the machine is and however late this process."""
+    monkeypatch.setenv("GATE", str(tmp_path / "gate"))
+    return tmp_path / "gate"
+
+
+@pytest.fixture
+def lethal(tmp_path, monkeypatch, gate):
     """A folder, on the path, with the module `lethal`."""
     folder = tmp_path / "modules"
     folder.mkdir()

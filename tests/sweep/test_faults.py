@@ -74,7 +74,7 @@ def test_points_that_kill_their_worker_are_rows(graph, lethal, client, tmp_path)
     assert frame.loc[frame["error"].isna(), "makespan_s"].notna().all()
 
 
-def test_a_killed_worker_costs_nothing_but_time(daemons, client, tmp_path):
+def test_a_killed_worker_costs_nothing_but_time(daemons, client, gate, tmp_path):
     from lethal import slow
 
     store = tmp_path / "store"
@@ -83,13 +83,14 @@ def test_a_killed_worker_costs_nothing_but_time(daemons, client, tmp_path):
     os.kill(daemons.worker_processes()[0], signal.SIGKILL)
     daemons.workers[1].kill()
     daemons.add_worker()
+    gate.touch()
     thread.join(120)
     assert not raised
     assert results(store)["point"].tolist() == list(range(60))
     assert results(store)["error"].isna().all()
 
 
-def test_a_killed_scheduler_is_said_and_the_next_run_goes_on(daemons, client, tmp_path):
+def test_a_killed_scheduler_is_said_and_the_next_run_goes_on(daemons, client, gate, tmp_path):
     from lethal import slow
 
     store = tmp_path / "store"
@@ -101,12 +102,13 @@ def test_a_killed_scheduler_is_said_and_the_next_run_goes_on(daemons, client, tm
     assert "of 60 points are kept" in str(raised[0])
     kept = results(store)
     assert 0 < len(kept) < 60
+    gate.touch()
     frame = slow().run(store)
     assert frame["point"].tolist() == list(range(60))
     assert frame["replay_s"][kept["point"]].tolist() == kept["replay_s"].tolist()
 
 
-def test_a_killed_client_is_followed_by_the_next(lethal, tmp_path):
+def test_a_killed_client_is_followed_by_the_next(lethal, gate, tmp_path):
     from lethal import slow
 
     store = tmp_path / "store"
@@ -117,6 +119,7 @@ def test_a_killed_client_is_followed_by_the_next(lethal, tmp_path):
     first.wait()
     kept = len(results(store))
     assert 0 < kept < 60
+    gate.touch()
     frame = slow().run(store)
     assert frame["point"].tolist() == list(range(60))
     wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
