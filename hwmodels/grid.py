@@ -13,7 +13,7 @@ Ints = npt.NDArray[np.int64]
 
 TILE = "T"
 
-#: Stops that are no tiles: role in the picture, and label.
+#: Stops that are not tiles: role in the picture, and label.
 STOPS = {"E": ("memory", "EDC"), "M": ("memory", "DDR"), "I": ("io", "IIO"), "X": ("io", "misc")}
 
 LONGEST = 64
@@ -81,7 +81,7 @@ class Grid:
     def mistakes(self) -> list[str]:
         """Return what is wrong with the disabled positions."""
         tiles = {(r, c) for r, c in self.positions().tolist()}
-        found = [f"[{r}, {c}] is no tile of the layout" for r, c in self.disabled if (r, c) not in tiles]
+        found = [f"[{r}, {c}] is not a tile of the layout" for r, c in self.disabled if (r, c) not in tiles]
         twice = sorted({at for at in self.disabled if self.disabled.count(at) > 1})
         return found + [f"[{r}, {c}] is listed more than once" for r, c in twice]
 

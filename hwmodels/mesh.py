@@ -146,7 +146,7 @@ class Mesh(Structure):
 
     @cached_property
     def domain_of(self) -> Index:
-        """Memory domain of each core: all 0, or the SNC-4 cluster; a cluster without cores is no domain."""
+        """Memory domain of each core: all 0, or the SNC-4 cluster; a cluster without cores is not a domain."""
         numbers = np.unique(self._clusters(self.places), return_inverse=True)[1]
         return np.repeat(numbers, self.per_tile).astype(np.int32)
 

@@ -62,7 +62,7 @@ class Preset:
         found, spec = machine(like), parse_path(like)
         if wrong := [key for key in OF_THE_OTHER if key in spec.params]:
             raise MachineError(
-                f"like={like}: {wrong[0]} is no number to be taken from {spec.name}; write it behind: "
+                f"like={like}: {wrong[0]} is not a number to be taken from {spec.name}; write it behind: "
                 f"[like={spec.name},{wrong[0]}={format_scalar(spec.params[wrong[0]])}]"
             )
         chips = re.findall(r"[0-9]{4}", spec.name)

@@ -147,7 +147,7 @@ class Sockets(Structure):
         Raises
         ------
         MachineError
-            If the cores are no whole tiles.
+            If the cores are not whole tiles.
         """
         first, tiles = self.origin or self, whole_tiles(n_cores, self.per_tile)
         before = first.n_cores // self.per_tile
@@ -220,7 +220,7 @@ def _links(given: Sequence[Sequence[int]] | None, n_sockets: int) -> tuple[tuple
 def _link_mistakes(links: Sequence[tuple[int, int]], n_sockets: int) -> list[str]:
     for a, b in links:
         if a == b or max(a, b) >= n_sockets:
-            return [f"links: [{a}, {b}] is no pair of the sockets 0 to {n_sockets - 1}"]
+            return [f"links: [{a}, {b}] is not a pair of the sockets 0 to {n_sockets - 1}"]
     apart = np.flatnonzero(_links_between(links, n_sockets)[0] < 0)
     return [f"links: no way leads from socket 0 to socket {apart[0]}"] if apart.size else []
 

@@ -77,7 +77,7 @@ def parse_with(source: str, beside: Mapping[str, Scalar]) -> Spec:
     Raises
     ------
     SpecError
-        If the string is no spec, or a parameter is said in both places.
+        If the string is not a spec, or a parameter is said in both places.
     """
     spec = parse(source)
     if twice := sorted(spec.params.keys() & beside.keys()):

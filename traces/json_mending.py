@@ -15,7 +15,7 @@ _BACKSLASH = re.compile(rb'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|)')
 #: The beginning of an escape that the next chunk may complete.
 _OPEN_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
 _REPLACED = "�".encode()
-#: What printf and Python write where a value is no number, behind the colon of a member.
+#: What printf and Python write where a value is not a number, behind the colon of a member.
 _NO_NUMBER = re.compile(rb"(:[ ]{0,64})-?(?:nan(?:\([a-z]{0,8}\))?|inf|NaN|Infinity)(?=[ ]{0,64}[,}])")
 #: What of a member, from the end of its name, the next chunk may complete.
 _OPEN_MEMBER = re.compile(rb'(?<!\\)(?:\\\\)*"[ ]{0,64}(?::[ ]{0,64}(?:[-A-Za-z()]{1,15}[ ]{0,64})?)?\Z')
@@ -26,7 +26,7 @@ _BACK_B = 256
 def mended(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
     r"""Yield the text of chunks such that a strict parser takes it; tell once what had to be changed.
 
-    Raw control characters become spaces, backslashes that begin no escape are doubled, bytes that are no UTF-8 become
+    Raw control characters become spaces, backslashes that begin no escape are doubled, bytes that are not UTF-8 become
     U+FFFD. Members of objects that are nan or infinite become null.
 
     Examples

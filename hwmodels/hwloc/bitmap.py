@@ -38,7 +38,7 @@ def parsed(text: str) -> int:
         raise ValueError("expected a set of numbers, as in 0x0000ffff,0xffffffff")
     for word in words:
         if word and not _WORD.fullmatch(word):
-            raise ValueError(f"{word!r} is no word of a set of numbers, as in 0x0000ffff,0xffffffff")
+            raise ValueError(f"{word!r} is not a word of a set of numbers, as in 0x0000ffff,0xffffffff")
     digits = "".join(word.removeprefix("0x").zfill(8) for word in words)
     bits = int(digits, 16) if digits else 0
     return bits - (1 << (32 * len(words))) if infinite else bits

@@ -47,7 +47,7 @@ def _recent(fields: Fields, element: Element, nodes: Sequence[FoundNode]) -> Mat
     if len(place) != len(indexes) or len(values) != len(indexes) ** 2:
         raise fields.wrong(
             element,
-            f"{len(indexes)} indexes ({len(place)} of them different) and {len(values)} values are no matrix",
+            f"{len(indexes)} indexes ({len(place)} of them different) and {len(values)} values are not a matrix",
         )
     wanted = [place.get(fields.number(node.element, key, most=2**62, default=2**62)) for node in nodes]
     # Memories that the matrix leaves out (a GPU's, say) have no distances, so the machine has none.
@@ -68,5 +68,5 @@ def _old(fields: Fields, element: Element, count: int) -> Matrix:
     base = fields.decimal(element, "latency_base")
     values = [base * fields.decimal(child, "value") for child in element.named("latency")]
     if len(values) != count**2:
-        raise fields.wrong(element, f"{len(values)} latencies are no matrix of {count} memories")
+        raise fields.wrong(element, f"{len(values)} latencies are not a matrix of {count} memories")
     return tuple(tuple(values[row * count : (row + 1) * count]) for row in range(count))

@@ -46,7 +46,7 @@ def read_elements(path: Path) -> Element:
     except FormatError as error:
         raise MachineError(str(error)) from None
     if len(data) > MOST_B:
-        raise MachineError(f"{path}: larger than {MOST_B >> 20} MiB, so it is no file of lstopo; refused")
+        raise MachineError(f"{path}: larger than {MOST_B >> 20} MiB, so it is not a file of lstopo; refused")
     if not data.strip():
         raise MachineError(f"{path}: the file is empty; write it again: lstopo FILE.xml")
     if b"\0" in data:
@@ -54,7 +54,9 @@ def read_elements(path: Path) -> Element:
         raise MachineError(f"{path}: NUL bytes in it; expected XML in UTF-8, as lstopo FILE.xml writes it")
     if unknown := _ENTITY.search(data):
         line = data.count(b"\n", 0, unknown.start()) + 1
-        raise MachineError(f"{path}: line {line}: {_shown(unknown[0])} is no character; entities are refused")
+        raise MachineError(
+            f"{path}: line {line}: {_shown(unknown[0])} is not a character; entities are refused"
+        )
     return _Builder(path).built(data)
 
 
@@ -98,9 +100,9 @@ class _Builder:
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._count += 1
         if self._count > MOST_ELEMENTS:
-            raise self._refused(f"more than {MOST_ELEMENTS} elements; this is no file of lstopo")
+            raise self._refused(f"more than {MOST_ELEMENTS} elements; this is not a file of lstopo")
         if len(self._open) >= MOST_DEPTH:
-            raise self._refused(f"elements nested deeper than {MOST_DEPTH}; this is no file of lstopo")
+            raise self._refused(f"elements nested deeper than {MOST_DEPTH}; this is not a file of lstopo")
         element = Element(tag, attributes, self._parser.CurrentLineNumber)
         if self._open:
             self._open[-1].children.append(element)

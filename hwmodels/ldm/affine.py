@@ -63,7 +63,7 @@ def parse(expression: str, constants: Mapping[str, int]) -> Affine:
         If it is no such expression, or a product of two variables.
     """
     if not isinstance(expression, str) or len(expression) > LONGEST:
-        raise NestError(f"index {str(expression)[:LONGEST]!r} is no text of at most {LONGEST} characters")
+        raise NestError(f"index {str(expression)[:LONGEST]!r} is not a text of at most {LONGEST} characters")
     try:
         tree = ast.parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError):

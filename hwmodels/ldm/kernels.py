@@ -51,7 +51,7 @@ def _pair(size: int | tuple[int, int]) -> tuple[int, int]:
     if not isinstance(size, (tuple, list)):
         return size, size
     if len(size) != 2:
-        raise NestError(f"size {size} is no number, and no pair of height and width")
+        raise NestError(f"size {size} is neither a number nor a pair of height and width")
     return size[0], size[1]
 
 

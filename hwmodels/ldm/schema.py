@@ -98,7 +98,7 @@ class LdmTable(Strict):
     def _mesh_is_whole(self) -> Self:
         if self.cpes.value % self.mesh_columns.value:
             raise ValueError(
-                f"{self.cpes.value:g} CPEs are no whole rows of {self.mesh_columns.value:g} (mesh_columns)"
+                f"{self.cpes.value:g} CPEs do not fill whole rows of {self.mesh_columns.value:g} (mesh_columns)"
             )
         return self
 

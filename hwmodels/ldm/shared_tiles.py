@@ -36,7 +36,7 @@ def as_gemm(nest: LoopNest) -> Gemm | None:
     """Return how a nest of two inputs is a matrix product; None for all others.
 
     A dimension of the input that more than one loop indexes, or with a stride, is a window (as in a convolution). Where
-    such a dimension is the lowest, rows of the input are no rows of a matrix, and im2col makes them so, image by image.
+    such a dimension is the lowest, rows of the input are not those of a matrix; im2col makes them so, image by image.
     Where images are the lowest dimension (swDNN), each position of the window is a product of its own.
     """
     if len(nest.inputs) != 2 or not nest.reductions:
@@ -72,7 +72,7 @@ def register_communication(nest: LoopNest, group: CoreGroup) -> Times:
     so that small batches are mostly padding. Register communication and DMA overlap computation. Windows of NCHW inputs
     are first written out as columns, image by image (im2col), and the product reads them back.
 
-    What is no matrix product (pooling, element-wise) is planned as in `plan`, with hand-ordered instructions.
+    What is not a matrix product (pooling, element-wise) is planned as in `plan`, with hand-ordered instructions.
 
     Parameters
     ----------

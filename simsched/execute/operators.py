@@ -90,7 +90,7 @@ def check_options(options: Options) -> None:
     Raises
     ------
     EngineError
-        If they are no mapping of mappings, a kind has no kernel, or an option is unknown.
+        If they are not a mapping of mappings, a kind has no kernel, or an option is unknown.
     """
     operators, defaults = _table()
     if not isinstance(options, Mapping) or not all(isinstance(own, Mapping) for own in options.values()):

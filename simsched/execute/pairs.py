@@ -120,7 +120,7 @@ def pairs_on(machine: Machine, most: int | None) -> int:
     Raises
     ------
     EngineError
-        If `most` is no whole number of 0 or more, or pairs are asked for where there is one hardware thread.
+        If `most` is not a whole number of 0 or more, or pairs are asked for where there is one hardware thread.
     """
     if most is None:
         return PAIRED if machine.n_threads > 1 else 0

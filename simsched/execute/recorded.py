@@ -162,7 +162,7 @@ def replay_recorded(
     interruptions : bool
         Whether the calibrated replay has the interruptions of the recording: a task takes longer by the time for which
         its lane was away before it although tasks were ready, tasks of the lane where it keeps its order
-        (`absences_s`). This is no prediction; it tells which part of an error the host caused.
+        (`absences_s`). This is not a prediction; it tells which part of an error the host caused.
 
     Returns
     -------

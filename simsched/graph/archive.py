@@ -133,7 +133,7 @@ class Archive:
                     member.filename, "is compressed or encrypted; members are stored as they are"
                 )
             if times[member.filename] > 1:
-                raise self.error(member.filename, f"stands twice; {DAMAGED}")
+                raise self.error(member.filename, f"occurs twice; {DAMAGED}")
         claimed_B = sum(max(member.file_size, member.compress_size) for member in members)
         if claimed_B > size_B:
             raise self.error("", f"members claim {claimed_B} bytes, the file has {size_B}; {DAMAGED}")

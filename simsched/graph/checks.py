@@ -1,4 +1,4 @@
-"""Checks of number columns: what is no number, negative, infinite or of another length is refused by name."""
+"""Checks of number columns: what is not a number, negative, infinite or of another length is refused by name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def numbers(values: npt.ArrayLike | Iterator[float], n: int | None, what: str, u
     Raises
     ------
     GraphError
-        If a value is no number, negative or infinite, or the length is another.
+        If a value is not a number, negative or infinite, or the length is another.
     """
     try:
         array = np.asarray(list(values) if isinstance(values, Iterator) else values)

@@ -33,7 +33,7 @@ def adjacency(n: int, edges: npt.ArrayLike | Iterable[Sequence[int]], called: Ca
     Raises
     ------
     GraphError
-        If an edge is no pair of whole numbers, has an endpoint outside 0 to n - 1 or two equal ones, or edges
+        If an edge is not a pair of whole numbers, has an endpoint outside 0 to n - 1 or two equal ones, or edges
         form a cycle.
     """
     pairs = _pairs(edges)

@@ -7,7 +7,7 @@ import numpy as np
 from simsched.graph.recording import Recording, Seconds
 from simsched.graph.taskgraph import TaskGraph
 
-#: Half of what clocks of traces count in: what rounds to the same nanosecond is no early start.
+#: Half of what clocks of traces count in: what rounds to the same nanosecond is not an early start.
 HALF_NS = 5e-10
 
 

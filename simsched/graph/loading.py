@@ -157,7 +157,7 @@ def find_file(path: str | Path) -> Path:
 
 
 def _no_file(path: Path) -> str:
-    """Return what is wrong with a path that is no regular file; a pipe would be waited for, and read only once."""
+    """Return what is wrong with a path that is not a regular file; a pipe would be waited for, and read only once."""
     if path.is_dir():
         return "this is a folder; give a file in it"
     if path.is_fifo() or path.is_socket() or path.is_char_device() or path.is_block_device():

@@ -59,7 +59,7 @@ class RecordedOn:
     Raises
     ------
     GraphError
-        If one of the two is no finite number above zero.
+        If one of the two is not a finite number above zero.
 
     Examples
     --------

@@ -191,7 +191,7 @@ def _refuse_unknown_members(archive: Archive, named: bool, recorded: bool) -> No
     unknown = set(archive.names) - {f"{name}.npy" for name in known} - {HEADER}
     if unknown:
         raise archive.error(
-            min(unknown), f"is no member of version {VERSION}, or the header denies it; {DAMAGED}"
+            min(unknown), f"is not a member of version {VERSION}, or the header denies it; {DAMAGED}"
         )
 
 

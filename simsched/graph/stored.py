@@ -142,7 +142,7 @@ def labels(archive: Archive, column: str, tables: Fields, n: int) -> LabelColumn
     """Return one of the columns kinds, shapes and scopes, of `n` tasks."""
     table, codes = tables.strings(column), archive.array(column, "<i4", n)
     if len(set(table)) < len(table):
-        raise MisfitError(f"labels.{column}: a label stands twice")
+        raise MisfitError(f"labels.{column}: a label occurs twice")
     outside = np.flatnonzero((codes < 0) | (codes >= len(table)))
     if len(outside):
         found = codes[outside[0]]

@@ -34,7 +34,7 @@ def varied_spec(machine: Machine, params: Mapping[str, Scalar]) -> Spec:
     Raises
     ------
     MachineError
-        If they are no mapping of names, or one of them only stands where a machine is made.
+        If they are not a mapping of names, or one of them only stands where a machine is made.
     """
     if not isinstance(params, Mapping) or not all(isinstance(key, str) for key in params):
         raise MachineError(

@@ -12,7 +12,7 @@ RankQueue::RankQueue(std::span<const std::int32_t> position)
         if (place < 0 || static_cast<std::size_t>(place) >= position.size() ||
             task_at_[static_cast<std::size_t>(place)] >= 0)
             throw std::invalid_argument("position " + std::to_string(place) + " of task " +
-                                        std::to_string(task) + " is outside the list or stands twice");
+                                        std::to_string(task) + " is outside the list or occurs twice");
         task_at_[static_cast<std::size_t>(place)] = static_cast<std::int32_t>(task);
     }
 }

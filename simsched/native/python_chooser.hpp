@@ -61,7 +61,7 @@ class PythonChooser {
         const nanobind::object held = found.attr(name);
         T value;
         if (!nanobind::try_cast<T>(held, value))
-            throw nanobind::type_error("a decision holds what is no number, or one that is too large");
+            throw nanobind::type_error("a decision holds what is not a number, or one that is too large");
         return value;
     }
 

@@ -30,7 +30,7 @@ def short_names(names: Sequence[str]) -> list[str]:
     >>> short_names(["/host:0/CPU:0 lane 0", "/host:0/CPU:0 lane 1"])
     ['CPU:0 lane 0', 'CPU:0 lane 1']
     """
-    shared = commonprefix(list(names)).rfind("/") + 1  # noqa: RUF071 - names that end alike are no folders
+    shared = commonprefix(list(names)).rfind("/") + 1  # noqa: RUF071 - names that end alike are not folders
     return [plain(_end(name[shared:] or name)) for name in names]
 
 

@@ -37,7 +37,7 @@ class Shortcuts:
     Raises
     ------
     PolicyError
-        If a column is no array, or tasks are kept for single-threaded executors and there is none.
+        If a column is not an array, or tasks are kept for single-threaded executors and there is none.
 
     Examples
     --------

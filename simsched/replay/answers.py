@@ -40,7 +40,7 @@ def layout_of(
     LayoutError
         If the policy takes none, or it does not fit the machine.
     PolicyError
-        If what the policy makes of it is no layout.
+        If what the policy makes of it is not a layout.
     """
     wanted = None if layout is None else Layout.parse(layout)
     if wanted is not None and not policy.takes_layout:

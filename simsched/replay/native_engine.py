@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from simsched.native import Core
     from simsched.schedule import Schedule
 
-#: What the compiled module says when a time is no number any more.
+#: What the compiled module says when a time is not a number any more.
 OVERFLOW = "the times grow beyond all numbers"
 NONE = np.empty(0)
 NOTHING = Loads(NONE, NONE, np.empty(0, np.int64))

@@ -210,7 +210,7 @@ class DynamicPlan:
         Raises
         ------
         PolicyError
-            If what decides is no policy, does not fit the problem, or has another queue.
+            If what decides is not a policy, does not fit the problem, or has another queue.
         """
         return cls(problem, prepared_of(policy, problem), runtime, factors, str(policy))
 

@@ -153,7 +153,7 @@ def regression(
     -------
     DataFrame
         network; split ("networks": trained on the other networks; "ops": on half of the network's own distinct ops and
-        all others'); model; probes; accuracy (over all counts that are no probes, both sharings); optimum (mean share
+        all others'); model; probes; accuracy (over all counts that are not probes, both sharings); optimum (mean share
         by which the width predicted to be fastest is slower than the fastest).
     """
     import pandas as pd

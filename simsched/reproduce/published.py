@@ -85,10 +85,10 @@ class Quantity(Strict):
         given = [_plain(row)[:-1] for row in (*self.values, *self.inputs)]
         for key in given:
             if key not in keys or given.count(key) > 1:
-                raise ValueError(f"{self.table}, {self.name}: {key} is no case, or is given twice")
+                raise ValueError(f"{self.table}, {self.name}: {key} is not a case, or is given twice")
         if wrong := [row for row in (*self.values, *self.inputs) if isinstance(row[-1], bool | str | tuple)]:
             raise ValueError(
-                f"{self.table}, {self.name}: {wrong[0][-1]!r} of {_plain(wrong[0])[:-1]} is no number"
+                f"{self.table}, {self.name}: {wrong[0][-1]!r} of {_plain(wrong[0])[:-1]} is not a number"
             )
         return self
 

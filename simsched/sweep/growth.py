@@ -27,7 +27,7 @@ def grown(graph: TaskGraph | Callable[[int], TaskGraph], cores: Sequence[int], w
     Raises
     ------
     GraphError
-        If core counts are no multiples of the fewest.
+        If core counts are not multiples of the fewest.
     """
     if callable(graph):
         return [graph(int(count)) for count in cores]

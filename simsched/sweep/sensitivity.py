@@ -66,7 +66,8 @@ def sensitivity(
     Raises
     ------
     SimschedError
-        If there is no such parameter, none is given or one twice, `change` is no share, or as in `simsched.simulate`.
+        If a parameter does not exist, none is given or one twice, or `change` is not a share; and as in
+        `simsched.simulate`.
 
     Examples
     --------

@@ -71,7 +71,8 @@ def sobol(
     Raises
     ------
     SimschedError
-        If there is no such parameter, or one twice, `samples` is no power of two, or numbers are impossible together.
+        If a parameter does not exist or is given twice, `samples` is not a power of two, or numbers are impossible
+        together.
 
     References
     ----------

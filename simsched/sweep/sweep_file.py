@@ -117,7 +117,7 @@ def read_sweep(path: str | Path) -> Sweep:
     Raises
     ------
     FormatError
-        If it is no TOML; or with all its mistakes, each with its place and value.
+        If it is not TOML; or with all its mistakes, each with its place and value.
     SpecError
         If its parts do not fit each other.
     """

@@ -44,7 +44,7 @@ class Daemons:
 
     @property
     def address(self) -> str:
-        """Where the scheduler listens; what it has not written to the end is no address."""
+        """Where the scheduler listens; what it has not written to the end is not an address."""
         return str(json.loads(self._file.read_text())["address"])
 
     def _listens(self) -> bool:

@@ -37,7 +37,7 @@ class DCGAN(Workload):
     """DCGAN for labelled digits: generator and discriminator, both updated in one step.
 
     The network and sizes of the public program carpedm20/DCGAN-tensorflow for MNIST: labels are put beside the inputs
-    of every layer but the last, biases everywhere. Both losses share the forward passes, as in one run of both updates;
+    of every layer, biases are everywhere. Both losses share the forward passes, as in one run of both updates;
     the program runs that of the generator twice, to keep up.
 
     Parameters

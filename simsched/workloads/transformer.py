@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Transformer(Workload):
     """Encoder of a transformer: attention and a feed-forward network, each with a residual and a layer norm.
 
-    What goes in are embedded tokens; the embedding itself is no part of it.
+    What goes in are embedded tokens; the embedding itself is not a part of it.
 
     Parameters
     ----------

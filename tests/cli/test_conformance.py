@@ -20,7 +20,7 @@ NAMES = {
     "graph": "rnn", "graphs": "rnn", "machine": "knl-7250", "policy": "fifo", "paper": "graphi", "system": "graphi",
     "what": "machines",
 }  # fmt: skip
-#: Values for required parameters that are no input.
+#: Values for required parameters that are not input.
 VALUES = {"cores": "2,4", "out": "written.json", "target": "written.simsched", "policy": "fifo"}
 #: Suffixes that options for files to write take, where not .png.
 SUFFIXES = {"report": ".html"}
@@ -56,7 +56,7 @@ def arguments_of(name, source):
 
 
 def fails(constant):
-    raise AssertionError(f"{constant} is no JSON")
+    raise AssertionError(f"{constant} is not JSON")
 
 
 @pytest.fixture(scope="module")

@@ -136,7 +136,7 @@ CHANGES = {
     ),
     "run": ("finish_s.npy", npy(np.array([1, 0, 1.0])), "task 1 was recorded from 1.0 to 0.0 seconds"),
     "lane": ("lanes.npy", npy(np.array([0, 1, 0], np.int32)), "task 1 was recorded on lane 1; there are 1"),
-    "unknown": ("more.npy", b"", "more.npy: is no member of version 1"),
+    "unknown": ("more.npy", b"", "more.npy: is not a member of version 1"),
     "no header": (HEADER, None, "simsched-taskgraph.json: is missing"),
     "no JSON": (HEADER, b"{", "simsched-taskgraph.json: is not JSON"),
     "no text": (HEADER, b"\xff", "simsched-taskgraph.json: is not JSON"),
@@ -177,7 +177,7 @@ def test_rows_ascend(saved: bytes, tmp_path: Path) -> None:
         ("tasks", 4, "names_offsets.npy: has 4 entries, expected 5"),
         ("edges", 3, "indices.npy: has 2 entries, expected 3"),
         ("name", 1, "'name' is 1, expected a string"),
-        ("names", False, "is no member of version 1, or the header denies it"),
+        ("names", False, "is not a member of version 1, or the header denies it"),
         ("names", None, "'names' is None, expected true or false"),
         ("labels", {}, "labels: 'kinds' is missing, expected a list of strings"),
         (
@@ -185,9 +185,9 @@ def test_rows_ascend(saved: bytes, tmp_path: Path) -> None:
             {"kinds": [1], "shapes": [""], "scopes": [""]},
             "'kinds': entry 0 is 1, expected a string",
         ),
-        ("labels", {"kinds": ["", ""], "shapes": [""], "scopes": [""]}, "labels.kinds: a label stands twice"),
+        ("labels", {"kinds": ["", ""], "shapes": [""], "scopes": [""]}, "labels.kinds: a label occurs twice"),
         ("labels", {"kinds": [""], "shapes": ["?"], "scopes": [""]}, "shape '?' is not written like"),
-        ("lane_names", None, "is no member of version 1, or the header denies it"),
+        ("lane_names", None, "is not a member of version 1, or the header denies it"),
         ("lane_names", "lane", "'lane_names' is 'lane', expected a list of strings or null"),
         (
             "recorded_on",
@@ -226,7 +226,7 @@ def test_members_that_stand_twice_are_refused(saved: bytes, tmp_path: Path) -> N
     buffer = io.BytesIO(saved)
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.writestr("widths.npy", b"")
-    refused(tmp_path / "g.simsched", buffer.getvalue(), "widths.npy: stands twice")
+    refused(tmp_path / "g.simsched", buffer.getvalue(), "widths.npy: occurs twice")
 
 
 def test_many_members_are_looked_at_once_each(
@@ -254,7 +254,7 @@ def test_many_members_are_looked_at_once_each(
 
     monkeypatch.setattr(zipfile.ZipFile, "infolist", named)
     data = forged(saved, {f"more{i}": b"" for i in range(2000)})
-    refused(tmp_path / "g.simsched", data, "is no member of version 1")
+    refused(tmp_path / "g.simsched", data, "is not a member of version 1")
     assert compared < 10 * 2000
 
 

@@ -27,21 +27,21 @@ OLD_MISTAKES = [
     ('type="PU" os_index="0"', 'type="PU" os_index="1"', "two hardware threads have the number 1"),
     ('"NUMANode" os_index="0"', '"NUMANode" os_index="1"', "two memories have the number 1"),
     ('"NUMANode" os_index="0" cpuset="0x0000000f"', '"NUMANode" os_index="0"', "cpuset is missing"),
-    ('allowed_cpuset="0x0000003f"', 'allowed_cpuset="all"', "allowed_cpuset='all': 'all' is no word of a set"),
+    ('allowed_cpuset="0x0000003f"', 'allowed_cpuset="all"', "allowed_cpuset='all': 'all' is not a word of a set"),
     ('allowed_cpuset="0x0000003f"', 'allowed_cpuset="0x0"', "allows none of its hardware threads"),
     ('local_memory="1073741824"', 'local_memory="1 GB"', "local_memory='1 GB': expected a whole number"),
     ('cache_size="8388608"', 'cache_size="1e9"', "cache_size='1e9'"),
     ('depth="3"', 'depth="9"', "depth='9': expected a whole number from 0 to 5"),
     ('latency_base="10.000000"', 'latency_base="nan"', "latency_base='nan': expected a number of 0 or more"),
-    ('<latency value="2.000000"/>', "", "3 latencies are no matrix of 2 memories"),
+    ('<latency value="2.000000"/>', "", "3 latencies are not a matrix of 2 memories"),
     ('nbobjs="2"', "", r"<distances>: nbobjs is missing"),
     ('type="Core"', 'type="Group"', "a hardware thread outside of any core"),
     ("</object>", "", r"line \d+, column \d+: not well-formed XML \(mismatched tag\); was it copied completely"),
 ]  # fmt: skip
 
 NEW_MISTAKES = [
-    (">0 1 <", ">0 0 <", r"2 indexes \(1 of them different\) and 4 values are no matrix"),
-    (">10 13 <", ">10 <", "2 indexes .* and 3 values are no matrix"),
+    (">0 1 <", ">0 0 <", r"2 indexes \(1 of them different\) and 4 values are not a matrix"),
+    (">10 13 <", ">10 <", "2 indexes .* and 3 values are not a matrix"),
     (">10 13 <", ">10 x <", "'x': expected whole numbers from 0 to"),
     ('cpukind cpuset="0x000000f0"', "cpukind", "<cpukind>: cpuset is missing"),
     ('kind="5"', 'kind="five"', "kind='five'"),
@@ -66,13 +66,13 @@ def test_mistakes(tmp_path, text, before, after, told):
 BOMB = '<!DOCTYPE topology [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>\n<topology>&b;</topology>'
 
 HOSTILE = [
-    (BOMB, "'&a;' is no character; entities are refused"),
+    (BOMB, "'&a;' is not a character; entities are refused"),
     (BOMB.replace("&b;</", "</"), "entities are refused"),
     ('<!DOCTYPE topology [<!ENTITY a "aaaaaaaa">]>\n<topology/>', "declares entities or types of its own"),
     ('<!DOCTYPE topology [<!ENTITY a SYSTEM "file:///etc/hostname">]>\n<topology/>', "declares entities or types"),
     ('<!DOCTYPE topology [<!ENTITY % a SYSTEM "http://localhost:1/x"> %a;]>\n<topology/>', "declares entities"),
     ('<!DOCTYPE topology SYSTEM "hwloc.dtd" [<!ATTLIST object type CDATA "PU">]>\n<topology/>', "declares entities or"),
-    ('<topology><object type="Machine" cpuset="0x&x;f"/></topology>', "line 1: '&x;' is no character"),
+    ('<topology><object type="Machine" cpuset="0x&x;f"/></topology>', "line 1: '&x;' is not a character"),
     ("<topology>" + "<object>" * 200, "nested deeper than 100"),
     ("<topology>" + '<object type="Machine">' * 90 + "<a/>" * 200_001, "more than 200000 elements"),
     ("", "the file is empty"),

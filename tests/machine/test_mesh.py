@@ -197,8 +197,8 @@ def test_a_mesh_of_another_size_is_an_error(cores):
         (("", ""), (), "row 0 has 0 stops"),
         (("T " * 65,), (), "row 0 has 65 stops; expected 1 to 64"),
         ((), (), "at least 1 item"),
-        (("T T",), ((0, 2),), r"disabled: \[0, 2\] is no tile"),
-        (("T M",), ((0, 1), (-1, 0)), r"\[0, 1\] is no tile of the layout; \[-1, 0\] is no tile"),
+        (("T T",), ((0, 2),), r"disabled: \[0, 2\] is not a tile"),
+        (("T M",), ((0, 1), (-1, 0)), r"\[0, 1\] is not a tile of the layout; \[-1, 0\] is not a tile"),
         (("T T",), ((0, 1), (0, 1)), r"\[0, 1\] is listed more than once"),
     ],
 )

@@ -31,7 +31,7 @@ def test_a_cycle_ends_with_tasks_left(
 def test_seconds_beyond_all_numbers(
     native: Core, sharing: Arguments, listed: Arguments, everything: bool
 ) -> None:
-    """The pressure of a shared memory makes them infinite, and infinity minus infinity is no time."""
+    """The pressure of a shared memory makes them infinite, and infinity minus infinity is not a time."""
     switches = dict.fromkeys(("tiles", "cores", "interconnect", "remote"), everything)
     one_memory = sharing | switches | {"domain_of": [0, 0], "n_domains": 1, "capacity_Bps": 2.0**42}
     endless = {

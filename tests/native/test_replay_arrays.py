@@ -168,7 +168,7 @@ WRONG_VALUES: list[tuple[Arguments, str]] = [
         *WRONG_VALUES,
         *(({"seconds": np.array([1.0, bad])}, "zero or more, and finite") for bad in (-1.0, np.nan, np.inf, -np.inf)),
         *(({name: bad}, "zero or more, and finite") for name in ("delay_s", "per_poller_s") for bad in (-1.0, np.nan)),
-        ({"position": np.array([0, 0], I32)}, "position 0 of task 1 is outside the list or stands twice"),
+        ({"position": np.array([0, 0], I32)}, "position 0 of task 1 is outside the list or occurs twice"),
         ({"position": np.array([0, 2], I32)}, "position 2 of task 1 is outside"),
         ({"position": np.array([-1, 0], I32)}, "position -1 of task 0 is outside"),
         ({"position": np.array([0], I32)}, "position needs one entry a task"),

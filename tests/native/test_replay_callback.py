@@ -225,7 +225,7 @@ def test_what_is_no_chooser(native: Core, given: Arguments, chooser: object) -> 
     ids=lambda answer: str(answer)[:150],
 )
 def test_decisions_of_wrong_types(native: Core, given: Arguments, answer: object) -> None:
-    with pytest.raises(TypeError, match="holds what is no number, or one that is too large"):
+    with pytest.raises(TypeError, match="holds what is not a number, or one that is too large"):
         native.replay_callback(**given, chooser=Answers(answer))
 
 

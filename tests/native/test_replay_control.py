@@ -86,7 +86,7 @@ def interrupted() -> None:
     signal.signal(signal.SIGPROF, signal.default_int_handler)
     told: list[int] = []
     n = 5_000_000
-    # list.append is no Python code, which would let the signal through itself.
+    # list.append is not Python code, which would let the signal through itself.
     given = arguments(n, told.append)
     try:
         signal.setitimer(signal.ITIMER_PROF, 0.1)

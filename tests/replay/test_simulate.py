@@ -346,7 +346,7 @@ def test_arrays_among_the_parameters():
 
 
 class ByHand(ss.RankPolicy):
-    """A class that is no dataclass, as one writes it without a thought."""
+    """A class that is not a dataclass, as one writes it without a thought."""
 
     name = "by-hand"
 

@@ -196,11 +196,11 @@ def test_a_folder(made, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('["a", 2, 1.50]', '["a", 3, 1.50]', r"Table 1, speed-up: \('a', 3\) is no case"),
+        ('["a", 2, 1.50]', '["a", 3, 1.50]', r"Table 1, speed-up: \('a', 3\) is not a case"),
         ('["a", 2, 1.50]', '["a", 4, 1.50]', "given twice"),
         ('net = ["a", "b"]', 'net = ["a", "a"]', "two cases have the same values"),
-        ('["a", 2, 1.50]', '["a", 2, "fast"]', r"'fast' of \('a', 2\) is no number"),
-        ('["a", 2, 1.50]', "[]", r"\(\) is no case"),
+        ('["a", 2, 1.50]', '["a", 2, "fast"]', r"'fast' of \('a', 2\) is not a number"),
+        ('["a", 2, 1.50]', "[]", r"\(\) is not a case"),
         ('net = ["a", "b"]', "net = [{ deep = 1 }]", r"quantities.0.cases.0.net"),
         ('unit = "s"\n', "", "quantities.1.unit: Field required"),
         ("title", "titel", "titel: Extra inputs are not permitted"),

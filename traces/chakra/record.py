@@ -197,11 +197,11 @@ def _side(raw: dict[str, Any], key: str, place: Place) -> dict[str, Any]:
 
 
 def require_distinct(records: list[Record]) -> None:
-    """Raise `FormatError` if an id stands twice or a duration is below zero."""
+    """Raise `FormatError` if an id occurs twice or a duration is below zero."""
     seen: set[int] = set()
     for record in records:
         if record.id in seen:
-            raise record.place.error(f"id {record.id} stands twice", "the file is damaged")
+            raise record.place.error(f"id {record.id} occurs twice", "the file is damaged")
         seen.add(record.id)
         if min(record.own_ns or 0, record.whole_ns or 0) < 0:
             raise record.place.error(

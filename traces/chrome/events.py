@@ -20,7 +20,7 @@ from simsched.traces.shared.places import MAX_RECORDS, Place
 OTHER_DATA = "otherData"
 FLOW_PHASES = ("s", "t", "f")
 _TIMED = ("X", "B", "E", *FLOW_PHASES)
-#: Events that are no tasks, by their phase.
+#: Events that are not tasks, by their phase.
 _PASSED_OVER = {
     "C": "counters",
     "P": "samples",
@@ -229,7 +229,7 @@ def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = No
     Raises
     ------
     FormatError
-        If the file is no JSON, or an event of it has no time or thread.
+        If the file is not JSON, or an event of it has no time or thread.
     """
     reading = _Reading(path, mend is not None)
     members, events = objects(path, "traceEvents", (OTHER_DATA,), mend, unclosed)

@@ -31,7 +31,7 @@ def graph(path: Path, events: Events, report: ImportReport) -> TaskGraph:
     Raises
     ------
     FormatError
-        If a task is missing or stands twice, or an event lacks what simsched writes.
+        If a task is missing or occurs twice, or an event lacks what simsched writes.
     GraphError
         If the tasks form a cycle.
     """
@@ -67,7 +67,7 @@ def _tasks(path: Path, spans: list[Span]) -> list[Span]:
         task = _whole(path, span.order, span.args, "task", 0, len(spans))
         if task in found:
             raise FormatError(
-                f"{path}: event {span.order}: task {task} stands twice; the file was edited or damaged"
+                f"{path}: event {span.order}: task {task} occurs twice; the file was edited or damaged"
             )
         found[task] = span
     return [found[task] for task in range(len(spans))]

@@ -155,7 +155,7 @@ def _tell(report: ImportReport, events: Events, tasks: list[Span], flows: Flows,
     outside = len(events.spans) - len(tasks)
     if outside:
         report.note(
-            f"{outside} of {len(events.spans)} spans are no tasks: they lie within others, or hold others"
+            f"{outside} of {len(events.spans)} spans are not tasks: they lie within others, or hold others"
         )
     if report.facts["overlaps"]:
         report.note(

@@ -172,7 +172,7 @@ def parsed_into(statements: Statements, text: str) -> None:
 
 
 class _Id(str):
-    """An id, which is no token of the parser's."""
+    """An id, which is not a token of the parser's."""
 
 
 def _unquoted(token: str) -> str:

@@ -110,7 +110,7 @@ def _size(path: Path, node_size: object) -> str:
 
 
 def _ratios(path: Path, dot: Dot, tasks: list[str], size: str, report: ImportReport) -> list[float]:
-    """Return the time of each task as a ratio, 0 for what is no task; NaN for all where the sizes do not tell."""
+    """Return the time of each task as a ratio, 0 for what is not a task; NaN for all where the sizes do not tell."""
     widths = [
         0.0 if "label" in dot.nodes[t] else _width(path, t, dot.nodes[t].get("width", "nan")) for t in tasks
     ]
@@ -124,7 +124,7 @@ def _ratios(path: Path, dot: Dot, tasks: list[str], size: str, report: ImportRep
             f"sizes of nodes were taken as {size}, by the largest, {max(drawn):g}; node_size= says otherwise"
         )
     if size == "log" and max(drawn) > 300:
-        raise FormatError(f"{path}: a width of {max(drawn):g} is no logarithm; give node_size=linear")
+        raise FormatError(f"{path}: a width of {max(drawn):g} is not a logarithm; give node_size=linear")
     report.facts["node_size"] = size
     times = [w * w if size == "linear" else math.exp(2 * (w - 1)) for w in widths]
     return [0.0 if "label" in dot.nodes[t] else time for t, time in zip(tasks, times, strict=True)]

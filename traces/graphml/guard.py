@@ -15,7 +15,7 @@ from simsched.text import printable
 from simsched.traces.json_stream import shown
 
 MOST_DEPTH = 30
-HYPEREDGE = "hyperedge: an edge of several tasks is no dependence; write one edge a pair"
+HYPEREDGE = "hyperedge: an edge of several tasks is not a dependence; write one edge a pair"
 #: Only those that every XML file may use. Expat refuses others, but where a DOCTYPE is given they would vanish.
 _ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)[^;&<>\"'\s]{0,40};?")
 _UNDEFINED = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
@@ -63,7 +63,7 @@ class Guard:
         if unknown := _ENTITY.search(data):
             line = data.count(b"\n", 0, unknown.start()) + 1
             raise FormatError(
-                f"{self._path}: line {line}: {shown(plain_text(unknown[0]))} is no character; entities are refused"
+                f"{self._path}: line {line}: {shown(plain_text(unknown[0]))} is not a character; entities are refused"
             )
 
     def _advice(self) -> str:

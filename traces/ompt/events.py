@@ -160,7 +160,7 @@ def read_log(path: Path, numbered: Iterable[tuple[int, str]], mend: Mend | None)
     Raises
     ------
     FormatError
-        If a line is no event, or a newer version wrote the file.
+        If a line is not an event, or a newer version wrote the file.
     """
     log = Log()
     for number, text in numbered:

@@ -17,9 +17,9 @@ from simsched.traces.onnx.flops import ATTRIBUTES, Attributes
 from simsched.traces.onnx.proto import bodies, read_proto
 from simsched.traces.onnx.tensors import Tensor
 
-#: A dimension beyond this is no size.
+#: A dimension beyond this is not a size.
 MAX_DIMENSION = 2**48
-#: Longer metadata than this is no path of modules.
+#: Longer metadata than this is not a path of modules.
 MAX_METADATA = 10_000
 
 NAME_SCOPES = "pkg.torch.onnx.name_scopes"

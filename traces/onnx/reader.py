@@ -110,7 +110,7 @@ class OnnxReader:
         Raises
         ------
         FormatError
-            If it is no model, breaks ONNX's rules, or has no such dimension.
+            If it is not a model, breaks ONNX's rules, or has no such dimension.
         GraphError
             If a number is impossible.
         """

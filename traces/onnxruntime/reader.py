@@ -163,7 +163,7 @@ def _graph(path: Path, run: Run, events: list[Event], model: Model | None, repor
         report.facts["nodes_in_bodies"] = len(events) - len(kept)
         report.note(
             f"{len(events) - len(kept)} executions of nodes inside bodies (If, Loop, Scan) are part of the "
-            "node that owns the body and are no tasks of their own."
+            "node that owns the body and are not tasks of their own."
         )
     rows, pairs = _chains(kept, report) if model is None else _joined(path, kept, model, report)
     start_ns = np.array([row.event.start_us for row in rows], np.int64) * 1000

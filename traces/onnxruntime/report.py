@@ -45,7 +45,7 @@ def describe_contents(report: ImportReport, contents: Contents, chosen: int) -> 
         report.note("The profiler stopped at its limit of a million events: what came later is missing.")
     if run.device_events:
         report.note(
-            f"{run.device_events} events of a device are no tasks: its kernels run while the nodes that launched them "
+            f"{run.device_events} events of a device are not tasks: its kernels run while the nodes that launched them "
             "have long returned."
         )
 

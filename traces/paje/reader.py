@@ -194,7 +194,7 @@ def _tasks(path: Path, trace: Trace, states: object, report: ImportReport) -> li
     )
     if len(tasks) < len(trace.intervals):
         chosen = "those that are not of jobs" if jobs and states is None else "waiting ones or not asked for"
-        report.note(f"{len(trace.intervals) - len(tasks)} states are no tasks ({chosen}); states= chooses")
+        report.note(f"{len(trace.intervals) - len(tasks)} states are not tasks ({chosen}); states= chooses")
     _count_oddities(trace, report)
     return sorted(tasks, key=lambda interval: (interval.start_ns, interval.finish_ns))
 

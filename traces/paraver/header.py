@@ -47,7 +47,7 @@ def read_header(path: Path, line: bytes) -> Header:
     found = _HEADER.match(plain_text(line))
     if found is None:
         raise FormatError(
-            f"{path}: line 1: {shown(plain_text(line))} is no header of Paraver; expected "
+            f"{path}: line 1: {shown(plain_text(line))} is not a header of Paraver; expected "
             "#Paraver (date):duration_ns:nodes(cpus):applications:..."
         )
     unit = found[2] or ""

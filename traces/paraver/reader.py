@@ -76,7 +76,7 @@ class ParaverFile:
         Raises
         ------
         FormatError
-            If the file is no Paraver trace, holds no tasks, or a companion cannot be read.
+            If the file is not a Paraver trace, holds no tasks, or a companion cannot be read.
         GraphError
             If its dependences form a cycle.
         """

@@ -80,7 +80,7 @@ def read_records(path: Path, vocabulary: Vocabulary, mend: Mend | None = None) -
     Raises
     ------
     FormatError
-        If a line is no record, or a time is negative or too large.
+        If a line is not a record, or a time is negative or too large.
     """
     table = _Table()
     ahead = raw_lines(path, mend)
@@ -106,7 +106,7 @@ def _add(table: _Table, path: Path, line: int, text: bytes, unit_ns: int, vocabu
         return
     if not _RECORD.fullmatch(record):
         raise FormatError(
-            f"{path}: line {line}: {shown(record)} is no record of Paraver; expected numbers with colons between, "
+            f"{path}: line {line}: {shown(record)} is not a record of Paraver; expected numbers with colons between, "
             "the first of them 1 to 4"
         )
     words = record.split(b":")

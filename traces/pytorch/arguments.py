@@ -62,7 +62,7 @@ class Side:
         return self._by_position[position] if position < len(self._by_position) else []
 
     def positional(self) -> list[Dims | None]:
-        """Return the shape of each argument; None for what is no single tensor, or may be a sparse one."""
+        """Return the shape of each argument; None for what is not a single tensor, or may be a sparse one."""
         pairs = zip(self._by_position, self._is_list, strict=True)
         return [held[0].dims if held and not many and held[0].storage >= 0 else None for held, many in pairs]
 

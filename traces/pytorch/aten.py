@@ -21,13 +21,13 @@ class Call:
     Parameters
     ----------
     inputs : sequence of (tuple of int or None)
-        Shape of each positional argument; None for what is no tensor.
+        Shape of each positional argument; None for what is not a tensor.
     tensors : sequence of tuple of int
         Shapes of all input tensors, those in lists included.
     outputs : sequence of tuple of int
         Shapes of all output tensors; empty where they were not recorded.
     values : sequence
-        The arguments that are no tensors, by position; empty where they were not recorded.
+        The arguments that are not tensors, by position; empty where they were not recorded.
     """
 
     inputs: Sequence[Dims | None]

@@ -130,16 +130,16 @@ def read_execution_trace(
     Raises
     ------
     FormatError
-        If the file is no execution trace, a node is malformed, or an id stands twice.
+        If the file is not an execution trace, a node is malformed, or an id occurs twice.
     """
     trace = ExecutionTrace(path)
     for number, value in enumerate(objects(path, NODES, mend=mend)[1]):
         place = Place(path, "node", number)
         node = node_of(place.record(value), place, wanted)
         if trace.nodes.setdefault(node.id, node) is not node:
-            raise place.error(f"id {node.id} stands twice")
+            raise place.error(f"id {node.id} occurs twice")
         if node.rf_id and trace.by_rf_id.setdefault(node.rf_id, node) is not node:
-            raise place.error(f"record function id {node.rf_id} stands twice")
+            raise place.error(f"record function id {node.rf_id} occurs twice")
         if number == MAX_RECORDS:
             raise place.error(f"more than {MAX_RECORDS} calls", "let the observer run for one step only")
     if not trace.nodes:

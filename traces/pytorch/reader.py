@@ -1,7 +1,7 @@
 """PyTorch: a Kineto trace, joined with the execution trace of the same run.
 
 Tasks are the top-level operators of one training step: those that no other operator contains. Annotations
-(`record_function`) and autograd's wrappers are no operators: the topmost operators under them are the tasks. A task's
+(`record_function`) and autograd's wrappers are not operators: the topmost operators under them are the tasks. A task's
 seconds include everything within it. The rest of the step is Python, autograd and the cost of tracing, and is
 reported as lost.
 
@@ -246,7 +246,7 @@ def _require_distinct(path: Path, tasks: list[Task]) -> None:
         rf_id = task.event.rf_id
         if rf_id is not None and rf_id in seen:
             raise Place(path, "step").error(
-                f"record function id {rf_id} stands twice, also at {shown(task.event.name)}"
+                f"record function id {rf_id} occurs twice, also at {shown(task.event.name)}"
             )
         seen.add(rf_id or 0)
 

@@ -1,7 +1,7 @@
 """Operators cut where they launch kernels or wait for them, so that host and device depend on each other exactly.
 
 A kernel may start while its operator still runs, so it cannot depend on the whole operator: it depends on the part
-before the launch. Where a call waits for the device, the wait is no work: it is cut out, and what follows depends on
+before the launch. Where a call waits for the device, the wait is not work: it is cut out, and what follows depends on
 the kernels that were waited for.
 """
 

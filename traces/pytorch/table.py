@@ -109,7 +109,7 @@ class Table:
 
 
 def arguments(event: RawEvent, place: Place) -> RawArguments:
-    """Return the arguments of an event, or raise `FormatError` if they are no object."""
+    """Return the arguments of an event, or raise `FormatError` if they are not an object."""
     from msgspec import DecodeError
 
     from simsched.traces.pytorch.raw import ARGUMENTS

@@ -24,7 +24,7 @@ def nanoseconds(text: bytes, key: str, place: Place) -> int:
     Raises
     ------
     FormatError
-        If the text is no number, or beyond the clock.
+        If the text is not a number, or beyond the clock.
 
     Examples
     --------

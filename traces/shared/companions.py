@@ -26,7 +26,7 @@ def given(path: Path, option: str, value: object, what: str) -> Path:
     Raises
     ------
     FormatError
-        If it is no path, or there is no such file.
+        If it is not a path, or there is no such file.
     """
     if not isinstance(value, str | Path):
         raise FormatError(f"{path}: {option} is {shown(value)}; expected the path of {what}")

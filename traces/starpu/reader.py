@@ -204,7 +204,7 @@ def _describe(report: ImportReport, jobs: Sequence[Record], rows: Sequence[Recor
     if facts["records_not_run"]:
         report.note(
             f"{len(jobs) - len(rows)} records (control, acquiring of data, tasks without a codelet or a worker) have "
-            "no times and are no tasks; dependences go through them"
+            "no times and are not tasks; dependences go through them"
         )
     priorities = sorted({record.whole("Priority") or 0 for record in rows})
     facts["priorities"] = f"{priorities[0]} to {priorities[-1]}"

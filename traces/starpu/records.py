@@ -152,7 +152,7 @@ def records(path: Path, mend: Mend | None = None) -> Iterator[Record]:
     Raises
     ------
     FormatError
-        If a line is not of the form `Key: value`, a key stands twice in a record, or the file is cut off.
+        If a line is not of the form `Key: value`, a key occurs twice in a record, or the file is cut off.
     """
     values: dict[str, str] = {}
     first, last_keys = 0, set()
@@ -184,7 +184,7 @@ def _add(path: Path, number: int, line: str, values: dict[str, str], mend: Mend 
             raise FormatError(
                 f"{path}: line {number} is {shown(line)}; expected Key: value; tolerant=true passes it over"
             )
-        mend(f"line {number} is no Key: value and was passed over")
+        mend(f"line {number} is not of the form Key: value and was passed over")
     elif key in values:
         raise FormatError(f"{path}: line {number}: a second {key} in one record; is a blank line missing?")
     else:

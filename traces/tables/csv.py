@@ -118,7 +118,7 @@ CSV = CsvTables()
 
 
 def _header(head: bytes) -> list[str]:
-    """Return the cells of the first line; none where it is no text."""
+    """Return the cells of the first line; none where it is not a text."""
     try:
         text = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0].decode()
         return next(csv.reader(io.StringIO(text)), [])
@@ -153,7 +153,7 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
     except UnicodeDecodeError as error:
         around = error.object[max(error.start - 20, 0) : error.start + 10]
         raise FormatError(
-            f"{path}: {around!r} is no UTF-8; save the table as such, or convert it: iconv -f CP1252 -t UTF-8 takes "
+            f"{path}: {around!r} is not UTF-8; save the table as such, or convert it: iconv -f CP1252 -t UTF-8 takes "
             "what Windows writes"
         ) from None
     except Warning:
@@ -222,7 +222,7 @@ def _is_whole(cell: object) -> bool:
 
 
 def _as_whole(texts: pd.Series[Any]) -> Any | None:
-    """Return a column as int64; None where a cell is no whole number."""
+    """Return a column as int64; None where a cell is not a whole number."""
     cells = texts.tolist()
     return np.array([int(c) for c in cells], np.int64) if all(map(_is_whole, cells)) else None
 

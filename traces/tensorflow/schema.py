@@ -1,6 +1,6 @@
 """The messages of TensorFlow's protocol that are read, without TensorFlow: a table of their fields.
 
-Strings are declared as bytes, which is the same in a file, so that a broken name is no broken file; what is not
+Strings are declared as bytes, which is the same in a file, so that a broken name is not a broken file; what is not
 listed here is passed over.
 
 References

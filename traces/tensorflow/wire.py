@@ -95,7 +95,7 @@ class Part:
         Raises
         ------
         FormatError
-            If it is no protobuf message, or is cut off and there is no `mend`.
+            If it is not a protobuf message, or is cut off and there is no `mend`.
         """
         names = {number: name for name, number in numbers.items()}
         for number, _, payload, end in self._fields():
@@ -133,7 +133,7 @@ class Part:
         return kept
 
     def _fields(self) -> Iterator[tuple[int, int, int, int]]:
-        """Yield number, begin, begin of the value and end of every field; number 0 for what is no message or text."""
+        """Yield number, begin, begin of the value and end of every field; number 0 for neither message nor text."""
         at = 0
         while at < len(self.data):
             self.source.count()

@@ -206,7 +206,7 @@ def _tell_makespan(makespan: object, report: ImportReport) -> None:
     if makespan is None:
         return
     if type(makespan) not in (int, Decimal) or not 0 <= makespan <= MAX_S:  # type: ignore[operator]  # numbers by now
-        report.note(f"The makespan {shown(makespan)} is no time in seconds and not kept.")
+        report.note(f"The makespan {shown(makespan)} is not a time in seconds and not kept.")
         return
     report.facts["makespan_s"] = float(makespan)  # type: ignore[arg-type]  # a number by now
     report.note(

@@ -102,7 +102,7 @@ class References:
     def tell(self, report: ImportReport) -> None:
         """Note the references that could not be taken as they are."""
         if self._unknown:
-            report.note(f"{self._unknown} parents or children are no tasks of the file; they give no edge.")
+            report.note(f"{self._unknown} parents or children are not tasks of the file; they give no edge.")
         if self._shared:
             report.note(
                 f"{self._shared} parents or children are names that several tasks have: edges join those of them that "

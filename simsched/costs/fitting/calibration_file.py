@@ -85,7 +85,7 @@ def _object(path: Path) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON; unknown numbers are null")
+    raise ValueError(f"{name} is not a number of JSON; unknown numbers are null")
 
 
 def _said(mistake: Any) -> str:

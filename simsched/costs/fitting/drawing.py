@@ -96,7 +96,7 @@ def sigma_of_error(error: float) -> float:
     """Return the standard deviation of the log of log-normal factors of median 1 that are off by `error` in the mean.
 
     The mean of `|factor - 1|` is exp(sigma^2 / 2) erf(sigma / sqrt 2): for small ones sigma over sqrt(pi / 2), but a
-    factor of eleven, an error of 10, is no sigma of 12.5.
+    factor of eleven, an error of 10, is not a sigma of 12.5.
 
     Examples
     --------

@@ -129,7 +129,7 @@ def fit_curve(
     Raises
     ------
     CostError
-        If there are no points, the confidence is no share, or a bootstrap has no generator.
+        If there are no points, the confidence is not a share, or a bootstrap has no generator.
 
     Notes
     -----

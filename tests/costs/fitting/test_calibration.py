@@ -161,7 +161,7 @@ MISTAKES = {
         c["ops"][0]["points"][0]
     ),
     "date is 'yesterday'": lambda c: c.update(date="yesterday"),
-    "NaN is no number of JSON": lambda c: c["facts"].update(x=float("nan")),
+    "NaN is not a number of JSON": lambda c: c["facts"].update(x=float("nan")),
     "facts.x": lambda c: c["facts"].update(x=[1]),
     "pairs.0.widths": lambda c: c["pairs"][0].update(widths=[1]),
     "overheads.dispatch_s is 'fast'": lambda c: c["overheads"].update(dispatch_s="fast"),

@@ -253,7 +253,7 @@ def test_our_own_that_was_edited(tmp_path: Path) -> None:
     schedule.save(tmp_path / "run.json")
     text = (tmp_path / "run.json").read_text()
     for old, new, said in (
-        ('"task":1,', '"task":0,', "task 0 stands twice"),
+        ('"task":1,', '"task":0,', "task 0 occurs twice"),
         ('"after":[0]', '"after":[5]', "after is 5"),
         ('"after":[0]', '"after":0', "after is 0; expected a list"),
         ('"width":1', '"width":-1', "width is -1"),

@@ -121,7 +121,7 @@ def test_events_of_a_device_are_counted(tmp_path: Path, diamond: list[Event]) ->
     ]
     graph = read(tmp_path, [*diamond, *kernels])
     assert graph.n_tasks == 4
-    assert any("2 events of a device are no tasks" in note for note in graph.report.notes)
+    assert any("2 events of a device are not tasks" in note for note in graph.report.notes)
 
 
 def test_several_sessions_in_one_file(tmp_path: Path, diamond: list[Event]) -> None:

@@ -234,7 +234,7 @@ def test_traces_without_tasks_are_refused(ompss: Trace) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("2:1:1:1:1:x:9200102:1", "is no record of Paraver; expected numbers with colons between"),
+        ("2:1:1:1:1:x:9200102:1", "is not a record of Paraver; expected numbers with colons between"),
         ("2:1:1:1:1:5:9200102", "a record of kind 2 with 7 fields; is it cut off?"),
         ("3:1:1:1:1:5:5:2:1:1:2", "a record of kind 3 with 11 fields"),
         ("1:1:1:1:1:5", "a record of kind 1 with 6 fields"),
@@ -242,8 +242,8 @@ def test_traces_without_tasks_are_refused(ompss: Trace) -> None:
         ("2:1:1:1:1:99999999999999999999:9200102:1", "time 99999999999999999999; expected 0 to"),
         ("2:1:1:1:1:5:9200102:99999999999999999999", "which takes more than 64 bits"),
         ("3:1:1:1:1:5:5:2:1:1:2:6:6:-1:1", "size -1; expected a whole number of 0 or more"),
-        ("5:1:1", "is no record of Paraver"),
-        ("hello", "b'hello' is no record of Paraver"),
+        ("5:1:1", "is not a record of Paraver"),
+        ("hello", "b'hello' is not a record of Paraver"),
     ],
 )
 def test_wrong_lines(ompss: Trace, line: str, message: str) -> None:
@@ -267,7 +267,7 @@ def test_wrong_headers_options_and_companions(ompss: Trace) -> None:
     with pytest.raises(FormatError, match="line 1: times are in 'fs'; expected ns, us, ms or no unit"):
         ompss.read()
     ompss.header = "#Paraver (once upon a time)"
-    with pytest.raises(FormatError, match=r"line 1: '.* is no header of Paraver"):
+    with pytest.raises(FormatError, match=r"line 1: '.* is not a header of Paraver"):
         ompss.read()
     with pytest.raises(FormatError, match=r"missing\.pcf: no such file"):
         ompss.read(pcf=Path("missing.pcf"))

@@ -121,8 +121,8 @@ def test_broken_kineto_traces(tmp_path, case, zipped):
     [
         (lambda n: n.pop("id"), "id is None"),
         (lambda n: n.update(id="x"), "id is 'x'"),
-        (lambda n: n.update(id=102), "id 102 stands twice"),
-        (lambda n: n["attrs"][0].update(value=2), "record function id 2 stands twice"),
+        (lambda n: n.update(id=102), "id 102 occurs twice"),
+        (lambda n: n["attrs"][0].update(value=2), "record function id 2 occurs twice"),
         (lambda n: n.update(name=None), "name is None"),
         (lambda n: n.pop("ctrl_deps"), "ctrl_deps is None"),
         (lambda n: n.update(attrs={}), "attrs is {}"),
@@ -179,7 +179,7 @@ def test_an_id_that_stands_twice(mini):
     mini.op("aten::relu", 0, 1, [A], [B])
     mini.op("aten::tanh", 1, 1, [A], [B])
     mini.events[1]["args"]["Record function id"] = 1
-    with pytest.raises(FormatError, match="id 1 stands twice"):
+    with pytest.raises(FormatError, match="id 1 occurs twice"):
         mini.load_alone()
 
 

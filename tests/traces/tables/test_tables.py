@@ -203,7 +203,7 @@ def test_refused(tmp_path: Path, tasks: str, edges: str, message: str) -> None:
 def test_texts_of_windows_are_refused_with_a_way_out(tmp_path: Path) -> None:
     path = write(tmp_path, "duration_s,kind\n1,Größe\n", "before,after\n")
     path.write_bytes(path.read_text().encode("cp1252"))
-    with pytest.raises(FormatError, match=r"Gr\\xf6\\xdfe.* is no UTF-8; .* iconv -f CP1252 -t UTF-8"):
+    with pytest.raises(FormatError, match=r"Gr\\xf6\\xdfe.* is not UTF-8; .* iconv -f CP1252 -t UTF-8"):
         load(path)
 
 

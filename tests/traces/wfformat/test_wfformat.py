@@ -130,7 +130,7 @@ def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
     assert graph.durations_s[1] == 7
     told = "\n".join(graph.report.notes)
     for sentence in (
-        "2 parents or children are no tasks",
+        "2 parents or children are not tasks",
         "1 edges are told by one",
         "1 executions are of no task",
         "1 executions are of a task that was executed before",
