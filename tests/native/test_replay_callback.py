@@ -180,7 +180,7 @@ def test_what_a_decision_raises_comes_out(native: Core, given: Arguments) -> Non
     for answer in (Raising(), start(load=Raising())):
         with pytest.raises(KeyError):
             native.replay_callback(**given, chooser=Answers(answer))
-    with pytest.raises(TypeError, match="no number"):
+    with pytest.raises(TypeError, match="not a number"):
         native.replay_callback(**given, chooser=Answers(start(cores=Raising())))
 
 

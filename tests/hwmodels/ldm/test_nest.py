@@ -55,7 +55,7 @@ def test_unknown_loops_are_refused():
 
 @pytest.mark.parametrize("index", [0, None, "-" * 100_000 + "i"])
 def test_an_index_that_is_no_short_text_is_refused(index):
-    with pytest.raises(NestError, match="no text of at most"):
+    with pytest.raises(NestError, match="not a text of at most"):
         nest(index)
 
 
@@ -128,7 +128,7 @@ def test_sizes_that_make_no_output_are_refused():
     ("changed", "says"),
     [
         ({"layout": "nchw"}, "layout 'nchw' is unknown; give NCHW or HWCN"),
-        ({"size": (8, 8, 8)}, "no pair of height and width"),
+        ({"size": (8, 8, 8)}, "nor a pair of height and width"),
         ({"size": "8"}, "'8': sizes, windows, strides and paddings are whole numbers"),
         ({"stride": 1.0}, "1.0: sizes"),
         ({"element_B": "4"}, "element_B is '4'"),

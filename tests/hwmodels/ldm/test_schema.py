@@ -49,7 +49,7 @@ def test_a_machine_without_local_memories_is_refused():
         ({"size": {"unit": "KiB"}}, "does not measure size per core"),
         ({"compiled_share": {"value": 1.5}}, "the most is 1"),
         ({"gload_bandwidth": {"value": 0.0}}, "above 0"),
-        ({"cpes": {"value": 63.0}}, "no whole rows of 8"),
+        ({"cpes": {"value": 63.0}}, "do not fill whole rows of 8"),
         ({"gemm_m": {"value": 0.5}}, "not a whole number"),
     ],
 )
