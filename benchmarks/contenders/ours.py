@@ -34,11 +34,11 @@ class Calls:
         """Return the function with its time taken."""
 
         @wraps(function)
-        def run(*args: Any) -> Any:
-            self.again = lambda: function(*args)
+        def run(*args: Any, **options: Any) -> Any:
+            self.again = lambda: function(*args, **options)
             begin = time.perf_counter()
             try:
-                return function(*args)
+                return function(*args, **options)
             finally:
                 self.seconds += time.perf_counter() - begin
 
