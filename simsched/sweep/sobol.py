@@ -71,8 +71,7 @@ def sobol(
     Raises
     ------
     SimschedError
-        If a parameter does not exist or is given twice, `samples` is not a power of two, or numbers are impossible
-        together.
+        If a parameter is unknown or given twice, `samples` is not a power of two, or numbers are impossible together.
 
     References
     ----------
