@@ -96,7 +96,7 @@ def summarised(replays: pd.DataFrame) -> pd.DataFrame:
 
 
 def _intervals(makespans: np.ndarray, first: np.ndarray) -> dict[str, float]:
-    from simsched.sweep.intervals import Interval
+    from simsched.intervals import Interval
     from simsched.sweep.statistics import typical
 
     absolute = typical(makespans)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.intervals import LEVEL, share_within
 from simsched.plots.canvas import log_ticks, require_columns, shown_axes
 from simsched.units import TimeUnit, time_unit
 
@@ -118,11 +119,18 @@ def _interval(ax: Axes, frame: pd.DataFrame, unit: TimeUnit) -> list[Artist]:
     if not {"low_s", "high_s"} <= set(frame) or frame["low_s"].isna().all():
         return []
     low, high = frame["low_s"] * unit.per_s, frame["high_s"] * unit.per_s
+    level = share_within(int(frame["samples"].min())) if "samples" in frame else LEVEL
     # A single core count has no area: a bar stands at each.
     ax.vlines(frame["cores"], low, high, color=COLOUR, linewidth=2)
     return [
         ax.fill_between(
-            frame["cores"], low, high, color=COLOUR, alpha=0.25, linewidth=0, label="95 % interval"
+            frame["cores"],
+            low,
+            high,
+            color=COLOUR,
+            alpha=0.25,
+            linewidth=0,
+            label=f"{100 * level:.0f} % interval",
         )
     ]
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from simsched.errors import SimschedError
+from simsched.intervals import Interval
 from simsched.policy import Policy
 from simsched.policy import policy as policy_of
 from simsched.report.patience import Patience, Progress
 from simsched.schedule import Bounds, Explanation, Schedule, bounds, explain
 from simsched.schedule.bounds import on_one_core_s
 from simsched.sweep.compare import BASELINE
-from simsched.sweep.intervals import Interval
 from simsched.sweep.statistics import typical
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import numpy as np
 
 from simsched.costs import CostModel
 from simsched.errors import LayoutError, MachineError, SimschedError
+from simsched.intervals import spread
 from simsched.machine import machine as machine_of
 from simsched.replay.at_once import at_once
 from simsched.replay.simulate import simulate
@@ -21,7 +22,6 @@ from simsched.schedule.bounds import on_one_core_s
 from simsched.sweep.binding import binding
 from simsched.sweep.extrapolation import beyond
 from simsched.sweep.growth import grown
-from simsched.sweep.intervals import spread
 from simsched.sweep.knee import knee
 
 if TYPE_CHECKING:

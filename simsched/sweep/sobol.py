@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from simsched.costs import CostModel
 from simsched.errors import SimschedError
+from simsched.intervals import LEVEL
 from simsched.machine import machine as machine_of
 from simsched.replay.at_once import at_once
 from simsched.replay.checks import check_seed
-from simsched.sweep.intervals import LEVEL
 from simsched.sweep.sensitivity import ROUNDING, Makespan, makespan_of, sensitivity
 from simsched.sweep.uncertain import Inputs, Parameter, chosen
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import SimschedError
-from simsched.sweep.intervals import LEVEL, Interval
+from simsched.intervals import LEVEL, Interval
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,8 +5,8 @@ import pytest
 
 import simsched as ss
 from simsched.errors import SimschedError
+from simsched.intervals import spread
 from simsched.plots import policies, policies_frame
-from simsched.sweep.intervals import spread
 
 GRAPH = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
 CHAIN = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)])

@@ -109,6 +109,8 @@ def test_an_interval_is_shaded_and_named() -> None:
     assert "95 % interval" in [text.get_text() for text in ax.get_legend().get_texts()]
     ends = ax.collections[-1].get_paths()[0].vertices[:, 1]
     assert (ends.min(), ends.max()) == pytest.approx((10, 50)), "in ms"
+    few = scaling(frame.assign(samples=20)).get_legend().get_texts()
+    assert "90 % interval" in [text.get_text() for text in few], "the extremes of 20, as `spread` says"
     without = scaling(frame.assign(low_s=np.nan, high_s=np.nan))
     assert not without.collections
 

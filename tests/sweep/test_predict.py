@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import simsched as ss
 from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.errors import GraphError, SimschedError
+from simsched.intervals import spread
 from simsched.sweep.binding import RESOURCES, binding, bound_by
-from simsched.sweep.intervals import spread
 from simsched.sweep.knee import knee
 from simsched.testing import strategies as ours
 

@@ -19,6 +19,17 @@ class Interval(NamedTuple):
     high: float
 
 
+def share_within(n: int) -> float:
+    """Return the share of other samples that fall in the interval of n of them.
+
+    Examples
+    --------
+    >>> round(share_within(20), 2), share_within(100)
+    (0.9, 0.95)
+    """
+    return min(LEVEL, (n - 1) / (n + 1))
+
+
 def spread(samples: npt.ArrayLike) -> Interval:
     """Return the median of some samples, shape (n,) with n at least 1, and the interval in which 95 % of others fall.
 
