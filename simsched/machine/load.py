@@ -79,9 +79,8 @@ def machine(source: str | Path | Machine) -> Machine:
     readers = _readers()
     spec = parse_path(text)
     if spec.params:
-        spec = replace(
-            spec, name=spec.name.rstrip()
-        )  # as in names of machines, a space may stand before the brackets
+        # As in names of machines, a space may stand before the brackets.
+        spec = replace(spec, name=spec.name.rstrip())
     if not spec.name.endswith((".toml", *readers)):
         return _built_in(text, tuple(readers))
     reader = next((r for suffix, r in readers.items() if spec.name.endswith(suffix)), None)

@@ -9,17 +9,14 @@ the spec that makes the same policy again.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import MISSING, Field, dataclass, fields
-from functools import cached_property
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
-
-import numpy as np
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from simsched.errors import PolicyError, SpecError
 from simsched.plugins import named
 from simsched.policy.layout import Layout
-from simsched.spec import Scalar, Spec, made, parse
+from simsched.policy.spec_of import spec_of
+from simsched.spec import Spec, made, parse
 
 if TYPE_CHECKING:
     from simsched.policy.problem import Problem
@@ -27,9 +24,6 @@ if TYPE_CHECKING:
 
 Queue = Literal["central", "shared"]
 Discipline = Literal["rank", "fifo", "lifo"]
-
-#: Most characters that an array among a policy's parameters has in its spec, as a list.
-SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -182,47 +176,7 @@ class Policy:
         return self
 
     def __str__(self) -> str:
-        name = self.name or type(self).__name__
-        values = {f.name: getattr(self, f.name) for f in fields(self) if not _is_default(self, f)}
-        return str(Spec(name, {key: _told(value) for key, value in (values | _set_by_hand(self)).items()}))
-
-
-def _is_default(policy: Policy, parameter: Field[object]) -> bool:
-    value: Any = getattr(policy, parameter.name)
-    default: Any = parameter.default
-    if parameter.default_factory is not MISSING:
-        default = parameter.default_factory()
-    if _is_array(value) or _is_array(default):
-        return bool(np.array_equal(value, default))
-    return bool(value == default)
-
-
-def _set_by_hand(policy: Policy) -> dict[str, Scalar]:
-    """Return the numbers and words that a class with an `__init__` of its own keeps: tables tell its objects apart."""
-    others = vars(policy).keys() - {f.name for f in fields(policy)}
-    return {
-        key: value
-        for key, value in vars(policy).items()
-        if key in others
-        and isinstance(value, Scalar)
-        and not isinstance(getattr(type(policy), key, None), cached_property)
-    }
-
-
-def _told(value: Any) -> Any:
-    """Return a parameter as specs show it: of a larger array its type, its shape and a digest of what is in it."""
-    if not _is_array(value):
-        return value
-    array = np.asarray(value)
-    if array.size < SHOWN and len(str(listed := array.tolist())) <= SHOWN:
-        return listed
-    content = repr(array.tolist()).encode() if array.dtype.hasobject else array.tobytes()
-    shape = "x".join(map(str, array.shape))
-    return f"{array.dtype}:{shape}:{sha256(content).hexdigest()[:8]}"
-
-
-def _is_array(value: object) -> bool:
-    return hasattr(value, "__array__")
+        return str(spec_of(self))
 
 
 def policy(source: str | Policy | type[Policy]) -> Policy:

@@ -245,12 +245,18 @@ BROKEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("old", "new", "says"), BROKEN)
-def test_every_mistake_is_named(tmp_path, old, new, says):
+def broken(folder, old, new):
+    """Write the good file with one text in the place of another, and return its path."""
     text = GOOD.read_text()
     assert old in text
-    path = tmp_path / "broken.toml"
+    path = folder / "broken.toml"
     path.write_text(text.replace(old, new))
+    return path
+
+
+@pytest.mark.parametrize(("old", "new", "says"), BROKEN)
+def test_every_mistake_is_named(tmp_path, old, new, says):
+    path = broken(tmp_path, old, new)
     with pytest.raises(MachineError, match=f"{re.escape(str(path))}: .*{says}"):
         ss.machine(path)
 
@@ -277,10 +283,7 @@ ALONE = [
 
 @pytest.mark.parametrize(("old", "new", "says"), ALONE)
 def test_mistakes_of_numbers_end_with_what_to_do(tmp_path, old, new, says):
-    text = GOOD.read_text()
-    assert old in text
-    path = tmp_path / "broken.toml"
-    path.write_text(text.replace(old, new))
+    path = broken(tmp_path, old, new)
     with pytest.raises(MachineError, match=f"{re.escape(f'{path}: 1 mistake: ')}.*{re.escape(says)}$"):
         ss.machine(path)
 
