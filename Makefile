@@ -18,7 +18,7 @@ run: $(VENV)/ready-all
 	@for name in lstm4 cnn; do \
 	  echo; \
 	  $(BIN)/simsched compare $(SAMPLES)/$$name.kineto.json.gz --execution-trace $(SAMPLES)/$$name.et.json.gz \
-	    --machine knl-7250 --layout 8x8 --out out/$$name || exit; \
+	    --machine knl-7250 --out out/$$name || exit; \
 	done
 	@echo; echo "Pictures: out/lstm4/*.png and out/cnn/*.png. Chrome traces (*.trace.json.gz) open in https://ui.perfetto.dev."
 

@@ -162,10 +162,16 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--out", type=Path, help="Markdown file to write.")
     parser.add_argument("--html", type=Path, help="Report to write.")
+    parser.add_argument("--csv", type=Path, help="Table of cases to write.")
+    parser.add_argument("--graph", action="append", help="Only this graph; repeat for more.")
+    parser.add_argument("--layout", action="append", help="Only this layout; repeat for more.")
     options = parser.parse_args()
     began = time.perf_counter()
-    check = ss.crosscheck(graphs(), repeats=options.repeats)
+    asked = {name: graph for name, graph in graphs().items() if name in (options.graph or graphs())}
+    check = ss.crosscheck(asked, layouts=options.layout, repeats=options.repeats)
     print(check.to_markdown(options.out))
+    if options.csv is not None:
+        check.table.to_csv(options.csv, index=False)
     if options.html is not None:
         check.to_html(options.html)
     numbers, pairs = check.summary(), check.rankings

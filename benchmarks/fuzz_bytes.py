@@ -34,7 +34,9 @@ def main() -> None:
 
         def read(data: bytes) -> None:
             seed, damaged = next(turns)
-            judged(place, name, {"main": seed.main, **seed.companions, damaged: data}, "atheris")
+            judged(
+                place, name, {"main": seed.main, **seed.companions, damaged: data}, "atheris", seed.options
+            )
 
         atheris.Setup([sys.argv[0], str(corpus), *sys.argv[2:]], read)
         atheris.Fuzz()

@@ -82,7 +82,7 @@ def measured(browser: Any, schedule: ss.Schedule, path: Path) -> Run:
     open_s = time.perf_counter() - begin
     page.wait_for_timeout(1000)
     page.evaluate(WATCH)
-    page.mouse.move(640, 400)
+    page.mouse.click(640, 400)
     for notch in range(2 * NOTCHES):
         page.mouse.wheel(0, -240 if notch < NOTCHES else 240)
         page.wait_for_timeout(40)

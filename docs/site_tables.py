@@ -83,11 +83,11 @@ def classes(group: Any) -> Iterator[str]:
 
 def formats() -> Iterator[str]:
     """Yield a table of readers and writers."""
-    yield from _table_head("format", "what it is", "dependences", "times", "options", "written as")
+    yield from _table_head("format", "what it is", "dependencies", "times", "options", "written as")
     for name in sorted({*registered("formats"), *registered("writers")}):
         reader = named("formats", name) if name in registered("formats") else None
         writer = named("writers", name) if name in registered("writers") else None
-        read = (reader.title, reader.dependences, reader.times) if reader else (writer.title, "", "")
+        read = (reader.title, reader.dependencies, reader.times) if reader else (writer.title, "", "")
         options = ", ".join(f"`{option}`" for option in (reader.options if reader else ()))
         suffixes = ", ".join(f"`{suffix}`" for suffix in (writer.suffixes if writer else ()))
         yield f"| `{name}` | {' | '.join(read)} | {options} | {suffixes} |"

@@ -77,7 +77,7 @@ class Sockets(Structure):
         if not mistakes:
             mistakes = missing_times(table, sizes["l3"], cores_per_tile)
         if mistakes:
-            raise MachineError("; ".join(mistakes))
+            raise MachineError("[structure]:", mistakes)
         return cls(
             per_tile=cores_per_tile,
             sockets=tuple(table.sockets),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import LayoutError, MachineError, SpecError
-from simsched.policy import CandidateRule, Policy
+from simsched.policy import CandidateRule, Layout, Policy
 
 if TYPE_CHECKING:
     from simsched.costs import TaskCosts
@@ -66,7 +66,7 @@ class CoRun(Policy):
     >>> graph = ss.TaskGraph.from_edges([8.0, 8.0], kinds="mine")
     >>> costs = ss.CostModel({"mine": ss.Curve(serial_share=0.5, thread_overhead=3.0)})
     >>> ss.compare(graph, "generic[cores=8]", ["sequential", "corun"], costs=costs)["makespan_s"].round(2).tolist()
-    [12.76, 5.8]
+    [11.61, 5.8]
     """
 
     name = "corun"
@@ -84,6 +84,44 @@ class CoRun(Policy):
         for key in ("candidates", "interval"):
             if getattr(self, key) < 1:
                 raise SpecError(f"corun[{key}={getattr(self, key)}]: the least is 1")
+
+    def layouts(self, machine: Machine) -> tuple[Layout, ...]:
+        """Return caps on the width alone, and one task at once, which stands alone where nothing runs beside others."""
+        most = self.no_cap(machine)
+        caps = [Layout(most.executors, layout.width) for layout in Layout.filling(most.width)]
+        return (*(caps if self.beside else ()), Layout(1, most.width))
+
+    def no_cap(self, machine: Machine) -> Layout:
+        """Return the layout that limits nothing, as the paper has it.
+
+        Parameters
+        ----------
+        machine : Machine
+
+        Returns
+        -------
+        Layout
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> str(ss.policy("corun").no_cap(ss.machine("generic[cores=4]")))
+        '4x4'
+        """
+        return Layout(machine.n_threads, self._cores(machine))
+
+    def team_widths(self, problem: Problem, width: int) -> npt.NDArray[np.int64]:
+        """Return about the widths that tasks start at: the narrowest that they offer, where others may run beside them.
+
+        Tasks alone in their depth start at their own width: the fastest one up to the cap, or the cap.
+        """
+        fastest = problem.fastest_widths if self.fastest or self.per_kind else np.array(width)
+        own = np.broadcast_to(np.minimum(fastest, width), problem.graph.n_tasks)
+        # Offers lie on both sides of a task's own width, but for one that is as wide as the cap.
+        below = np.where(fastest < width, self.candidates // 2, self.candidates - 1)
+        depths = problem.graph.depths
+        beside = self.beside & (np.bincount(depths, minlength=1)[depths] > 1)
+        return np.where(beside, np.maximum(own - self.interval * below, 1), own).astype(np.int64)
 
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy with every task's candidate widths.
@@ -106,12 +144,11 @@ class CoRun(Policy):
 
     def _caps(self, problem: Problem) -> tuple[int, int]:
         """Return the most tasks at once, and the most cores of each."""
-        machine, layout = problem.machine, problem.layout
-        threads = self._cores(machine)
+        most, layout = self.no_cap(problem.machine), problem.layout
         if layout is None:
-            return machine.n_threads, threads
-        if max(layout.executors, layout.width) > threads:
-            raise LayoutError(f"a cap of {layout} is beyond the {threads} cores of {machine}")
+            layout = most
+        if layout.executors > most.executors or layout.width > most.width:
+            raise LayoutError(f"a cap of {layout} is beyond the {most.width} cores of {problem.machine}")
         return layout.executors, layout.width
 
     def _cores(self, machine: Machine) -> int:

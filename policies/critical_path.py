@@ -64,14 +64,13 @@ class CriticalPath(RankPolicy):
         """Return the negative level."""
         return -problem.levels
 
-    def default_layout(self, machine: Machine) -> Layout:
-        """Return one executor per tile that has no reserved core."""
-        return Layout(self._workers(machine) // machine.cores_per_tile or 1, machine.cores_per_tile)
+    def most_threads(self, machine: Machine) -> int:
+        """Return the hardware threads besides those of reserved cores."""
+        return self._workers(machine) * machine.smt
 
-    def checked_layout(self, machine: Machine, layout: Layout | None) -> Layout:
+    def checked_layout(self, machine: Machine, layout: Layout) -> Layout:
         """Return the layout; one that needs reserved cores is an error."""
-        found = super().checked_layout(machine, layout)
-        most = self._workers(machine) * machine.smt
+        found, most = super().checked_layout(machine, layout), self.most_threads(machine)
         if found.cores > most and not self.oversubscribe:
             raise LayoutError(
                 f"the layout {found} needs {found.cores} cores; {machine} has {most} besides the {self.reserved} "

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from simsched.policy import Layout, RankPolicy
+from simsched.policy import RankPolicy
 
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
-    from simsched.machine import Machine
     from simsched.policy import Problem
 
 
@@ -52,10 +51,6 @@ class DataParallel(RankPolicy):
     def rank(self, problem: Problem) -> npt.ArrayLike:
         """Return the first task of each task's sample."""
         return samples(problem.graph)
-
-    def default_layout(self, machine: Machine) -> Layout:
-        """Return one worker a hardware thread in use."""
-        return Layout(machine.n_threads, 1)
 
 
 def samples(graph: TaskGraph) -> npt.NDArray[np.int64]:

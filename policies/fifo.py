@@ -32,7 +32,7 @@ class Fifo(RankPolicy):
     Parameters
     ----------
     order : {"fifo", "lifo", "random"}
-        Which ready task a pop takes; tasks ready at one instant stand in index order. Random ranks are drawn per
+        Which ready task a pop takes; tasks ready at one instant stand in index order. Random ranks are sampled per
         task before the replay: Graphi's naive engine may pick any ready op.
     small_s : float
         A task of at most so many estimated seconds on one thread runs on the executor whose task released it, without

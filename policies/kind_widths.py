@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import LayoutError, PolicyError, SpecError
-from simsched.policy import Policy, Start
+from simsched.policy import Layout, Policy, Start
+from simsched.policy.estimate import Estimator
 
 if TYPE_CHECKING:
+    from simsched.machine import RuntimeProfile
     from simsched.policy import Problem
     from simsched.policy.view import View
 
@@ -29,8 +31,8 @@ class KindWidths(Policy):
     Parameters
     ----------
     widths : str
-        Cores by kind, as in `MatMul:8;Conv2D:4`; what separates is written in percent code in a kind's name, as in
-        URLs.
+        Cores by kind, as in `MatMul:8;Conv2D:4`; found by an estimate (`fitted`) where none are given. What separates
+        is written in percent code in a kind's name, as in URLs.
     other : int
         Cores of every kind not named.
 
@@ -77,12 +79,27 @@ class KindWidths(Policy):
             found[name] = int(width)
         return found
 
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Say where nobody has chosen widths."""
-        if self.widths or self.other != 1:
-            return ()
-        return ("kind-widths as given runs every task on one core; its widths are what `tune` finds",)
+    def fitted(self, problem: Problem, runtime: RuntimeProfile) -> Policy:
+        """Return the policy with widths by kind, if it has none: those of the shortest estimated makespan.
+
+        Each kind gets the fastest width of its longest task, at most a width that is the same for all kinds.
+        """
+        if self.widths or self.other != 1 or not problem.graph.n_tasks:
+            return self
+        most = problem.machine.n_threads
+        limits = [Layout(most, layout.width) for layout in Layout.filling(most)]
+        _, limit = Estimator(problem, self, runtime).best(limits)[0]
+        each, labels = self.team_widths(problem, limit.width), problem.graph.kinds.labels
+        first = dict(zip(*np.unique(problem.graph.kinds.codes, return_index=True), strict=True))
+        by_kind = {labels[code]: int(each[task]) for code, task in first.items()}
+        return KindWidths.of({kind: width for kind, width in by_kind.items() if kind}, by_kind.get("", 1))
+
+    def team_widths(self, problem: Problem, width: int) -> npt.NDArray[np.int64]:
+        """Return for each task the fastest width of the longest task of its kind, at most `width`."""
+        longest = np.argsort(problem.costs.one_core_s, kind="stable")
+        of_kind = np.ones(len(problem.graph.kinds.labels), np.int64)
+        of_kind[problem.graph.kinds.codes[longest]] = problem.fastest_widths[longest]
+        return np.asarray(np.minimum(of_kind, width)[problem.graph.kinds.codes])
 
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy with every task's width and level.

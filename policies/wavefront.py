@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from simsched.policy import Layout, RankPolicy
+from simsched.policy import RankPolicy
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from simsched.machine import Machine
     from simsched.policy import Problem
 
 
 @dataclass(frozen=True)
 class Wavefront(RankPolicy):
-    """The ready task of the lowest depth first; by default one core each, all cores.
+    """The ready task of the lowest depth first.
 
     The depth is the number of edges on the longest path from a source: on the cells of a stacked recurrent network it
     is layer + step, the anti-diagonal. There is no barrier between diagonals: free cores take ready tasks as they
@@ -41,7 +40,3 @@ class Wavefront(RankPolicy):
     def rank(self, problem: Problem) -> npt.ArrayLike:
         """Return the depth."""
         return problem.graph.depths
-
-    def default_layout(self, machine: Machine) -> Layout:
-        """Return one executor a core."""
-        return Layout(machine.n_cores, 1)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from simsched.report import report as report
     from simsched.reproduce import crossed as crossed
     from simsched.reproduce import reproduce as reproduce
+    from simsched.result import Result as Result
     from simsched.schedule import Explanation as Explanation
     from simsched.schedule import Schedule as Schedule
     from simsched.schedule import bounds as bounds
@@ -74,6 +75,7 @@ _HOMES = {
     "RankPolicy": "simsched.policy",
     "RecordedOn": "simsched.graph",
     "Report": "simsched.report",
+    "Result": "simsched.result",
     "RuntimeProfile": "simsched.machine",
     "Schedule": "simsched.schedule",
     "Shortcuts": "simsched.policy",

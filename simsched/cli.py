@@ -43,7 +43,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=epilog("run rnn --layout 8x8 --out run.html", "compare rnn", "list workloads"),
+    epilog=epilog("run rnn --out run.html", "compare rnn", "list workloads"),
 )
 
 
@@ -83,7 +83,10 @@ for room in (
 
 
 def main() -> None:
-    """Run the command line: exit status 0 when done, 2 on bad input with one clear line, 130 when interrupted."""
+    """Run the command line: exit status 0 when done, 2 on bad input, 130 when interrupted.
+
+    What is wrong with the input is one clear line, or with several mistakes in a file a line for each.
+    """
     warnings.showwarning = _note
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -96,7 +99,7 @@ def main() -> None:
         if sys.stdout is not None:
             sys.stdout.flush()
     except SimschedError as error:
-        status = _fail(str(error))
+        status = _fail(*str(error).split("\n")) if error.mistakes else _fail(str(error))
     except (Abort, KeyboardInterrupt):
         _tell("interrupted")
         status = 130
@@ -124,14 +127,20 @@ def _note(
     _tell(f"note: {message}")
 
 
-def _fail(message: str) -> int:
-    _tell(f"error: {message}")
+def _fail(message: str, *mistakes: str) -> int:
+    _tell(f"error: {message}", *mistakes)
     return 2
 
 
-def _tell(message: str) -> None:
+def _tell(message: str, *more: str) -> None:
+    """Print a message as one line, and what belongs to it on lines of its own."""
     if sys.stderr is not None:
-        print(f"simsched: {printable(' '.join(message.split()))}", file=sys.stderr)
+        print(
+            f"simsched: {printable(' '.join(message.split()))}",
+            *map(printable, more),
+            sep="\n",
+            file=sys.stderr,
+        )
 
 
 if __name__ == "__main__":

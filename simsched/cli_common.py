@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from simsched.cli_arguments import no_graph, no_reader
 from simsched.errors import FormatError
 from simsched.files import check_place
 from simsched.plugins import Group, registered
+from simsched.progress import on_terminal
 from simsched.spec import Engine, split
 from simsched.terminal import fitted, width
 from simsched.text import printable
@@ -24,12 +24,12 @@ from simsched.text import printable
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
 
-DEFAULT_MACHINE = "knl-7250"
 READER_HELP = """
 
 --clean "STEP STEP ..." cleans GRAPH up first, as in --clean "drop[kinds=Identity] fuse-chains"; `simsched list
-cleanups` lists all steps. Further options are passed to the reader of GRAPH's format, as in --execution-trace FILE,
---model FILE or --step 3; `simsched list formats` lists them all."""
+cleanups` lists all steps. --recorded-on host (or another machine, or its file) says where durations were recorded.
+Further options are passed to the reader of GRAPH's format, as in --execution-trace FILE, --model FILE or --step 3;
+`simsched list formats` lists them all."""
 
 
 def epilog(*examples: str) -> str:
@@ -92,14 +92,19 @@ PoliciesOption = Annotated[
         help="A policy; repeat for more. Default: all.",
     ),
 ]  # fmt: skip
-LayoutOption = Annotated[
+#: For commands that find no layout.
+GivenLayoutOption = Annotated[
     str | None, typer.Option("--layout", "-l", metavar="ExC", help="Executors x cores, as in 8x8.")
+]
+LayoutOption = Annotated[
+    str | None,
+    typer.Option("--layout", "-l", metavar="ExC", help="Executors x cores, as in 8x8; found when not given."),
 ]
 EngineOption = Annotated[
     Engine,
     typer.Option("--engine", help="native is compiled, simpy the reference; auto: native if possible."),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of all random draws.")]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of all random numbers.")]
 NoiseOption = Annotated[
     str,
     typer.Option(
@@ -215,16 +220,6 @@ def reader_options(arguments: list[str]) -> dict[str, str]:
 
 
 @contextmanager
-def progress_bar(total: int | None, what: str, unit: str = "tasks") -> Iterator[Callable[[int], object]]:
-    """Show a progress bar once the work has taken a second, if standard error is a terminal."""
-    with tqdm(
-        total=total, desc=printable(what), unit=f" {unit}", delay=1.0, leave=False, disable=not _on_terminal(),
-        dynamic_ncols=True,
-    ) as bar:  # fmt: skip
-        yield bar.update
-
-
-@contextmanager
 def waiting(what: str) -> Iterator[None]:
     """Show the time passed once the work has taken a second, if standard error is a terminal."""
     done = threading.Event()
@@ -239,7 +234,7 @@ def waiting(what: str) -> Iterator[None]:
                 bar.refresh()
 
     thread = threading.Thread(target=show, daemon=True)
-    if _on_terminal():
+    if on_terminal():
         thread.start()
     try:
         yield
@@ -247,7 +242,3 @@ def waiting(what: str) -> Iterator[None]:
         done.set()
         if thread.ident is not None:
             thread.join()
-
-
-def _on_terminal() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simsched.cli_common import (
-    DEFAULT_MACHINE,
     EngineOption,
     GraphArgument,
     JsonOption,
@@ -17,10 +16,12 @@ from simsched.cli_common import (
     SeedOption,
     add_reading,
     graph_of,
-    progress_bar,
     say,
 )
 from simsched.cli_output import records, say_json, say_table
+from simsched.defaults import MACHINE, POLICY
+from simsched.notes import weighed
+from simsched.progress import progress_bar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,14 +34,14 @@ MOST_SEGMENTS = 15
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    add_reading(app, explain, "explain rnn --layout 8x8", "explain rnn --task 100")
+    add_reading(app, explain, "explain rnn", "explain rnn --task 100")
 
 
 def explain(
     context: typer.Context,
     graph: GraphArgument,
-    machine: MachineOption = DEFAULT_MACHINE,
-    policy: PolicyOption = "critical-path",
+    machine: MachineOption = MACHINE,
+    policy: PolicyOption = POLICY,
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
@@ -84,7 +85,7 @@ def explain(
     if json_:
         say_json(_facts(schedule, why, helps))
     else:
-        _print(why, helps)
+        _print(schedule, why, helps)
 
 
 def _facts(schedule: Schedule, why: Explanation, helps: pd.DataFrame) -> dict[str, object]:
@@ -95,10 +96,14 @@ def _facts(schedule: Schedule, why: Explanation, helps: pd.DataFrame) -> dict[st
     reasons = {
         str(reason): int(count) for reason, count in why.tasks["reason"].value_counts(sort=False).items()
     }
-    return {**run_facts(schedule), "reasons": reasons, **rows, "notes": list(why.notes)}
+    return {**run_facts(schedule), "reasons": reasons, **rows, "notes": list(_notes(schedule, why))}
 
 
-def _print(why: Explanation, helps: pd.DataFrame) -> None:
+def _notes(schedule: Schedule, why: Explanation) -> tuple[str, ...]:
+    return weighed(schedule.graph.report.notes, schedule.notes, why.notes)
+
+
+def _print(schedule: Schedule, why: Explanation, helps: pd.DataFrame) -> None:
     say(str(why))
     path = why.critical_path
     longest = path.nlargest(MOST_SEGMENTS, "seconds_s").sort_index()
@@ -108,3 +113,7 @@ def _print(why: Explanation, helps: pd.DataFrame) -> None:
         say("\nwhat would help most:\n")
         shown = helps[["rank", "name", "n_tasks", "speedup", "makespan_s"]]
         say_table(shown.assign(gain_percent=100 * helps["gain"]))
+    say("")
+    for note in _notes(schedule, why):
+        if note not in why.notes:
+            say(f"note: {note}")

@@ -18,11 +18,12 @@ from simsched.cli_common import (
     check_outputs,
     graph_of,
     graphs_of,
-    progress_bar,
     say,
 )
 from simsched.cli_output import records, say_facts, say_json, say_markdown
+from simsched.defaults import POLICY
 from simsched.plots.canvas import require_matplotlib
+from simsched.progress import progress_bar
 from simsched.terminal import width
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def add_to(app: typer.Typer) -> None:
 def execute(
     context: typer.Context,
     graph: GraphArgument,
-    policy: PolicyOption = "critical-path",
+    policy: PolicyOption = POLICY,
     layout: LayoutOption = None,
     repeats: RepeatsOption = 20,
     json_: JsonOption = False,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import typer
 
 from simsched.cli_common import (
-    DEFAULT_MACHINE,
+    GivenLayoutOption,
     GraphArgument,
     JsonOption,
-    LayoutOption,
     LimitOption,
     MachineOption,
     SchedulesOutOption,
@@ -19,6 +18,8 @@ from simsched.cli_common import (
     waiting,
 )
 from simsched.cli_output import say_facts, say_json
+from simsched.defaults import MACHINE
+from simsched.notes import weighed
 
 
 def add_to(app: typer.Typer) -> None:
@@ -29,8 +30,8 @@ def add_to(app: typer.Typer) -> None:
 def optimum(
     context: typer.Context,
     graph: GraphArgument,
-    machine: MachineOption = DEFAULT_MACHINE,
-    layout: LayoutOption = None,
+    machine: MachineOption = MACHINE,
+    layout: GivenLayoutOption = None,
     limit: LimitOption = 20.0,
     seed: SeedOption = 0,
     json_: JsonOption = False,
@@ -50,7 +51,8 @@ def optimum(
         found = optimum_(tasks, machine, layout, seed=seed, limit_s=limit)
     for path in out or []:
         found.schedule.save(path)
+    notes = weighed(tasks.report.notes, found.notes, found.schedule.notes)
     if json_:
-        say_json({**found.facts(), "notes": list(found.notes)})
+        say_json({**found.facts(), "notes": list(notes)})
     else:
-        say_facts(found.facts(), [*tasks.report.notes, *found.notes])
+        say_facts(found.facts(), notes)

@@ -16,10 +16,20 @@ from simsched.terminal import fitted_markdown, width
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simsched.result import Result
+
 
 def say_table(frame: pd.DataFrame) -> None:
     """Print a table on lines as long as the terminal's."""
     say(table_text(frame, width()))
+
+
+def say_result(result: Result, as_json: bool = False) -> None:
+    """Print a table of results with its notes, fitted to the terminal; or as JSON: its rows, and its notes."""
+    if as_json:
+        say_json(result.to_json_object())
+    else:
+        say(result.text(width()))
 
 
 def say_markdown(text: str) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simsched.cli_common import (
-    DEFAULT_MACHINE,
     EngineOption,
     GraphArgument,
     JsonOption,
@@ -20,15 +19,13 @@ from simsched.cli_common import (
     add_reading,
     check_outputs,
     graph_of,
-    progress_bar,
-    say,
 )
-from simsched.cli_output import records, say_json, say_table
+from simsched.cli_output import say_result
+from simsched.defaults import MACHINE, POLICY
 from simsched.errors import SpecError
+from simsched.progress import progress_bar
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from simsched.graph import TaskGraph
 
 #: Stands in a workload for the number of cores.
@@ -49,10 +46,16 @@ def predict(
     context: typer.Context,
     graph: GraphArgument,
     cores: Annotated[
-        str, typer.Option("--cores", "-c", metavar="N,N,...", help="Core counts, as in 16,34,68.")
-    ],
-    machine: MachineOption = DEFAULT_MACHINE,
-    policy: PolicyOption = "critical-path",
+        str | None,
+        typer.Option(
+            "--cores",
+            "-c",
+            metavar="N,N-N,...",
+            help="Core counts, as in 16,34,68; 8-256 doubles. Default: halves and doubles of the machine's.",
+        ),
+    ] = None,
+    machine: MachineOption = MACHINE,
+    policy: PolicyOption = POLICY,
     width: Annotated[
         int | None,
         typer.Option(
@@ -82,25 +85,29 @@ def predict(
     rnn[batch={cores}].
     """
     from simsched.costs import CostModel
-    from simsched.plots import scaling
+    from simsched.machine import machine as machine_of
     from simsched.sweep import predict as predict_
+    from simsched.sweep.core_counts import core_counts
     from simsched.sweep.export import check_table_suffix, export_table
 
-    counts, model = _core_counts(cores), CostModel(noise=noise)
+    counts, model = core_counts(cores, machine_of(machine)), CostModel(noise=noise)
     check_outputs(out, check_table_suffix)
     tasks = _growing(graph, context, weak)
-    total = None if weak or callable(tasks) else tasks.n_tasks * len(counts) * samples
-    with progress_bar(total, "replaying") as progress:
+    with progress_bar(_total(tasks, len(counts), samples), "replaying") as progress:
         frame = predict_(
             tasks, machine, policy, counts, model, engine=engine, seed=seed, width=width, weak=weak,
             samples=samples, progress=progress,
         )  # fmt: skip
-    if json_:
-        say_json(records(frame))
-    else:
-        _print(frame)
+    say_result(frame, json_)
     for path in out or []:
-        export_table(frame, path, lambda ax: scaling(frame, ax=ax), (8.0, 4.2))
+        export_table(frame, path, frame.plot, (8.0, 4.2))
+
+
+def _total(tasks: TaskGraph | Callable[[int], TaskGraph], counts: int, samples: int) -> int | None:
+    """Return how many tasks are replayed at most; None where it is not known."""
+    from simsched.replay.best_layout import MOST_REPLAYS
+
+    return None if callable(tasks) else tasks.n_tasks * counts * (samples + MOST_REPLAYS)
 
 
 def _growing(graph: str, context: typer.Context, weak: bool) -> TaskGraph | Callable[[int], TaskGraph]:
@@ -109,21 +116,3 @@ def _growing(graph: str, context: typer.Context, weak: bool) -> TaskGraph | Call
     if weak:
         raise SpecError(f"{graph!r} grows with the cores by itself; leave out --weak, or {GROWS}")
     return lambda count: graph_of(graph.replace(GROWS, str(count)), context)
-
-
-def _core_counts(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise SpecError(f"--cores {text!r}: expected core counts, as in 16,34,68") from None
-
-
-def _print(frame: pd.DataFrame) -> None:
-    """Print the table, and below it what is noted of its rows."""
-    shown = frame.drop(columns=["critical_path_s", "area_s", "samples", "note", "utilization"])
-    for column in ("knee", "extrapolated"):
-        shown[column] = shown[column].map({True: "yes", False: ""})
-    say_table(shown.dropna(axis="columns", how="all"))
-    for cores, note in zip(frame["cores"], frame["note"], strict=True):
-        if note:
-            say(f"note: {cores} cores: {note}")

@@ -9,16 +9,16 @@ import typer
 
 from simsched.cli_common import (
     POLICIES,
+    GivenLayoutOption,
     GraphArgument,
     JsonOption,
-    LayoutOption,
     add_reading,
     check_outputs,
     graph_of,
     say,
     waiting,
 )
-from simsched.cli_output import records, say_json, say_table
+from simsched.cli_output import say_result, say_table
 
 
 def add_to(app: typer.Typer) -> None:
@@ -39,7 +39,7 @@ def replay_recorded(
             help="The policy that was recorded; without it, lanes keep their order.",
         ),
     ] = None,
-    layout: LayoutOption = None,
+    layout: GivenLayoutOption = None,
     interruptions: Annotated[
         bool, typer.Option(help="Replay interruptions, too: executors away though tasks were ready.")
     ] = False,
@@ -58,9 +58,9 @@ def replay_recorded(
 
     One replay has no overheads, the other has those estimated from the gaps in the recording.
     """
-    import pandas as pd
-
     from simsched.execute import replay_recorded as replay
+    from simsched.notes import weighed
+    from simsched.result import Result
 
     check_outputs(out)
     tasks = graph_of(graph, context)
@@ -69,10 +69,8 @@ def replay_recorded(
         replayed = [replay(tasks, name, layout, interruptions=interruptions) for name in policies]
     for path in out or []:
         replayed[0].save(path)
-    frame = pd.DataFrame([one.row() for one in replayed])
-    if json_:
-        say_json(records(frame))
-        return
-    say_table(frame)
-    say("\nidle before the tasks of a lane:\n")
-    say_table(replayed[0].gaps.table)
+    notes = weighed(tasks.report.notes, *(one.plain.notes for one in replayed))
+    say_result(Result.of([one.row() for one in replayed], notes), json_)
+    if not json_:
+        say("\nidle before the tasks of a lane:\n")
+        say_table(replayed[0].gaps.table)

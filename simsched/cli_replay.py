@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from simsched.cli_common import (
-    DEFAULT_MACHINE,
     EngineOption,
     GraphArgument,
     JsonOption,
@@ -23,11 +22,13 @@ from simsched.cli_common import (
     add_reading,
     check_outputs,
     graph_of,
-    progress_bar,
     say,
 )
-from simsched.cli_output import records, say_facts, say_json, say_table
+from simsched.cli_output import say_facts, say_json, say_result
 from simsched.cli_pictures import CoreUseOption, RooflineOption, picture_writers
+from simsched.defaults import MACHINE, POLICY
+from simsched.notes import weighed
+from simsched.progress import progress_bar
 from simsched.spec import Bound
 
 
@@ -36,17 +37,17 @@ def add_to(app: typer.Typer) -> None:
     add_reading(
         app,
         run,
-        "run rnn --layout 8x8 --out run.png --out run.html",
+        "run rnn --out run.png --out run.html",
         "run step.json --execution-trace step.et.json",
     )
-    add_reading(app, compare, "compare rnn -p fifo -p corun", "compare rnn --layout 8x8 --out charts")
+    add_reading(app, compare, "compare rnn -p fifo -p corun", "compare rnn --out charts")
 
 
 def run(
     context: typer.Context,
     graph: GraphArgument,
-    machine: MachineOption = DEFAULT_MACHINE,
-    policy: PolicyOption = "critical-path",
+    machine: MachineOption = MACHINE,
+    policy: PolicyOption = POLICY,
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
@@ -60,20 +61,21 @@ def run(
     from simsched.costs import CostModel
     from simsched.listing import run_facts
     from simsched.replay import simulate
+    from simsched.replay.advice import advised
     from simsched.schedule.export import check_suffix
 
     check_outputs(out, check_suffix)
     writers = picture_writers(roofline, core_use)
     model, tasks = CostModel(noise=noise), graph_of(graph, context)
     with progress_bar(tasks.n_tasks, policy) as progress:
-        schedule = simulate(
-            tasks, machine, policy, layout, model, engine=engine, seed=seed, progress=progress
+        schedule = advised(
+            simulate(tasks, machine, policy, layout, model, engine=engine, seed=seed, progress=progress)
         )
     for path in out or []:
         schedule.save(path)
     for write in writers:
         write(schedule)
-    facts, notes = run_facts(schedule), [*tasks.report.notes, *schedule.notes]
+    facts, notes = run_facts(schedule), weighed(tasks.report.notes, schedule.notes)
     if json_:
         say_json({**facts, "notes": notes})
     else:
@@ -83,7 +85,7 @@ def run(
 def compare(
     context: typer.Context,
     graph: GraphArgument,
-    machine: MachineOption = DEFAULT_MACHINE,
+    machine: MachineOption = MACHINE,
     policy: PoliciesOption = None,
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
@@ -111,29 +113,26 @@ def compare(
 ) -> None:
     """Compare policies by replaying GRAPH under each."""
     from simsched.costs import CostModel
-    from simsched.plugins import registered
+    from simsched.policy.installed import policies_or_all
+    from simsched.replay.best_layout import MOST_REPLAYS
     from simsched.schedule.gallery import make_folder, write_gallery
-    from simsched.sweep.compare import BASELINE, best_bounds, comparison_frame, replays
+    from simsched.sweep.compare import best_bounds, comparison_frame, replays
 
     if out is not None:
         make_folder(out)
     model, tasks = CostModel(noise=noise), graph_of(graph, context)
-    policies = policy or sorted(registered("policies"), key=lambda name: name != BASELINE)
-    with progress_bar(tasks.n_tasks * len(policies), "replaying") as progress:
+    policies = policies_or_all(policy)
+    with progress_bar(tasks.n_tasks * len(policies) * MOST_REPLAYS, "replaying") as progress:
         schedules, sequential = replays(
             tasks, machine, policies, layout, model, engine=engine, seed=seed, progress=progress
         )
     limits = best_bounds(tasks, sequential.require_machine(), bound=bound, limit_s=limit)
     frame = comparison_frame(schedules, sequential, limits)
-    if json_:
-        say_json(records(frame))
-    else:
+    if not json_:
         say(
             f"{tasks.name}: {tasks.n_tasks} tasks, {tasks.n_edges} edges, on {schedules[0].require_machine()}\n"
         )
-        say_table(frame)
-        for note in dict.fromkeys([*tasks.report.notes, *(note for one in schedules for note in one.notes)]):
-            say(f"note: {note}")
+    say_result(frame, json_)
     if out is not None:
         written = list(write_gallery(out, schedules, frame))
         say(f"wrote {len(written)} files to {out}", err=json_)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simsched.cli_common import (
-    DEFAULT_MACHINE,
     EngineOption,
     GraphArgument,
     JsonOption,
@@ -22,10 +21,11 @@ from simsched.cli_common import (
     add_reading,
     check_outputs,
     graph_of,
-    progress_bar,
     say,
 )
 from simsched.cli_output import say_json, say_markdown
+from simsched.defaults import MACHINE
+from simsched.progress import progress_bar
 
 if TYPE_CHECKING:
     from simsched.report import Report
@@ -39,7 +39,7 @@ def add_to(app: typer.Typer) -> None:
 def report(
     context: typer.Context,
     graph: GraphArgument,
-    machine: MachineOption = DEFAULT_MACHINE,
+    machine: MachineOption = MACHINE,
     policy: PoliciesOption = None,
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
@@ -105,6 +105,7 @@ def _facts(made: Report) -> dict[str, object]:
         "sentences": made.sentences,
         "makespan_s": made.findings.best.interval.middle,
         "policy": made.findings.best.name,
+        "notes": list(made.findings.notes),
         "tables": tables(made),
     }
 
@@ -113,5 +114,7 @@ def _print(made: Report, out: list[Path]) -> None:
     say(made.headline)
     for sentence in made.sentences:
         say(f"- {sentence}")
+    for note in made.findings.notes:
+        say(f"note: {note}")
     for path in out:
         say(f"wrote {path}")

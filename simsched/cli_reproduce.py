@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from simsched.cli_common import JsonOption, epilog, names_of, progress_bar, say
+from simsched.cli_common import JsonOption, epilog, names_of, say
 from simsched.cli_output import say_json, say_markdown
+from simsched.progress import progress_bar
 
 
 def add_to(app: typer.Typer) -> None:

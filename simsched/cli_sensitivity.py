@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from simsched.cli_common import (
-    DEFAULT_MACHINE,
     EngineOption,
     GraphArgument,
     JsonOption,
@@ -20,9 +19,10 @@ from simsched.cli_common import (
     add_reading,
     check_outputs,
     graph_of,
-    progress_bar,
 )
-from simsched.cli_output import records, say_json, say_table
+from simsched.cli_output import say_result
+from simsched.defaults import MACHINE, POLICY
+from simsched.progress import progress_bar
 
 
 def add_to(app: typer.Typer) -> None:
@@ -35,8 +35,8 @@ def add_to(app: typer.Typer) -> None:
 def sensitivity(
     context: typer.Context,
     graph: GraphArgument,
-    machine: MachineOption = DEFAULT_MACHINE,
-    policy: PolicyOption = "critical-path",
+    machine: MachineOption = MACHINE,
+    policy: PolicyOption = POLICY,
     layout: LayoutOption = None,
     parameter: Annotated[
         list[str] | None,
@@ -67,7 +67,6 @@ def sensitivity(
     Varies numbers of the machine and of the cost curves, one at a time, or all together with --sobol.
     """
     from simsched.costs import CostModel
-    from simsched.plots import sobol_bars, tornado
     from simsched.sweep import sensitivity as sensitivity_
     from simsched.sweep import sobol as sobol_
     from simsched.sweep.export import check_table_suffix, export_table
@@ -80,10 +79,6 @@ def sensitivity(
             frame = sobol_(*given, parameters=parameter, samples=sobol, progress=progress)
         else:
             frame = sensitivity_(*given, parameters=parameter, change=change, progress=progress)
-    if json_:
-        say_json(records(frame))
-    else:
-        say_table(frame)
-    draw = sobol_bars if sobol else tornado
+    say_result(frame, json_)
     for path in out or []:
-        export_table(frame, path, lambda ax: draw(frame, ax=ax), (8.0, 1.4 + 0.36 * min(len(frame), 15)))
+        export_table(frame, path, frame.plot, (8.0, 1.4 + 0.36 * min(len(frame), 15)))

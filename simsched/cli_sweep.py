@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simsched.cli_common import JsonOption, epilog, progress_bar, say
+from simsched.cli_common import JsonOption, epilog, say
 from simsched.cli_output import say_json
+from simsched.notes import weighed
+from simsched.progress import progress_bar
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simsched.sweep import Sweep
+
 #: Kinds of errors that are printed.
 SHOWN = 5
+#: Pairs of a graph and a machine whose notes are.
+SHOWN_PAIRS = 20
 
 
 def add_to(app: typer.Typer) -> None:
@@ -66,7 +72,7 @@ def sweep(
             client = stack.enter_context(connected(cluster))
         progress = stack.enter_context(progress_bar(len(described), "sweep", "points"))
         frame = described.run(out, client, workers=workers, progress=progress)
-    facts = summary(frame, out)
+    facts = {**summary(frame, out), "notes": notes_of_points(described, frame)}
     if json_:
         say_json(facts)
     else:
@@ -87,10 +93,20 @@ def summary(frame: pd.DataFrame, store: Path) -> dict[str, Any]:
     }
 
 
+def notes_of_points(sweep: Sweep, frame: pd.DataFrame) -> tuple[str, ...]:
+    """Return the notes of the first point of each graph on each machine that did not fail, of the first 20 such pairs.
+
+    Notes tell of graphs and of how their costs become those of a machine.
+    """
+    done = frame[frame["error"].isna()].drop_duplicates(["graph", "machine"]).head(SHOWN_PAIRS)
+    schedules = [sweep.replay(int(point)) for point in done["point"]]
+    return weighed(*(one.graph.report.notes for one in schedules), *(one.notes for one in schedules))
+
+
 def _text(facts: dict[str, Any]) -> str:
     lines = [f"{facts['points']} points, {facts['failed']} failed, in {facts['results']}"]
     shown = list(facts["errors"].items())
     lines += [f"  {count} x {error}" for error, count in shown[:SHOWN]]
     if len(shown) > SHOWN:
         lines.append(f"  and {len(shown) - SHOWN} other errors, in the column error")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"note: {note}" for note in facts["notes"])])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from simsched.cli_common import (
-    DEFAULT_MACHINE,
     POLICIES,
     EngineOption,
     GraphArgument,
@@ -19,20 +17,11 @@ from simsched.cli_common import (
     add_reading,
     check_outputs,
     graph_of,
-    progress_bar,
 )
-from simsched.cli_output import records, say_json, say_table
+from simsched.cli_output import say_result
+from simsched.defaults import MACHINE
+from simsched.progress import progress_bar
 from simsched.spec import Search
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-#: Policies that a search takes when none is given.
-SUITED = {
-    "enumerate": ["critical-path"],
-    "widths": ["kind-widths"],
-    "optuna": ["critical-path", "fifo", "corun", "kind-widths"],
-}
 
 MethodOption = Annotated[
     Search,
@@ -53,7 +42,7 @@ def add_to(app: typer.Typer) -> None:
 def tune(
     context: typer.Context,
     graph: GraphArgument,
-    machine: MachineOption = DEFAULT_MACHINE,
+    machine: MachineOption = MACHINE,
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -88,36 +77,17 @@ def tune(
     Everything that was tried is printed, best first. The picture is a heat map if the layouts are a grid, otherwise
     the best makespan so far by the number of replays.
     """
-    from simsched.machine import machine as machine_of
+    from simsched.plots.tuned import tuned_size
     from simsched.sweep import tune as tune_
-    from simsched.sweep.export import check_table_suffix
+    from simsched.sweep.export import check_table_suffix, export_table
 
     check_outputs(out, check_table_suffix)
-    cores = machine_of(machine).n_cores - reserved
     tasks = graph_of(graph, context)
     with progress_bar(None, "replaying") as progress:
         frame = tune_(
-            tasks, machine, policy or SUITED[method], layout, engine=engine, seed=seed, method=method,
+            tasks, machine, policy, layout, engine=engine, seed=seed, method=method,
             evaluations=evaluations, reserved=reserved, progress=progress,
         )  # fmt: skip
-    if json_:
-        say_json(records(frame))
-    else:
-        say_table(frame)
+    say_result(frame, json_)
     for path in out or []:
-        _export(frame, method, cores, path)
-
-
-def _export(frame: pd.DataFrame, method: str, cores: int, path: Path) -> None:
-    """Write the table, or the picture that suits the search."""
-    from simsched.plots import comparison, layouts, layouts_frame, tuning, tuning_frame
-    from simsched.sweep.export import export_table
-
-    if method != "enumerate":
-        history = tuning_frame({method: frame})
-        export_table(history, path, lambda ax: tuning(history, ax=ax))
-    # Layouts of all cores are a list; more for one number of executors are a grid, of one policy.
-    elif frame["executors"].duplicated().any() and frame["policy"].nunique() == 1:
-        export_table(frame, path, lambda ax: layouts(layouts_frame(frame, cores), ax=ax), (8.0, 4.4))
-    else:
-        export_table(frame, path, lambda ax: comparison(frame, ax=ax), (7.0, 1.3 + 0.35 * len(frame)))
+        export_table(frame, path, frame.plot, tuned_size(frame, method))

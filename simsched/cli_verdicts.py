@@ -7,23 +7,22 @@ from typing import Annotated, Literal
 import typer
 
 from simsched.cli_common import (
-    DEFAULT_MACHINE,
-    POLICIES,
     EngineOption,
     GraphsArgument,
     JsonOption,
     LayoutOption,
     MachineOption,
     NoiseOption,
+    PoliciesOption,
     SeedOption,
     TablesOutOption,
     add_reading,
     check_outputs,
     graphs_of,
-    progress_bar,
-    say,
 )
-from simsched.cli_output import records, say_json
+from simsched.cli_output import say_result
+from simsched.defaults import MACHINE
+from simsched.progress import progress_bar
 
 
 def add_to(app: typer.Typer) -> None:
@@ -33,13 +32,8 @@ def add_to(app: typer.Typer) -> None:
 
 def verdicts(
     graphs: GraphsArgument,
-    policy: Annotated[
-        list[str],
-        typer.Option(
-            "--policy", "-p", metavar="NAME", autocompletion=POLICIES, help="A policy; repeat, two at least."
-        ),
-    ],
-    machine: MachineOption = DEFAULT_MACHINE,
+    policy: PoliciesOption = None,
+    machine: MachineOption = MACHINE,
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
@@ -61,31 +55,20 @@ def verdicts(
     Replays each GRAPH under noise, with several seeds, and compares the policies in pairs.
     """
     from simsched.costs import CostModel
-    from simsched.plots import policies
-    from simsched.plots.policies import summarised
-    from simsched.sweep import replayed
+    from simsched.policy.installed import policies_or_all
     from simsched.sweep import verdicts as verdicts_
     from simsched.sweep.export import check_table_suffix, export_table
 
     check_outputs(out, check_table_suffix)
     model, loaded = CostModel(noise=noise), graphs_of(graphs)
-    total = sum(graph.n_tasks for graph in loaded.values()) * len(policy) * seeds
+    chosen = policies_or_all(policy)
+    total = sum(graph.n_tasks for graph in loaded.values()) * len(chosen) * seeds
     with progress_bar(total, "replaying") as progress:
-        runs = replayed(
-            loaded,
-            machine,
-            policy,
-            layout,
-            model,
-            engine=engine,
-            seeds=range(seed, seed + seeds),
+        frame = verdicts_(
+            loaded, machine, chosen, layout, model, engine=engine, seeds=range(seed, seed + seeds), over=over,
             progress=progress,
-        )
-    frame = verdicts_(runs, over=over)
-    if json_:
-        say_json(records(frame))
-    else:
-        say("\n".join(frame["said"]))
+        )  # fmt: skip
+    say_result(frame, json_)
     for path in out or []:
-        height = 1.3 + 0.16 * (len(policy) + 1) * len(loaded)
-        export_table(frame, path, lambda ax: policies(summarised(runs), ax=ax), (8.0, max(height, 2.4)))
+        height = 1.3 + 0.16 * (len(chosen) + 1) * len(loaded)
+        export_table(frame, path, frame.plot, (8.0, max(height, 2.4)))

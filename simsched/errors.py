@@ -1,6 +1,8 @@
-"""The error family: every error a user can cause is a `SimschedError` with one clear line."""
+"""The error family: every error a user can cause is a `SimschedError` with one clear line, or one per mistake."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from simsched.text import printable
 
@@ -10,6 +12,13 @@ class SimschedError(Exception):
 
     Names in messages may come from files: their control characters are shown as escapes.
 
+    Parameters
+    ----------
+    message : str
+        What is wrong, and what to do.
+    mistakes : sequence of str
+        Mistakes of a file, which follow the message: one on the same line, several below it, each on a line.
+
     Examples
     --------
     >>> import simsched as ss
@@ -17,11 +26,21 @@ class SimschedError(Exception):
     ...     ss.Layout.parse("8 by 4")
     ... except ss.SimschedError as error:
     ...     print(error)
-    '8 by 4' is not a layout; write executors x cores, as in 8x4
+    '8 by 4' is not a layout; write executors x cores, as in 8x4, or best
     """
 
+    def __init__(self, message: str = "", mistakes: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.mistakes = tuple(mistakes)
+
     def __str__(self) -> str:
-        return "\n".join(map(printable, super().__str__().split("\n")))
+        lines = super().__str__()
+        if len(self.mistakes) == 1:
+            lines = f"{lines} {self.mistakes[0]}"
+        elif self.mistakes:
+            # A mistake may be a file that has mistakes of its own.
+            lines = "\n  ".join([lines, *(mistake.replace("\n", "\n  ") for mistake in self.mistakes)])
+        return "\n".join(map(printable, lines.split("\n")))
 
 
 class SpecError(SimschedError):

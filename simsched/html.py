@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 from simsched.text import printable
+
+if TYPE_CHECKING:
+    from simsched.table_layout import Column
 
 STYLE = """
 body { font: 16px/1.45 system-ui, sans-serif; color: #222; background: #fff }
@@ -27,6 +33,9 @@ figure svg { min-width: 40rem }
   figure svg { min-width: 0 }
 }
 """
+#: What stands for a frame is out of sight beside the frame, and in sight where a notebook that is not trusted takes
+#: frames and styles away.
+STILL = "<style>.simsched-frame + .simsched-still { display: none }</style>"
 #: Letters of a cell that stays on one line, where a style says so.
 LONGEST_ON_A_LINE = 40
 
@@ -39,7 +48,7 @@ def card(title: str, facts: Mapping[str, object], notes: Iterable[str] = (), fig
     title, facts, notes
         Plain text; escaped.
     figure : str
-        Markup made by simsched itself; inserted as it is.
+        An `<svg>` element made by simsched itself; shown as an image.
     """
     rows = "".join(
         f"<tr><th style='text-align:left;font-weight:normal;opacity:.7'>{text(k)}</th>"
@@ -53,8 +62,61 @@ def card(title: str, facts: Mapping[str, object], notes: Iterable[str] = (), fig
         "style='border:1px solid #8886;border-radius:6px;padding:.6em 1em;display:inline-block'>"
         f"<b>{text(title)}</b><table style='margin:.4em 0'>{rows}</table>"
         + (f"<ul style='margin:.2em 0;padding-left:1.2em'>{items}</ul>" if items else "")
-        + figure
+        + (image(figure) if figure else "")
         + "</div>"
+    )
+
+
+def results_table(columns: Sequence[Column], notes: Iterable[str] = ()) -> str:
+    """Return a table of results for a notebook, its notes below; everything in it is escaped.
+
+    Sentences are whole, on several lines where they are long.
+
+    Examples
+    --------
+    >>> from simsched.table_layout import Column
+    >>> page = results_table([Column("makespan", ["4.2 ms"], False)], ["tasks <b> have no edges"])
+    >>> "4.2 ms" in page, "tasks &lt;b&gt; have no edges" in page
+    (True, True)
+    """
+    sides = [f"text-align:{'left' if column.is_text else 'right'}" for column in columns]
+    words = "overflow-wrap:anywhere;max-width:36em;vertical-align:top"
+    head = "".join(f"<th style='{side}'>{text(c.title)}</th>" for side, c in zip(sides, columns, strict=True))
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f"<td style='{side};{words}'>{text(cell)}</td>" for side, cell in zip(sides, row, strict=True)
+        )
+        + "</tr>"
+        for row in zip(*(column.cells for column in columns), strict=True)
+    )
+    items = "".join(f"<li>{text(note)}</li>" for note in notes)
+    return (
+        "<div class='tex2jax_ignore mathjax_ignore' style='overflow-x:auto'>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        + (f"<ul style='margin:.4em 0;padding-left:1.2em'>{items}</ul>" if items else "")
+        + "</div>"
+    )
+
+
+def image(svg: str) -> str:
+    """Return an `<svg>` element as an `<img>` element, which a notebook shows even where it is not trusted.
+
+    Parameters
+    ----------
+    svg : str
+        An element made by simsched itself; its `aria-label` becomes the image's text.
+
+    Examples
+    --------
+    >>> image('<svg xmlns="http://www.w3.org/2000/svg" aria-label="a &lt; b"></svg>').partition(" src=")[0]
+    '<img alt="a &lt; b" style="max-width:100%;height:auto"'
+    """
+    label = re.search(r'aria-label="([^"]*)"', svg)
+    content = b64encode(svg.encode("utf-8", "backslashreplace")).decode()
+    return (
+        f'<img alt="{label[1] if label else ""}" style="max-width:100%;height:auto" '
+        f'src="data:image/svg+xml;base64,{content}">'
     )
 
 
@@ -109,7 +171,7 @@ def listed(items: Iterable[str]) -> str:
     return "<ul>" + "".join(f"<li>{text(item)}</li>" for item in items) + "</ul>\n"
 
 
-def framed(page: str, title: str, style: str) -> str:
+def framed(page: str, title: str, style: str, instead: str = "") -> str:
     """Return a page as a frame inside another one, a notebook's: with no right to what is around it.
 
     Parameters
@@ -120,12 +182,15 @@ def framed(page: str, title: str, style: str) -> str:
         What is in it, in words; escaped.
     style : str
         Rules for the frame, its height above all.
+    instead : str
+        Markup made by simsched itself, for where there are no frames: in a notebook that is not trusted.
     """
     quoted = page.replace("&", "&amp;").replace('"', "&quot;")
-    return (
-        f'<iframe title="{text(title)}" sandbox="allow-scripts allow-downloads" srcdoc="{quoted}" '
-        f'style="width:100%;border:0;{style}"></iframe>'
+    frame = (
+        f'<iframe class="simsched-frame" title="{text(title)}" sandbox="allow-scripts allow-downloads" '
+        f'srcdoc="{quoted}" style="display:block;width:100%;border:0;{style}"></iframe>'
     )
+    return f'{STILL}{frame}<div class="simsched-still">{instead}</div>' if instead else frame
 
 
 def text(value: object) -> str:

@@ -81,7 +81,7 @@ def _format(name: str) -> Entry:
     if name in registered("formats"):
         reader = named("formats", name)
         facts = {
-            "title": reader.title, "dependences": reader.dependences, "times": reader.times,
+            "title": reader.title, "dependencies": reader.dependencies, "times": reader.times,
             "options": dict(reader.options),
         }  # fmt: skip
     if name in registered("writers"):
@@ -121,6 +121,7 @@ def run_facts(schedule: Schedule) -> dict[str, Any]:
         "machine": schedule.require_machine().spec,
         "policy": schedule.policy,
         "layout": schedule.layout,
+        "layout_by": schedule.inputs.layout_by if schedule.inputs else "",
         "seed": schedule.seed,
         "tasks": schedule.graph.n_tasks,
         "edges": schedule.graph.n_edges,

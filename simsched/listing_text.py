@@ -72,7 +72,7 @@ def _more(entry: Entry) -> Iterator[Part]:
 
 def _format(entry: Entry) -> Iterator[Part]:
     yield "", entry["title"]
-    for key in ("dependences", "times"):
+    for key in ("dependencies", "times"):
         if key in entry:
             yield f"{key}: ", entry[key]
     for option, meaning in entry.get("options", {}).items():

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from simsched.errors import SimschedError
+from simsched.text import printable
+
+Refused = TypeVar("Refused", bound=SimschedError)
 
 #: Characters of a wrong value that an error shows.
 LONGEST = 80
@@ -11,9 +17,35 @@ LONGEST = 80
 _WORDS = {"list_type": "expected a list", "tuple_type": "expected a list"}
 
 
+def refusal(kind: type[Refused], where: object, mistakes: Sequence[str], most: int | None = None) -> Refused:
+    """Return the error of a file with some mistakes.
+
+    Parameters
+    ----------
+    kind : subclass of SimschedError
+    where : Path or str
+        The file.
+    mistakes : sequence of str
+        At least one.
+    most : int, optional
+        How many of them it lists; all when not given.
+
+    Examples
+    --------
+    >>> print(refusal(SimschedError, "mine.toml", ["cores.count: missing", "speed: unknown key"]))
+    mine.toml: 2 mistakes:
+      cores.count: missing
+      speed: unknown key
+    """
+    listed = list(mistakes[:most])
+    if more := len(mistakes) - len(listed):
+        listed.append(f"and {more} more")
+    return kind(f"{where}: {len(mistakes)} mistake{'s' * (len(mistakes) > 1)}:", listed)
+
+
 def told(mistake: Any, place: str = "") -> str:
     """Return what a mistake of a file is: its key, what was expected, and what stands there."""
-    key, given = (place + ".".join(map(str, mistake["loc"]))).rstrip("."), mistake["input"]
+    key, given = printable((place + ".".join(map(str, mistake["loc"]))).rstrip(".")), mistake["input"]
     said = _WORDS.get(mistake["type"], mistake["msg"].removeprefix("Value error, "))
     if mistake["type"] == "missing":
         return f"{key}: missing"
@@ -23,7 +55,8 @@ def told(mistake: Any, place: str = "") -> str:
         expected = "{ value, unit, source, confidence }" if "Quantit" in mistake["msg"] else ""
         return f"{key}: expected a table {expected}".rstrip() + f" (got {short(given)})"
     # What a rule of ours says of a table names the value already; the table would only hide it.
-    if mistake["type"] == "value_error" and isinstance(given, dict):
+    # A file that has mistakes of its own, each on a line, is named with them.
+    if (mistake["type"] == "value_error" and isinstance(given, dict)) or "\n" in said:
         return f"{key}: {said}"
     return f"{key}: {said} (got {short(given)})"
 

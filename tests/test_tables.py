@@ -75,3 +75,11 @@ def test_a_terminal_shows_no_escapes_of_markdown():
 @given(st.text())
 def test_markdown_is_undone(text):
     assert unmarked(markdown_text(text)) == printable(text)
+
+
+def test_long_specs_of_policies_are_cut_in_the_middle_but_stay_distinct():
+    spec = f"kind-widths[widths={';'.join(f'Kind{i}:8' for i in range(40))}]"
+    cut = table_text(pd.DataFrame({"policy": ["fifo", spec]})).splitlines()[-1].rstrip()
+    assert (len(cut), cut[:12], cut[-4:]) == (40, "kind-widths[", "9:8]")
+    alike = [spec.replace("Kind20:8", f"Kind20:{width}") for width in (2, 4)]
+    assert table_text(pd.DataFrame({"policy": alike})).splitlines()[1:] == alike

@@ -108,7 +108,7 @@ class StgFile:
     """
 
     title = "Standard Task Graph set (.stg)"
-    dependences = "in the file"
+    dependencies = "in the file"
     times = "in the file, whole numbers taken as seconds"
     options = {"unit": "seconds that one unit of time stands for, as 1e-6; 1 if not given"}  # noqa: RUF012 - the protocol's
 

@@ -31,7 +31,7 @@ class TaskGraphFile:
     """
 
     title = "simsched's own file of a task graph (.simsched)"
-    dependences = times = "as saved"
+    dependencies = times = "as saved"
     suffixes = (".simsched",)
     writes: Subject = "graph"
     options: dict[str, str] = {}  # noqa: RUF012 - the protocol's type; nothing changes it

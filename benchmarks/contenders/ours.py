@@ -76,10 +76,11 @@ def simulate(
             if workers <= KNL_CORES
             else f"knl-7250[contention=true,cores={workers}]"
         )
-        options = {"layout": f"{workers}x1", "runtime": ss.RuntimeProfile()} | options
+        options = {"runtime": ss.RuntimeProfile()} | options
     else:
         memory = ",bandwidth_Bps=1.6e11,share_bandwidth=true" if sharing == "bandwidth" else ""
         machine = f"generic[cores={workers}{memory}]"
+    options = {"layout": f"{workers}x1"} | options
     return ss.simulate(graph, machine, "critical-path", engine=engine, **options)
 
 

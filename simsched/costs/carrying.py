@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,6 +15,7 @@ from simsched.errors import CostError
 from simsched.graph import RecordedOn, TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
+from simsched.notes import Note, Weight
 
 Mask = npt.NDArray[np.bool_]
 
@@ -60,23 +64,60 @@ def carried(
     recorded = ~np.isnan(one_core) & ~measured
     missing = ~recorded & ~measured
     if not missing.any() and not _is_known(graph.recorded_on):
-        said = f"{recorded.sum()} recorded durations are taken as they are"
-        return one_core, [] if measured.any() and not recorded.any() else [said]
+        return one_core, [
+            as_they_are(graph, int(recorded.sum()))
+        ] if recorded.any() or not measured.any() else []
     here = one_core_roofline_s(graph, machine.core_flops, machine.one_core_Bps)
     ratio = _ratio(graph, here)
     scaled = recorded & ~np.isnan(ratio)
-    notes = []
-    if scaled.any() and graph.recorded_on:
-        origin = graph.recorded_on.name
+    notes: list[str] = []
+    if _is_same(graph.recorded_on, machine) and recorded.any():
         notes.append(
-            f"{scaled.sum()} durations recorded on {origin} are carried to {machine} by the ratio of their rooflines"
+            f"{recorded.sum()} durations were recorded on such a core as those of {_core_of(machine)}"
         )
-    if (recorded & ~scaled).any():
-        notes.append(f"{(recorded & ~scaled).sum()} recorded durations are taken as they are")
+    else:
+        notes += _said(graph, machine, int(scaled.sum()), int((recorded & ~scaled).sum()))
     if missing.any():
         _check_estimable(graph, missing, here)
-        notes.append(f"{missing.sum()} tasks without a duration take their roofline time on {machine}")
+        said = f"{missing.sum()} tasks without a duration take their roofline time on {_core_of(machine)}"
+        notes.append(Note(said, Weight.ASSUMPTION))
     return np.where(missing, here, np.where(scaled, one_core * ratio, one_core)), notes
+
+
+def _said(graph: TaskGraph, machine: Machine, scaled: int, others: int) -> Iterator[str]:
+    """Yield what became of recorded durations, in sentences."""
+    if scaled and graph.recorded_on:
+        origin, by = graph.recorded_on.name, "by the ratio of their rooflines"
+        yield Note(
+            f"{scaled} durations recorded on {origin} are carried to {_core_of(machine)} {by}",
+            Weight.ASSUMPTION,
+        )
+    if others:
+        yield as_they_are(graph, others)
+
+
+def as_they_are(graph: TaskGraph, count: int) -> Note:
+    """Return the note that durations are not converted, and what to do about it."""
+    said, origin = f"{count} recorded durations are taken as they are", graph.recorded_on
+    if origin is None:
+        said += "; recorded_on= or --recorded-on (host, a machine or its file) says where they were recorded"
+    elif not _is_known(origin):
+        said += f"; {origin.name}, on which they were recorded, has no known speed: recorded_on= can give it"
+    else:
+        said += f", though recorded on {origin.name}: their tasks have neither FLOPs nor bytes"
+    return Note(said, Weight.DOUBT)
+
+
+def _core_of(machine: Machine) -> str:
+    """Return the machine's spec without the number of its cores, which durations on one core do not depend on."""
+    return re.sub(r"\bcores=\d+,?", "", machine.spec).replace(",]", "]").removesuffix("[]")
+
+
+def _is_same(origin: RecordedOn | None, machine: Machine) -> bool:
+    """Tell whether cores of the machine are as fast as that of the recording."""
+    if origin is None:
+        return False
+    return (origin.core_flops, origin.core_bandwidth_Bps) == (machine.core_flops, machine.one_core_Bps)
 
 
 def _is_known(origin: RecordedOn | None) -> bool:

@@ -1,4 +1,4 @@
-"""What the cost curves of `curves.toml` leave open: the ends of each number, and curves drawn between them."""
+"""What the cost curves of `curves.toml` leave open: the ends of each number, and curves sampled between them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def drawn_between(value: float, low: float, high: float, z: float) -> float:
 
 
 def drawn_curve(curve: Curve, generator: np.random.Generator) -> Curve:
-    """Return a curve with each number drawn from its interval; a curve of no family of `curves.toml` as it is."""
+    """Return a curve with each number sampled from its interval; a curve of no family of `curves.toml` as it is."""
     found: dict[str, Any] = {
         name: min(drawn_between(getattr(curve, name), low, high, generator.standard_normal()), MOST[name])
         for name, (low, high, _) in ranges().get(curve.family, {}).items()

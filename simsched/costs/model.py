@@ -20,6 +20,7 @@ from simsched.errors import CostError
 from simsched.graph import LabelColumn, TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
+from simsched.notes import Note, Weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class CostModel:
     default : Curve, optional
         Curve of all kinds that are listed nowhere; by default they do not gain from more cores.
     noise : float, str or Noise
-        How actual seconds vary around the estimated ones; the factors are drawn for each task from the replay's seed.
+        How actual seconds vary around the estimated ones; the factors are sampled for each task from the replay's seed.
         Either the standard deviation of their logarithm, or a model of `simsched.costs.noise`, such as
         `stragglers[share=0.01,factor=5]`.
     measured : MeasuredSeconds, optional
@@ -97,9 +98,9 @@ class CostModel:
         return {normalised(kind): curve for kind, curve in self.curves.items()}
 
     def drawn(self, generator: np.random.Generator) -> Self:
-        """Return a model whose curves are drawn from their uncertainty: one of those that could be true.
+        """Return a model whose curves are sampled from their uncertainty: one of those that could be true.
 
-        Curves of `curves.toml` are drawn within the intervals stated there, all kinds of a family alike; measured
+        Curves of `curves.toml` are sampled within the intervals stated there, all kinds of a family alike; measured
         seconds within the errors of their medians. Curves given as numbers are taken as they are, and so is the noise.
 
         Examples
@@ -220,6 +221,5 @@ def _families(graph: TaskGraph, curves: Sequence[Curve], covers: Mask | None) ->
         counts[curve.family] += count
     if covers is not None and covers.all():
         return ()
-    return (
-        "cost curves: " + ", ".join(f"{count} {family}" for family, count in counts.most_common() if count),
-    )
+    said = ", ".join(f"{count} {family}" for family, count in counts.most_common() if count)
+    return (Note(f"cost curves: {said}", Weight.ASSUMPTION),)

@@ -1,4 +1,4 @@
-"""Noise: the ratio of actual to estimated seconds, drawn for each task.
+"""Noise: the ratio of actual to estimated seconds, sampled for each task.
 
 - `lognormal[sigma=0.1]`, or the number alone: every task varies; sigma is the standard deviation of the logarithm.
 - `stragglers[share=0.01,factor=5,sigma=0.1]`: a share of the tasks takes `factor` times as long, on top of sigma.

@@ -166,8 +166,8 @@ class TaskCosts:
         team = team + float(terms.fork_join_s[label]) + float(terms.fork_join_per_thread_s[label]) * used
         return min(t1, team)
 
-    def part(self, tasks: slice) -> TaskCosts:
-        """Return the costs of some of the tasks."""
+    def part(self, tasks: slice | Index) -> TaskCosts:
+        """Return the costs of some of the tasks: of a range, or in any order."""
         return replace(
             self,
             one_core_s=self.one_core_s[tasks],

@@ -118,7 +118,7 @@ class WidthTable:
         most = np.where(self.covers, self.measured_to[self.rows], np.iinfo(np.int64).max)
         return np.asarray(most < width)
 
-    def part(self, tasks: slice) -> WidthTable:
+    def part(self, tasks: slice | npt.NDArray[np.int32]) -> WidthTable:
         """Return the table of some of the tasks."""
         return replace(self, rows=self.rows[tasks])
 

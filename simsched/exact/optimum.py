@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from simsched.costs import CostModel, TaskCosts
+from simsched.defaults import MACHINE
 from simsched.errors import LayoutError, SimschedError
 from simsched.exact.choices import Choices, Units, Whole
 from simsched.exact.model import Found, solve
@@ -114,7 +115,7 @@ class Optimum:
 
 def optimum(
     graph: TaskGraph,
-    machine: str | Path | Machine,
+    machine: str | Path | Machine = MACHINE,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,

@@ -35,8 +35,8 @@ class Sources:
     dispatch_s : float
         What is left when every task takes what it took in the real run: decisions, and their order.
     told_apart : float
-        Share of the core-seconds with company, in the real run, of ops that were seen alone, too; the interference of
-        the others counts as kernel times. NaN where no task had company.
+        Of the core-seconds of tasks that overlapped others in the real run, the share of ops that were also measured
+        alone; the interference of the others counts as kernel times. NaN where no tasks overlapped.
     """
 
     kernels_s: float
@@ -60,7 +60,7 @@ def sources(execution: Execution, simulated: Schedule, costs: CostModel, runtime
         interference = (P - R(model alone)) - (R(real) - R(real alone))
         dispatch     = R(real) - M
 
-    "real" are the seconds of the run nearest to the median; "alone" is without company: for the model what it says
+    "real" are the seconds of the run nearest to the median; "alone" is without overlap: for the model what it says
     before anything is shared, for the real run as `without_company` defines it.
 
     Parameters

@@ -98,8 +98,8 @@ def _sources(case: Checked) -> str:
     relative = shares(case) | {"in all": case.error}
     shown = {name: f"{signed_time(s)} ({signed(relative[name])})" for name, s in seconds.items()}
     apart = (
-        f"Of the work with company, {percent(found.told_apart)} is of ops that were seen alone, too; interference of "
-        "the others counts as kernel times."
+        f"Of the work done while other tasks ran, {percent(found.told_apart)} is of ops that were also measured alone; "
+        "interference of the others counts as kernel times."
     )
     told = f"<p>{text(apart)}</p>\n" if found.told_apart < 1 else ""
     return signed_bars("Predicted less measured makespan, by source", seconds, shown) + told

@@ -1,4 +1,4 @@
-"""Which tasks of a real run had company, and what their ops take without."""
+"""Which tasks of a real run overlapped others, and what their ops take alone."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def company(schedule: Schedule) -> Floats:
 def without_company(execution: Execution) -> tuple[Floats, float]:
     """Return what the tasks of the median run would have taken alone.
 
-    A task is alone if others ran for at most a tenth of its time, and then took what it would have. One with company
-    would have taken the median of the tasks of its kind, shape and width that were alone, over all runs that count;
-    where there are fewer than three of these, what it took.
+    A task is alone if others ran for at most a tenth of its time, and then took what it would have. One that overlapped
+    others would have taken the median of the tasks of its kind, shape and width that were alone, over all runs that
+    count; where there are fewer than three of these, what it took.
 
     Parameters
     ----------
@@ -52,7 +52,8 @@ def without_company(execution: Execution) -> tuple[Floats, float]:
     seconds : float64 array, shape (n,)
         Of each task.
     told_apart : float
-        Share of the core-seconds with company that belong to ops seen alone, too; NaN where no task had company.
+        Of the core-seconds of tasks that overlapped others, the share of ops that were also measured alone; NaN where
+        no tasks overlapped.
     """
     import pandas as pd
 
@@ -71,7 +72,7 @@ def without_company(execution: Execution) -> tuple[Floats, float]:
 
 
 def _observed(schedule: Schedule) -> pd.DataFrame:
-    """Return op (a number for each kind and shape), width, seconds and company of each task."""
+    """Return op (a number for each kind and shape), width, seconds and share of overlap of each task."""
     import pandas as pd
 
     graph = schedule.graph

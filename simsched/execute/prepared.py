@@ -25,7 +25,7 @@ from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
 from simsched.policy import CandidateRule, Layout, Policy, Problem, RankPolicy
 from simsched.policy import policy as policy_of
-from simsched.replay.answers import layout_of
+from simsched.replay import layouts
 from simsched.replay.checks import check_inputs
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.replay.result import Times, schedule_of
@@ -250,13 +250,14 @@ def prepared(cases: Iterable[Asked], settings: Settings) -> list[Prepared]:
 
 def _plan(graph: Any, host: Machine, chosen: Policy, layout: Any, settings: Settings) -> Plan:
     check_inputs(graph, settings.costs, None, settings.seed)
-    wanted = layout_of(chosen, host, layout)
     costs = (settings.costs or CostModel()).on(graph, host)
-    problem = Problem(graph, host, costs, wanted, settings.seed)
+    problem = Problem(graph, host, costs, None, settings.seed)
+    choice = layouts.chosen(chosen, problem, host.runtime, layout)
+    problem = replace(problem, layout=choice.layout)
     # What software costs passes by itself: no profile says it here.
-    if isinstance(chosen, RankPolicy):
-        return _without_shortcuts(StaticPlan.of(problem, chosen, RuntimeProfile(), None))
-    plan = DynamicPlan.of(problem, chosen, RuntimeProfile(), None)
+    if isinstance(choice.policy, RankPolicy):
+        return _without_shortcuts(StaticPlan.of(problem, choice.policy, RuntimeProfile(), None))
+    plan = DynamicPlan.of(problem, choice.policy, RuntimeProfile(), None)
     _rule(plan)
     return plan
 

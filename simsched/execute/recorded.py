@@ -105,7 +105,7 @@ class RecordedReplay:
         }
 
     def gantt(self, axes: Sequence[Axes] | None = None, **options: Any) -> Sequence[Axes]:
-        """Draw the recorded schedule above its replays, on one time axis; see `simsched.plots.stacked`."""
+        """Draw the recorded schedule above its replays; see `simsched.plots.stacked`, also for their time axes."""
         from simsched.plots import stacked
 
         return stacked(self.schedules(), axes, **options)

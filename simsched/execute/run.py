@@ -8,6 +8,7 @@ from itertools import groupby
 from time import monotonic
 
 from simsched.costs import CostModel
+from simsched.defaults import POLICY
 from simsched.errors import EngineError
 from simsched.execute.execution import MOST_STOLEN, Execution, Run
 from simsched.execute.operators import Options
@@ -29,7 +30,7 @@ class Case:
     policy : str, Policy or class of Policy
         As `simsched.policy` takes it.
     layout : str, Layout or pair of int, optional
-        Executors x cores; the policy's own default when not given.
+        Executors x cores; found by an estimate when not given, as in `simsched.simulate`.
 
     Examples
     --------
@@ -48,7 +49,7 @@ class Case:
 
 def execute(
     graph: TaskGraph,
-    policy: str | Policy | type[Policy],
+    policy: str | Policy | type[Policy] = POLICY,
     layout: str | Layout | tuple[int, int] | None = None,
     repeats: int = 20,
     *,

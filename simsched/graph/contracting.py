@@ -1,11 +1,15 @@
-"""Leaving nodes out of a graph whose dependences go through them."""
+"""Leaving nodes out of a graph whose dependencies go through them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from simsched.errors import GraphError
+from simsched.graph.adjacency import find_cycle, from_edges
+from simsched.graph.edges import Caller, cycle_text
 
 #: Leaving nodes out can join each of their predecessors with each of their successors.
 MAX_EDGES = 4_000_000
@@ -13,7 +17,9 @@ MAX_EDGES = 4_000_000
 Edge = tuple[int, int]
 
 
-def contracted(edges: Iterable[Edge], kept: Sequence[bool], most: int | None = None) -> list[Edge]:
+def contracted(
+    edges: Iterable[Edge], kept: Sequence[bool], most: int | None = None, called: Caller = "node {}".format
+) -> list[Edge]:
     """Return the edges between kept nodes, direct ones and those through nodes left out, each once, sorted.
 
     Parameters
@@ -24,11 +30,13 @@ def contracted(edges: Iterable[Edge], kept: Sequence[bool], most: int | None = N
         Whether it stays.
     most : int, optional
         Edges that there may be; `MAX_EDGES` when not given.
+    called : function of int to str
+        What messages call a node.
 
     Raises
     ------
     GraphError
-        If nodes left out form a cycle, or there would be more than `most`.
+        If nodes left out form a cycle, which the message names, or there would be more than `most`.
 
     Examples
     --------
@@ -39,7 +47,7 @@ def contracted(edges: Iterable[Edge], kept: Sequence[bool], most: int | None = N
     before: dict[int, set[int]] = defaultdict(set)
     for a, b in edges:
         before[b].add(a)
-    through = _sources(before, kept, most)
+    through = _sources(before, kept, most, called)
     found: set[Edge] = set()
     for b, sources in before.items():
         if kept[b]:
@@ -49,7 +57,9 @@ def contracted(edges: Iterable[Edge], kept: Sequence[bool], most: int | None = N
     return sorted(found)
 
 
-def _sources(before: dict[int, set[int]], kept: Sequence[bool], most: int) -> dict[int, frozenset[int]]:
+def _sources(
+    before: dict[int, set[int]], kept: Sequence[bool], most: int, called: Caller
+) -> dict[int, frozenset[int]]:
     """Return for each node left out the kept ones that reach it through others left out."""
     dropped = [i for i in range(len(kept)) if not kept[i]]
     after: dict[int, list[int]] = defaultdict(list)
@@ -76,11 +86,21 @@ def _sources(before: dict[int, set[int]], kept: Sequence[bool], most: int) -> di
             if not waits[b]:
                 ready.append(b)
     if len(ready) < len(dropped):
-        stuck = next(i for i in dropped if waits[i])
-        raise GraphError(f"nodes that are left out depend on each other in a cycle, node {stuck} among them")
+        cycle = _cycle([(a, b) for b in dropped for a in before.get(b, ()) if not kept[a]], len(kept))
+        raise GraphError(
+            f"nodes that are left out depend on each other in a cycle: {cycle_text(cycle, called)}"
+        )
     return through
+
+
+def _cycle(edges: list[Edge], n: int) -> list[int]:
+    """Return the nodes of one cycle that some edges form."""
+    if loops := [a for a, b in edges if a == b]:
+        return loops[:1]
+    pairs = np.array(edges, np.int64)
+    return find_cycle(from_edges(n, pairs[:, 0], pairs[:, 1])[0])
 
 
 def _refuse_many(n: int, most: int) -> None:
     if n > most:
-        raise GraphError(f"more than {most} dependences, most of them through nodes that are left out")
+        raise GraphError(f"more than {most} dependencies, most of them through nodes that are left out")

@@ -58,10 +58,16 @@ def refuse_cycle(successors: Csr, called: Caller) -> None:
         If there is a cycle; the message names one.
     """
     if successors.topological_order is None:
-        raise GraphError(f"the graph has a cycle: {_cycle_story(find_cycle(successors), called)}")
+        raise cycle_error(successors, called)
 
 
-def _cycle_story(cycle: list[int], called: Caller, most: int = 8) -> str:
+def cycle_error(successors: Csr, called: Caller) -> GraphError:
+    """Return the error that names a cycle of a graph known to have one."""
+    return GraphError(f"the graph has a cycle: {cycle_text(find_cycle(successors), called)}")
+
+
+def cycle_text(cycle: list[int], called: Caller, most: int = 8) -> str:
+    """Return a cycle as a message shows it: what its nodes are called, in order, and the first one again."""
     shown = [called(task) for task in cycle[:most]]
     if len(cycle) > most:
         shown.append(f"... {len(cycle) - most} more")

@@ -50,7 +50,7 @@ def _recorded(graph: TaskGraph, run: Recording) -> None:
     facts.setdefault("early_starts", len(early_s))
     if facts["early_starts"] and len(early_s):
         facts.setdefault("worst_early_start_s", float(early_s.max()))
-        graph.report.note(
+        graph.report.doubt(
             f"{len(early_s)} edges are suspect: their second task started up to {early_s.max():.3g} s before the "
             "first had finished"
         )

@@ -144,7 +144,7 @@ def from_networkx(graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> Ta
         If the graph is undirected or a multigraph, or as `TaskGraph.from_edges`.
     """
     if not graph.is_directed() or graph.is_multigraph():
-        raise GraphError(f"{type(graph).__name__} is not a DiGraph; a task graph has one edge a dependence")
+        raise GraphError(f"{type(graph).__name__} is not a DiGraph; a task graph has one edge a dependency")
     index = {node: i for i, node in enumerate(graph)}
     rows: list[dict[str, Any]] = [graph.nodes[node] for node in graph]
     report = ImportReport("networkx")

@@ -7,15 +7,18 @@ import io
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from simsched.errors import FormatError, SpecError
 from simsched.graph.packed import unpacking
+from simsched.graph.recording import RecordedOn
 from simsched.plugins import named, registered
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
+    from simsched.machine import Machine
 
 #: Told, in a sentence, what was mended; usually `ImportReport.note`.
 Mend = Callable[[str], None]
@@ -36,7 +39,7 @@ class Reader(Protocol):
     #: One line for `simsched list formats`.
     title: str
     #: Where its edges come from, and where its seconds, a few words each, for the same list.
-    dependences: str
+    dependencies: str
     times: str
     #: Keyword options of `read` with what each means: companions, the step, ...; `load` refuses any other. From a
     #: command line their values come as text.
@@ -54,7 +57,13 @@ class Reader(Protocol):
         ...
 
 
-def load(path: str | Path, *, format: str | None = None, **options: Any) -> TaskGraph:
+def load(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    recorded_on: str | Path | Machine | RecordedOn | None = None,
+    **options: Any,
+) -> TaskGraph:
     """Load a task graph from a file of any registered format.
 
     Parameters
@@ -63,6 +72,9 @@ def load(path: str | Path, *, format: str | None = None, **options: Any) -> Task
         The file; its format is recognised by its content, not by its name. The suffix `.gz` may be left out.
     format : str, optional
         Name of the format, where it is not to be recognised.
+    recorded_on : str, Path, Machine or RecordedOn, optional
+        Where the durations were recorded, as `simsched.machine` takes it (`"host"`, `"knl-7250"`, a file), to carry
+        them to other machines; what the file itself says when not given.
     **options
         Options of the format, such as companion files or the step to read; see `simsched list formats`.
 
@@ -102,7 +114,8 @@ def load(path: str | Path, *, format: str | None = None, **options: Any) -> Task
             raise FormatError(f"{file}: format {name} has no option {option!r}; it has {known}")
     graph = reader.read(file, **options)
     # What was saved comes back as it was.
-    return graph if name == OWN else complete(graph)
+    graph = graph if name == OWN else complete(graph)
+    return graph if recorded_on is None else replace(graph, recorded_on=RecordedOn.of(recorded_on))
 
 
 def _recognised(file: Path) -> str:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph.columns import Floats
+
+if TYPE_CHECKING:
+    from simsched.machine import Machine
 
 #: Floats that are times.
 Seconds = Floats
@@ -73,6 +78,28 @@ class RecordedOn:
     name: str
     core_flops: float | None = None
     core_bandwidth_Bps: float | None = None
+
+    @classmethod
+    def of(cls, source: str | Path | Machine | RecordedOn) -> RecordedOn:
+        """Return what is known of a core of a machine, such as `host`, a name or a file.
+
+        Raises
+        ------
+        MachineError, SpecError
+            If there is no such machine.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.RecordedOn.of("knl-7250[cores=34]").name
+        'knl-7250[cores=34]'
+        """
+        from simsched.machine import machine
+
+        if isinstance(source, RecordedOn):
+            return source
+        found = machine(source)
+        return cls(found.spec, found.core_flops, found.one_core_Bps)
 
     def __post_init__(self) -> None:
         for key in ("core_flops", "core_bandwidth_Bps"):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simsched.html import card
+from simsched.notes import Note, Weight, weight_of
 
 
 @dataclass
@@ -41,6 +42,29 @@ class ImportReport:
     def note(self, sentence: str) -> None:
         """Add a sentence."""
         self.notes.append(sentence)
+
+    def doubt(self, sentence: str) -> None:
+        """Add a sentence that stands before others: what may make every answer about the graph wrong.
+
+        Examples
+        --------
+        >>> report = ImportReport("a file")
+        >>> report.doubt("the trace has no dependencies")
+        >>> report.notes[0].weight.name
+        'DOUBT'
+        """
+        self.notes.append(Note(sentence, Weight.DOUBT))
+
+    @property
+    def doubts(self) -> list[str]:
+        """The notes that may make answers wrong.
+
+        Examples
+        --------
+        >>> ImportReport("a file", notes=["2 edges were merged"]).doubts
+        []
+        """
+        return [note for note in self.notes if weight_of(note) is Weight.DOUBT]
 
     def __str__(self) -> str:
         lines = [f"{self.source}" + (f" ({self.format})" if self.format else "")]

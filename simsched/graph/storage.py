@@ -34,7 +34,8 @@ The header is one JSON object (NaN and infinity are spelled as in JavaScript):
 `names`             true where tasks have names
 `lane_names`        list of strings, or null where there is no recording
 `recorded_on`       null, or an object of `name`, `core_flops`, `core_bandwidth_Bps` (above zero, or null)
-`report`            an object of `source`, `format`, `facts` (an object) and `notes` (strings)
+`report`            an object of `source`, `format`, `facts` (an object) and `notes` (strings), and `doubts`, those of
+                    the notes that may make answers wrong; it may be missing
 =================== ==========================================================================================
 """
 
@@ -101,7 +102,7 @@ def _header(graph: TaskGraph) -> dict[str, Any]:
         "names": graph.names is not None,
         "lane_names": None if graph.recording is None else list(graph.recording.lane_names),
         "recorded_on": None if graph.recorded_on is None else asdict(graph.recorded_on),
-        "report": asdict(graph.report),
+        "report": {**asdict(graph.report), "doubts": graph.report.doubts},
     }
 
 

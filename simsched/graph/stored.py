@@ -16,6 +16,7 @@ from simsched.graph.edges import MAX_EDGES, refuse_cycle
 from simsched.graph.recording import Recording, positive
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import parse_shape
+from simsched.notes import Note, Weight
 
 
 class MisfitError(ValueError):
@@ -163,6 +164,6 @@ def recording(archive: Archive, lane_names: list[str], n: int) -> Recording | No
 
 def report(fields: Fields) -> ImportReport:
     """Return the import report."""
-    return ImportReport(
-        fields.string("source"), fields.string("format"), fields.mapping("facts"), fields.strings("notes")
-    )
+    doubts = set(fields.strings_or_none("doubts") or ())
+    notes = [Note(note, Weight.DOUBT) if note in doubts else note for note in fields.strings("notes")]
+    return ImportReport(fields.string("source"), fields.string("format"), fields.mapping("facts"), notes)

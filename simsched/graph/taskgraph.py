@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import GraphError
 from simsched.graph.adjacency import Csr, Index
 from simsched.graph.columns import Floats, LabelColumn, TextColumn
+from simsched.graph.edges import cycle_error
 from simsched.graph.recording import RecordedOn, Recording, Seconds
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import Shape, parse_shape
@@ -271,7 +271,7 @@ class TaskGraph:
         """Task indices, every task before its successors; 0 to n - 1 where these are such an order."""
         order = self.successors.topological_order
         if order is None:
-            raise GraphError(f"graph {self.name!r} has a cycle; TaskGraph.from_edges tells which")
+            raise cycle_error(self.successors, lambda task: f"task {task} {self.task_name(task)!r}")
         return order
 
     def levels(self, seconds: npt.ArrayLike | None = None) -> Seconds:

@@ -14,7 +14,7 @@ from simsched.machine.machine import Fact, Machine
 from simsched.machine.memory import Memory
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.variations import edited, quantities
-from simsched.mistakes import short, told
+from simsched.mistakes import refusal, short, told
 from simsched.plugins import named, registered
 from simsched.spec import Scalar, Spec, parse_path
 
@@ -113,9 +113,7 @@ def _checked(content: Mapping[str, Any], where: str) -> tuple[MachineFile, Struc
     if file and structure:
         mistakes += _latency_mistakes(file, structure)
     if mistakes:
-        raise MachineError(
-            f"{where}: {len(mistakes)} mistake{'s' * (len(mistakes) > 1)}: {'; '.join(mistakes)}"
-        )
+        raise refusal(MachineError, where, mistakes)
     return cast("MachineFile", file), cast("Structure", structure), others
 
 
@@ -160,7 +158,7 @@ def _structure(content: Mapping[str, Any], table: Any, mistakes: list[str]) -> S
     try:
         return cast("Structure", named("structures", content["structure"]["kind"]).of(table, count, per_tile))
     except MachineError as error:
-        mistakes.append(f"structure: {error}")
+        mistakes += [f"structure: {mistake}" for mistake in error.mistakes or [str(error)]]
         return None
 
 

@@ -15,6 +15,7 @@ from simsched.html import card
 from simsched.machine.effects import Effects
 from simsched.machine.memory import Memory
 from simsched.machine.runtime import RuntimeProfile
+from simsched.machine.stated import unused
 from simsched.machine.structure import Structure
 from simsched.spec import Scalar
 
@@ -94,7 +95,7 @@ class Machine:
     runtime : RuntimeProfile
         The software's own costs.
     effects : Effects
-        The ways in which running tasks slow each other down that replays account for.
+        The ways in which running tasks slow each other down that replays account for; all when not given.
     tables : mapping of str to object
         Further tables of the file, as parsed by the packages that registered them.
     facts : tuple of Fact
@@ -130,7 +131,7 @@ class Machine:
     interconnect_share: float
     tile_slowdown: float
     runtime: RuntimeProfile
-    effects: Effects
+    effects: Effects = field(default_factory=Effects.all)
     tables: Mapping[str, Any] = field(default_factory=dict, repr=False)
     facts: tuple[Fact, ...] = field(default=(), repr=False)
 
@@ -139,7 +140,7 @@ class Machine:
         if self.effects.share_bandwidth and most >= MOST_DEMAND_BPS:
             raise MachineError(
                 f"{self.spec}: {self.n_threads} cores that share {self.bandwidth_Bps:g} B/s can ask for more together "
-                f"than can be counted exactly, {MOST_DEMAND_BPS:g} B/s"
+                f"than can be counted exactly, {MOST_DEMAND_BPS:g} B/s; state less, or write share_bandwidth=false"
             )
 
     def __eq__(self, other: object) -> bool:
@@ -354,6 +355,18 @@ class Machine:
 
         return draw(self, ax=ax, values=values, label=label)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is left out: numbers that its file states for an effect that it switches off.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.machine("generic").notes
+        ()
+        """
+        return tuple(unused(self))
+
     def __str__(self) -> str:
         return self.spec
 
@@ -379,4 +392,4 @@ class Machine:
         }
 
     def _repr_html_(self) -> str:
-        return card(f"{self.spec}: {self.title}", self.summary())
+        return card(f"{self.spec}: {self.title}", self.summary(), self.notes)

@@ -229,13 +229,13 @@ class Runtime(Strict):
 
 
 class EffectsTable(Strict):
-    """Which effects a replay accounts for; see `Effects`."""
+    """Which effects a replay accounts for, all that are not switched off; see `Effects`."""
 
-    share_bandwidth: StrictBool = False
-    share_tiles: StrictBool = False
-    share_cores: StrictBool = False
-    share_interconnect: StrictBool = False
-    remote_memory: StrictBool = False
+    share_bandwidth: StrictBool = True
+    share_tiles: StrictBool = True
+    share_cores: StrictBool = True
+    share_interconnect: StrictBool = True
+    remote_memory: StrictBool = True
 
 
 class MachineFile(Strict):

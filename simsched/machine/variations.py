@@ -3,9 +3,9 @@
 =========================  ==============================================================================
 `cores=N`                  another number of cores: tiles stay whole, a mesh grows by rows; the memory of each domain
                            stays as it is
-`bandwidth_Bps=X`          bytes a second of all cores, in the mode in use
+`bandwidth_Bps=X`          bytes a second of all cores, in the mode in use; switches `share_bandwidth` on
 `core_bandwidth_Bps=X`     bytes a second of one core, in the mode in use
-`smt=K`                    hardware threads of a core that are in use
+`smt=K`                    hardware threads of a core that are in use; more than one switch `share_cores` on
 `memory=MODE`              one of the memories of the file
 `cluster=MODE`             how a mesh divides its memory, where it can
 `contention=true`          all effects of `Effects`, or none; each also by its own name: `share_tiles=true`
@@ -13,6 +13,9 @@
 `like=NAME`                machine whose numbers stand in for those that a file of another format does not know
 `a.b=X`                    any number of the file by its place, in its unit there: `runtime.dispatch=200`
 =========================  ==============================================================================
+
+A number that only one effect uses switches this effect on (`simsched.machine.stated`); `contention` comes before it,
+and the name of an effect before both.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from typing import Any
 
 from simsched.errors import MachineError
 from simsched.machine.effects import NAMES
+from simsched.machine.stated import meant
 from simsched.spec import Scalar, format_scalar
 
 SHORT = (
@@ -73,6 +77,9 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
             _set(dict(quantities(now))[place], value, where, "B/s")
         else:
             _set_place(now, key, value, spec)
+    if params:
+        effects = now.setdefault("effects", {})
+        effects.update(dict.fromkeys(meant(params, now["memory"]["mode"]), True))
     return now
 
 

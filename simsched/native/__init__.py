@@ -104,6 +104,25 @@ class Core(Protocol):
         """See `simsched.replay.native_engine`."""
         ...
 
+    def excess_seconds(
+        self,
+        indptr: npt.NDArray[np.int64],
+        indices: npt.NDArray[np.int32],
+        start_order: npt.NDArray[np.int32],
+        start_s: npt.NDArray[np.float64],
+        finish_s: npt.NDArray[np.float64],
+        teams_indptr: npt.NDArray[np.int64],
+        teams_indices: npt.NDArray[np.int32],
+        team: npt.NDArray[np.int32],
+        memory_share: npt.NDArray[np.float64],
+        overhead_share: npt.NDArray[np.float64],
+        demand_Bps: npt.NDArray[np.int64],
+        watched: npt.NDArray[np.bool_],
+        shared: object,
+    ) -> npt.NDArray[np.float64]:
+        """See `simsched.replay.causes`."""
+        ...
+
 
 @cache
 def core() -> Core | None:

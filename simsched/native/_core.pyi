@@ -245,3 +245,55 @@ def replay_callback(
 
     Returns the number of tasks that ran, ready_s, start_s, finish_s, team, executor and start order.
     """
+
+def excess_seconds(
+    indptr: Annotated[
+        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    start_order: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    start_s: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    finish_s: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    teams_indptr: Annotated[
+        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    teams_indices: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    team: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    memory_share: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    overhead_share: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    demand_Bps: Annotated[
+        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    watched: Annotated[
+        NDArray[numpy.bool_], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    shared: Sharing,
+) -> Annotated[NDArray[numpy.float64], {"shape": (None,)}]:
+    """
+    Return the seconds by which tasks were slowed down, by cause.
+
+    indptr: int64 (n + 1,), indices: int32 (m,): successors. start_order: int32 (n,), the tasks as they started.
+    start_s, finish_s: float64 (n,). teams_indptr, teams_indices: hardware threads of each team. team: int32 (n,), of
+    each task. memory_share, overhead_share: float64 (n,), demand_Bps: int64 (n,): what each asks of what running tasks
+    share. watched: bool (n,), whose seconds are wanted; the fewer of them run at once, the quicker.
+
+    Returns float64 (n * 5,), five for each task, zeros for those not watched: by hardware threads that share a core,
+    memory bandwidth, tiles, remote memory and the interconnect. Nothing is copied or converted; arrays that do not fit
+    raise.
+    """

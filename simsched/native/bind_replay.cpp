@@ -60,14 +60,6 @@ void check_loads(const Loads &loads, std::size_t rows, const Sharing *shared, st
               max_demand(at_once));
 }
 
-// Rows of a table whose columns may be any numbers.
-void check_rows(const Csr &rows) {
-    if (rows.indptr.empty() || rows.indptr.front() != 0 ||
-        rows.indptr.back() != static_cast<std::int64_t>(rows.indices.size()) ||
-        !std::is_sorted(rows.indptr.begin(), rows.indptr.end()))
-        throw std::invalid_argument("executors need a table of rows");
-}
-
 void check_cores(std::size_t cores, const Sharing *shared) {
     if (shared && shared->n_threads != cores)
         throw std::invalid_argument("what is shared is another machine's");
@@ -86,7 +78,7 @@ void check_plan(const ListPlan &plan, std::size_t n, const Sharing *shared) {
     check_seconds(plan.seconds);
     check_seconds(plan.cost.base_s);
     check_seconds(plan.cost.per_poller_s);
-    check_rows(plan.executors);
+    check_rows(plan.executors, "executors");
     const auto executors = plan.executors.n();
     if (executors == 0 || executors > INT32_MAX)
         throw std::invalid_argument("there must be at least one executor");

@@ -1,3 +1,4 @@
+#include "bind_causes.hpp"
 #include "bind_replay.hpp"
 #include "bind_sharing.hpp"
 #include "bind_shortcuts.hpp"
@@ -36,4 +37,5 @@ NB_MODULE(_core, m) {
     simsched::bind_sharing(m);
     simsched::bind_shortcuts(m);
     simsched::bind_replay(m);
+    simsched::bind_causes(m);
 }

@@ -152,24 +152,11 @@ void Contention::leave(std::size_t slot) {
 }
 
 bool Contention::update(std::vector<Entry> &running, double now) {
-    const bool memory_changed = weigh_domains();
-    const bool net_changed = shared_.interconnect && threads_in_ != threads_before_;
-    threads_before_ = threads_in_;
     bool changed = false;
-    for (auto &entry : running) {
-        auto &team = teams_[entry.slot];
-        if (team.crowd_changed)
-            look_around(team);
-        else if (!(memory_changed && team.memory_share != 0) && !(net_changed && team.overhead_share != 0))
-            continue;
-        team.crowd_changed = false;
-        const double stretched = stretch(entry.slot);
-        if (stretched == team.stretch)
-            continue;
-        entry.time = now + (entry.time - now) * (stretched / team.stretch);
-        team.stretch = stretched;
+    each_changed(running, [now, &changed](Entry &entry, double factor) {
+        entry.time = now + (entry.time - now) * factor;
         changed = true;
-    }
+    });
     return changed;
 }
 
@@ -185,6 +172,7 @@ bool Contention::weigh_domains() {
         const double far = link * shared_.penalty;
         changed |= near != domain.near || far != domain.far;
         domain.near = near;
+        domain.link = link;
         domain.far = far;
     }
     return changed;
@@ -213,26 +201,51 @@ void Contention::look_around(Team &team) const {
 
 double Contention::stretch(std::size_t slot) const {
     const auto &team = teams_[slot];
-    double net = 1.0;
-    if (shared_.interconnect && team.others > 0) {
-        std::int64_t threads = 0;
-        for (const auto segment : team.segments)
-            threads += threads_in_[static_cast<std::size_t>(segment)];
-        net = std::max(1.0, (static_cast<double>(threads) * shared_.interconnect_share - 1.0) / team.others);
-    }
-    return team.rest * team.core + team.memory_share * std::max(team.core_waiting, waiting(slot)) +
-           team.overhead_share * std::max(team.turns, net);
+    const double waiting = std::max(memory_seconds(slot), team.tile);
+    return team.rest * team.core + team.memory_share * std::max(team.core_waiting, waiting) +
+           team.overhead_share * std::max(team.turns, net(team));
 }
 
-// How much longer a team's memory traffic takes than alone.
-double Contention::waiting(std::size_t slot) const {
+// The threads on the interconnects of a team's cores over its own, each besides one.
+double Contention::net(const Team &team) const {
+    if (!shared_.interconnect || !(team.others > 0))
+        return 1.0;
+    std::int64_t threads = 0;
+    for (const auto segment : team.segments)
+        threads += threads_in_[static_cast<std::size_t>(segment)];
+    return std::max(1.0, (static_cast<double>(threads) * shared_.interconnect_share - 1.0) / team.others);
+}
+
+// How much longer a team's memory traffic takes than alone, were it not for its tiles.
+double Contention::memory_seconds(std::size_t slot) const {
     double seconds = 0.0;
     for (std::size_t d = 0; d < n_domains_; ++d) {
         const auto &share = shares_[slot * n_domains_ + d];
         seconds += share.local * domains_[d].near;
         seconds += share.remote * domains_[d].far;
     }
-    return std::max(seconds, teams_[slot].tile);
+    return seconds;
+}
+
+Excess Contention::excess(const Entry &entry) const {
+    const auto &team = teams_[entry.slot];
+    const double m = team.memory_share, o = team.overhead_share, through = net(team);
+    const double threads =
+        team.rest * (team.core - 1.0) + (team.turns >= through ? o * (team.turns - 1.0) : 0.0);
+    const double interconnect = through > team.turns ? o * (through - 1.0) : 0.0;
+    const double seconds = memory_seconds(entry.slot), waiting = std::max(seconds, team.tile);
+    if (team.core_waiting >= waiting)
+        return {threads + m * (team.core_waiting - 1.0), 0.0, 0.0, 0.0, interconnect};
+    if (waiting > seconds)
+        return {threads, 0.0, m * (waiting - 1.0), 0.0, interconnect};
+    double pressed = 0.0, distant = 0.0;
+    for (std::size_t d = 0; d < n_domains_; ++d) {
+        const auto &share = shares_[entry.slot * n_domains_ + d];
+        const auto &domain = domains_[d];
+        pressed += (share.local + share.remote * shared_.penalty) * (domain.near - 1.0);
+        distant += share.remote * (shared_.penalty - 1.0 + shared_.penalty * (domain.link - domain.near));
+    }
+    return {threads, m * pressed, 0.0, m * distant, interconnect};
 }
 
 } // namespace simsched

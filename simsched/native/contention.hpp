@@ -4,12 +4,17 @@
 #include "decision.hpp"
 #include "sharing.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace simsched {
+
+// Parts of a stretch beside 1: by hardware threads that share a core, memory bandwidth, tiles, remote memory
+// and the interconnect.
+using Excess = std::array<double, 5>;
 
 // Everything that running tasks share: the twin of simsched/replay/contention.py, expression by expression.
 // What several expressions have in common is computed once, and nothing again whose inputs are as they were.
@@ -25,6 +30,10 @@ class Contention {
     void end(const Entry &entry);
     void feed(std::int32_t task, std::span<const std::int32_t> followers);
     bool update(std::vector<Entry> &running, double now);
+    // Calls changed(entry, factor) for each running task whose stretch has changed, with the factor on what
+    // is left.
+    template <class Changed> void each_changed(std::vector<Entry> &running, Changed changed);
+    Excess excess(const Entry &entry) const;
 
   private:
     // A running task. Slots are used again, so that no task allocates.
@@ -48,7 +57,8 @@ class Contention {
     };
     struct Domain {
         std::int64_t demand_Bps = 0, bound_Bps = 0, out_Bps = 0, out_bound_Bps = 0;
-        double near = 1.0, far = 1.0; // factors on traffic within it, and from it to others
+        double near = 1.0, link = 1.0; // pressure on it, and on what comes from it to others
+        double far = 1.0;              // factor on the latter: that pressure, and the distance
     };
 
     std::size_t free_slot();
@@ -60,7 +70,8 @@ class Contention {
     bool weigh_domains();
     void look_around(Team &team) const;
     double stretch(std::size_t slot) const;
-    double waiting(std::size_t slot) const;
+    double net(const Team &team) const;
+    double memory_seconds(std::size_t slot) const;
 
     const Sharing &shared_;
     const std::size_t n_domains_;
@@ -80,5 +91,25 @@ class Contention {
     std::vector<std::int32_t> n_fed_;
     std::vector<std::size_t> slot_of_;
 };
+
+template <class Changed> void Contention::each_changed(std::vector<Entry> &running, Changed changed) {
+    const bool memory_changed = weigh_domains();
+    const bool net_changed = shared_.interconnect && threads_in_ != threads_before_;
+    threads_before_ = threads_in_;
+    for (auto &entry : running) {
+        auto &team = teams_[entry.slot];
+        if (team.crowd_changed)
+            look_around(team);
+        else if (!(memory_changed && team.memory_share != 0) && !(net_changed && team.overhead_share != 0))
+            continue;
+        team.crowd_changed = false;
+        const double stretched = stretch(entry.slot);
+        if (stretched == team.stretch)
+            continue;
+        const double factor = stretched / team.stretch;
+        team.stretch = stretched;
+        changed(entry, factor);
+    }
+}
 
 } // namespace simsched

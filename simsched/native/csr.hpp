@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace simsched {
 
@@ -15,5 +16,7 @@ struct Csr {
 
 // Throws std::invalid_argument unless the arrays describe a graph, so that no index is ever out of range.
 void check(const Csr &graph);
+// The same of a table whose columns may be any numbers; `of` says what has one.
+void check_rows(const Csr &rows, const std::string &of);
 
 } // namespace simsched

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simsched.machine.effects import NAMES
-from simsched.panel.setting import Setting
+from simsched.panel.setting import ESTIMATE, Setting
 from simsched.plots.canvas import plain
 from simsched.plugins import registered
+from simsched.policy.layout import BEST
 from simsched.sweep.tune import worker_layouts
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ class Controls:
             options=list(registered("policies")), value=first.policy, continuous_update=False,
         )  # fmt: skip
         self.layout = named(
-            w.Combobox, "layout", "Executors x cores, as in 8x8; empty for the policy's own; Enter takes it.",
-            value=first.layout, placeholder="the policy's own", continuous_update=False,
+            w.Combobox, "layout", "best, found by replays; estimate; or executors x cores, as in 8x8; Enter takes it.",
+            value=first.layout, placeholder=BEST, continuous_update=False,
         )  # fmt: skip
         self.effects = {
             name: w.Checkbox(
@@ -125,8 +126,8 @@ class Controls:
         self._following = False
 
     def offer(self, machine: Machine) -> None:
-        """Offer the layouts that use all cores of a machine."""
-        self.layout.options = [str(layout) for layout in worker_layouts(machine)]
+        """Offer to find a layout, and those that use all cores of a machine."""
+        self.layout.options = [BEST, ESTIMATE, *(str(layout) for layout in worker_layouts(machine))]
 
     def box(self) -> Any:
         """Return all of them, one below the other."""

@@ -1,4 +1,4 @@
-"""What a panel tells of a schedule beside its picture, as markup."""
+"""The numbers that a panel shows of a schedule beside its picture, as markup."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING
 
 from simsched.html import listed, text
+from simsched.notes import weighed
 from simsched.schedule.explanation.core_time import LEAST_SHARE, labelled
 from simsched.spec import format_scalar
 from simsched.units import format_time
@@ -15,12 +16,10 @@ if TYPE_CHECKING:
 
     from simsched.schedule import Bounds, Explanation, Schedule
 
-#: Causes of core-time that are told, the largest first.
+#: Causes of core-time that are shown, the largest first.
 MOST_CAUSES = 7
-#: From here on a makespan is told as so many times the other.
+#: From here on a makespan is given as so many times the other.
 MANY_TIMES = 3
-#: Larger schedules' causes of slow-down are not told apart: that walks through them again.
-TOLD_APART = 1000
 CELL = "padding:0 1em 0 0;text-align:left;font-weight:normal"
 
 
@@ -39,7 +38,7 @@ def headline(now: Schedule, base: Schedule, before: Schedule | None) -> str:
     if now is not base:
         than.append(change(now, base, "the base"))
     if before is not None and before is not base:
-        than.append(change(now, before, "the setting before"))
+        than.append(change(now, before, "the previous setting"))
     makespan, said = text(format_time(now.makespan_s)), text("; ".join(than) or "this is the base")
     return (
         '<div role="status" style="line-height:1.4"><span style="font-size:1.8em">makespan '
@@ -59,21 +58,30 @@ def details(why: Explanation, limits: Bounds, one_core_s: float) -> str:
     schedule = why.schedule
     longest = "critical path" if limits.critical_path_s >= limits.area_s else "work over cores"
     above = schedule.makespan_s / limits.bound_s - 1 if limits.bound_s else 0.0
+    # Noise, and tasks that take turns on a hardware thread, can end below it.
+    side = "above" if above >= 0 else "below"
     speedup = one_core_s / schedule.makespan_s if schedule.makespan_s else float(schedule.n_cores)
     facts = {
-        "lower bound": f"{format_time(limits.bound_s)} ({longest}); {above:.1%} above it",
+        "lower bound": f"{format_time(limits.bound_s)} ({longest}); {abs(above):.1%} {side} it",
         "efficiency": f"{speedup / schedule.n_cores:.1%}: {speedup:.3g} times as fast as one core",
-        "layout": schedule.layout,
+        "layout": _layout(schedule),
         "policy's parameters": _parameters(schedule),
-        "tasks waited": _waits(why),
+        "tasks": _waits(why),
     }
     rows = "".join(
         f'<tr><th scope="row" style="{CELL}">{text(key)}</th><td style="text-align:left">{text(value)}</td></tr>'
         for key, value in facts.items()
         if value
     )
-    notes = f"<details><summary>notes</summary>{listed(schedule.notes)}</details>" if schedule.notes else ""
-    return f'<div style="line-height:1.5"><table>{rows}</table>{_bars(_causes(why))}{notes}</div>'
+    notes = weighed(schedule.graph.report.notes, schedule.notes)
+    told = f"<details><summary>notes</summary>{listed(notes)}</details>" if notes else ""
+    return f'<div style="line-height:1.5"><table>{rows}</table>{_bars(_causes(why))}{told}</div>'
+
+
+def _layout(schedule: Schedule) -> str:
+    """Return its layout, if it has one, and who chose it."""
+    why = schedule.inputs.layout_why if schedule.inputs else ""
+    return f"{schedule.layout}, {why}".removeprefix(", ") if schedule.layout or why else ""
 
 
 def _parameters(schedule: Schedule) -> str:
@@ -86,8 +94,8 @@ def _parameters(schedule: Schedule) -> str:
 
 def _waits(why: Explanation) -> str:
     """Return how many tasks waited mostly for what."""
-    counts = why.tasks["reason"].value_counts(sort=True)
-    return ", ".join(f"{count} {reason}" for reason, count in counts.items() if count) or "none"
+    counts = sorted(why.waits.in_words().items(), key=lambda each: -each[1])
+    return ", ".join(f"{count:,} {waited}" for waited, count in counts) or "none"
 
 
 def _causes(why: Explanation) -> list[tuple[str, float]]:
@@ -115,5 +123,5 @@ def refused(message: str) -> str:
     return (
         f'<div role="alert" style="border:1px solid #d55e00;border-left-width:6px;padding:.3em .6em;'
         f'line-height:1.4;overflow-wrap:anywhere"><b>not simulated:</b> {text(message)}<br>'
-        "What is shown is the setting before.</div>"
+        "The chart and the numbers are those of the previous setting.</div>"
     )

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simsched.defaults import MACHINE, POLICY
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.panel.controls import Controls
-from simsched.panel.numbers import TOLD_APART, details, headline, refused
+from simsched.panel.numbers import details, headline, refused
 from simsched.panel.setting import Known, Setting, first_setting
 from simsched.plots.interactive.exchange import ExchangedChart, page_px
 from simsched.plots.interactive.pages import require_bokeh
@@ -73,7 +74,7 @@ class Panel:
     def _replayed(self, setting: Setting) -> Schedule:
         machine = self._known.varied(setting)
         return simulate(
-            self._graphs[setting.graph], machine, self._known.policy(setting.policy), setting.layout or None,
+            self._graphs[setting.graph], machine, self._known.policy(setting.policy), setting.asked,
             self._costs, self._runtime, seed=self._seed,
         )  # fmt: skip
 
@@ -110,7 +111,7 @@ class Panel:
     def _show(self, before: Schedule | None) -> None:
         """Send the picture first: it is what takes longest to be seen."""
         schedule = self.schedule
-        why = explain(schedule, causes=None if schedule.graph.n_tasks <= TOLD_APART else False)
+        why = explain(schedule)
         self._frame.layout.height = f"{page_px(schedule)}px"
         self._messenger.value = self._chart.messenger(why, self.base)
         self._wrong.value = ""
@@ -122,13 +123,14 @@ class Panel:
         return f"<Panel: {self.schedule!r}>"
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        return self.widget._repr_mimebundle_(**options)
+        """Return the widget, and what is shown where it does not run: the schedule in sight, as a card."""
+        return {"text/html": self.schedule._repr_html_(), **self.widget._repr_mimebundle_(**options)}
 
 
 def panel(
     graph: TaskGraph | Sequence[TaskGraph],
-    machine: str | Path | Machine,
-    policy: str | Policy | type[Policy],
+    machine: str | Path | Machine = MACHINE,
+    policy: str | Policy | type[Policy] = POLICY,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
@@ -144,8 +146,11 @@ def panel(
     ----------
     graph : TaskGraph, or sequence of TaskGraph
         What runs; of several, one is chosen.
-    machine, policy, layout
+    machine, policy
         What it begins with, as in `simsched.simulate`.
+    layout : str, Layout or pair of int, optional
+        What it begins with. When not given, one is found anew for each setting: the best one by replays, or by an
+        estimate where a graph has over 4,000 tasks, so that a change takes no longer than 300 ms.
     costs, runtime, seed
         As in `simsched.simulate`, for all replays.
 
@@ -177,4 +182,5 @@ def panel(
     if not isinstance(graphs, Sequence) or not graphs or not all(isinstance(g, TaskGraph) for g in graphs):
         raise SimschedError(f"graph is {graph!r}; panel() needs a TaskGraph, or a list of one or more")
     known = Known(machine, policy)
-    return Panel(graphs, known, first_setting(known, layout), costs, runtime, seed)
+    first = first_setting(known, layout, max(each.n_tasks for each in graphs))
+    return Panel(graphs, known, first, costs, runtime, seed)

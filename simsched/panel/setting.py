@@ -11,7 +11,13 @@ from simsched.machine import machine as machine_of
 from simsched.machine.effects import NAMES
 from simsched.policy import Layout, Policy
 from simsched.policy import policy as policy_of
+from simsched.policy.layout import BEST
 from simsched.spec import Scalar
+
+#: In the place of a layout: the one that `simulate` estimates.
+ESTIMATE = "estimate"
+#: Tasks up to which replays find the best layout well within the 300 ms that a change may take.
+FEW_TASKS = 4_000
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class Setting:
     effects : mapping of str to bool
         Switches of `Effects`.
     layout : str
-        Executors x cores; empty for the policy's own.
+        Executors x cores; "best", or empty, for the one that replays find; "estimate" for one without replays.
     """
 
     graph: int
@@ -38,6 +44,11 @@ class Setting:
     effects: Mapping[str, bool]
     policy: str
     layout: str
+
+    @property
+    def asked(self) -> str | None:
+        """The layout as `simsched.simulate` takes it."""
+        return None if self.layout == ESTIMATE else self.layout or BEST
 
 
 class Known:
@@ -75,9 +86,10 @@ class Known:
         return self.first_policy if called == str(self.first_policy) else policy_of(called)
 
 
-def first_setting(known: Known, layout: str | Layout | tuple[int, int] | None) -> Setting:
-    """Return the setting that a panel begins with."""
+def first_setting(known: Known, layout: str | Layout | tuple[int, int] | None, tasks: int) -> Setting:
+    """Return the setting that a panel begins with, whose largest graph has so many tasks."""
     machine = known.first_machine
     effects = {name: getattr(machine.effects, name) for name in NAMES}
-    written = "" if layout is None else str(Layout.parse(layout))
+    found = BEST if tasks <= FEW_TASKS else ESTIMATE
+    written = found if layout is None else str(Layout.wanted(layout))
     return Setting(0, machine.spec, machine.n_cores, effects, str(known.first_policy), written)

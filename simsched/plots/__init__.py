@@ -24,6 +24,7 @@ from simsched.plots.roofs import roofs_frame
 from simsched.plots.scaling import scaling
 from simsched.plots.stacked import stacked
 from simsched.plots.tornado import sobol_bars, tornado
+from simsched.plots.tuned import tuned
 from simsched.plots.tuning import tuning, tuning_frame
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "start_order",
     "start_order_frame",
     "tornado",
+    "tuned",
     "tuning",
     "tuning_frame",
     "what_if",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.plots.canvas import log_ticks, outside_legend, require_columns, shown_axes
+from simsched.plots.overlap import layers
 from simsched.plots.palette import MARKERS, OKABE_ITO
 from simsched.units import time_unit
 
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
 
 #: Errors beyond the grey band are worth a look.
 BAND = 0.1
+POINT_PT = 5.0
 
 
 def accuracy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the predicted over the measured makespan of every case, on logarithmic axes, with errors of 10 % in grey.
 
-    Policies have a colour and a shape each; both repeat after 8.
+    Policies have a colour and a shape each; both repeat after 8. Of points on each other the lower ones are larger.
 
     Parameters
     ----------
@@ -73,11 +75,17 @@ def accuracy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 def _points(ax: Axes, shown: pd.DataFrame, per_s: float) -> None:
     handles, policies = [], list(dict.fromkeys(shown["policy"]))
+    rows = list(zip(shown["measured_s"].tolist(), shown["predicted_s"].tolist(), strict=True))
+    order = np.argsort([policies.index(policy) for policy in shown["policy"]], kind="stable")
+    wider_pt = np.empty(len(shown))
+    wider_pt[order] = [one.wider_pt for one in layers([([rows[k][0]], [rows[k][1]]) for k in order])]
     for place, policy in enumerate(policies):
-        of = shown[shown["policy"] == policy]
+        own = (shown["policy"] == policy).to_numpy()
+        of = shown[own]
         handles.append(
             ax.scatter(
-                of["measured_s"] * per_s, of["predicted_s"] * per_s, s=26, alpha=0.8, linewidths=0,
+                of["measured_s"] * per_s, of["predicted_s"] * per_s, s=(POINT_PT + 1.5 * wider_pt[own]) ** 2, alpha=0.8,
+                linewidths=0,
                 color=[OKABE_ITO[place % len(OKABE_ITO)]], marker=MARKERS[place % len(MARKERS)],
             )
         )  # fmt: skip

@@ -71,8 +71,10 @@ def set_title(ax: Axes, title: str) -> None:
     verbatim(ax.set_title(title, fontsize="medium", loc="left"))
 
 
-def outside_legend(ax: Axes, handles: Sequence[Artist | Container], labels: Sequence[str]) -> Legend:
-    """Put a legend to the right of the data; every label is shown, as it is."""
+def outside_legend(
+    ax: Axes, handles: Sequence[Artist | Container], labels: Sequence[str], longest: int = LONGEST_LABEL
+) -> Legend:
+    """Put a legend to the right of the data; every label is shown, as it is, cut to `longest`."""
     # Matplotlib leaves out labels that start with "_": the legend is made with others, then renamed.
     legend = ax.legend(
         handles, [f"label {i}" for i in range(len(labels))],
@@ -80,7 +82,7 @@ def outside_legend(ax: Axes, handles: Sequence[Artist | Container], labels: Sequ
     )  # fmt: skip
     for text, label in zip(legend.get_texts(), labels, strict=True):
         verbatim(text)
-        text.set_text(plain(label))
+        text.set_text(plain(label, longest))
     return legend
 
 

@@ -80,16 +80,17 @@ def corunning(schedule: Schedule, ax: Axes | None = None) -> Axes:
     time = frame["time_s"].to_numpy() * unit.per_s
     busy = frame["cores_busy"].to_numpy()
     ax.fill_between(time, busy, step="post", color="#56B4E9", alpha=0.35, linewidth=0)
-    ax.plot(time, busy, drawstyle="steps-post", color="#56B4E9", linewidth=1, label="cores busy")
+    # Wider than what lies on it: tasks of one core are as many as their cores.
+    ax.plot(time, busy, drawstyle="steps-post", color="#56B4E9", linewidth=3.5, label="cores busy")
     ax.plot(
         time,
         frame["tasks_running"],
         drawstyle="steps-post",
         color="#D55E00",
-        linewidth=1,
+        linewidth=1.5,
         label="tasks running",
     )
-    ax.axhline(schedule.n_cores, color="0.5", linestyle="--", linewidth=1, label=f"{schedule.n_cores} cores")
+    ax.axhline(schedule.n_cores, color="black", linestyle=":", linewidth=1, label=f"{schedule.n_cores} cores")
     if len(time) and time[-1] > time[0]:
         ax.set_xlim(time[0], time[-1])
     ax.set_ylim(0, 1.05 * max(schedule.n_cores, int(busy.max(initial=0)), 1))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from simsched.costs.fitting.parametric import formula
 from simsched.plots.canvas import log_ticks, outside_legend, require_columns, shown_axes
+from simsched.plots.overlap import LONGEST_PAIR, layers
 from simsched.plots.palette import OKABE_ITO, RGB
 from simsched.units import time_unit
 
@@ -99,7 +100,8 @@ def cost_curves(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     frame : DataFrame
-        What `cost_curves_frame` returns. Threads that share tiles are drawn full, threads apart hollow and dashed.
+        What `cost_curves_frame` returns. Threads that share tiles are drawn full, threads apart hollow and dashed. Of
+        curves on each other the lower ones are wider; the legend says which are equal throughout.
     ax : Axes, optional
         Where to draw; a new figure when not given.
 
@@ -123,30 +125,42 @@ def cost_curves(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax = shown_axes((8.0, 4.2), ax)
     longest_s = frame[["measured_s", "fitted_s"]].max().max() if len(frame) else 0.0
     unit = time_unit(float(longest_s))
-    handles: list[ErrorbarContainer] = []
-    labels: list[str] = []
+    curves: list[tuple[str, pd.DataFrame, RGB, bool]] = []
     for place, ((kind, shape), rows) in enumerate(frame.groupby(["kind", "shape"], sort=False)):
         colour = OKABE_ITO[place % len(OKABE_ITO)]
         both = rows["sharing"].nunique() > 1
         for sharing, one in rows.groupby("sharing", sort=False):
-            handles.append(_draw(ax, one, unit.per_s, colour, both and sharing == "apart"))
-            labels.append(f"{kind or 'op'} {shape}" + (f", {sharing}" if both else ""))
+            label = f"{kind or 'op'} {shape}".rstrip() + (f", {sharing}" if both else "")
+            curves.append((label, one, colour, both and sharing == "apart"))
+    drawn = layers([(one["width"], one["fitted_s"].fillna(one["measured_s"])) for _, one, _, _ in curves])
+    handles = [
+        _draw(ax, one, unit.per_s, colour, hollow, layer.wider_pt)
+        for (_, one, colour, hollow), layer in zip(curves, drawn, strict=True)
+    ]
     _label(ax, frame, unit.name)
-    outside_legend(ax, handles, labels)
+    names = [label for label, *_ in curves]
+    outside_legend(
+        ax,
+        handles,
+        [layer.label(name, names) for layer, name in zip(drawn, names, strict=True)],
+        LONGEST_PAIR,
+    )
     return ax
 
 
-def _draw(ax: Axes, rows: pd.DataFrame, per_s: float, colour: RGB, hollow: bool) -> ErrorbarContainer:
+def _draw(
+    ax: Axes, rows: pd.DataFrame, per_s: float, colour: RGB, hollow: bool, wider_pt: float
+) -> ErrorbarContainer:
     """Draw one curve, and return what stands for it in a legend."""
     widths, measured = rows["width"], rows["measured_s"] * per_s
     ax.fill_between(
         widths, rows["low_s"] * per_s, rows["high_s"] * per_s, color=colour, alpha=0.15, linewidth=0
     )
-    ax.plot(widths, rows["fitted_s"] * per_s, "--" if hollow else "-", color=colour, linewidth=1.2)
+    ax.plot(widths, rows["fitted_s"] * per_s, "--" if hollow else "-", color=colour, linewidth=1.2 + wider_pt)
     # A spread as wide as the median itself has no lower end on a logarithmic axis.
     error = measured * rows["spread"].fillna(0.0).clip(upper=0.99)
     return ax.errorbar(
-        widths, measured, error, fmt="o", color=colour, markersize=4, capsize=2, linewidth=1,
+        widths, measured, error, fmt="o", color=colour, markersize=4 + 1.5 * wider_pt, capsize=2, linewidth=1,
         markerfacecolor="white" if hollow else colour,
     )  # fmt: skip
 

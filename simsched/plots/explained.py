@@ -11,7 +11,7 @@ from simsched.errors import SimschedError
 from simsched.plots.canvas import outside_legend, plain, require_columns, set_title, shown_axes
 from simsched.plots.palette import GREY, OKABE_ITO, RGB
 from simsched.plots.svg import inline_svg
-from simsched.schedule.explanation.core_time import IDLE, LEAST_SHARE, SHARED, SLOW_DOWNS, labelled
+from simsched.schedule.explanation.core_time import IDLE, LEAST_SHARE, SHARED, SLOW_DOWNS, TEAM, labelled
 from simsched.units import time_unit
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _rows(frame: pd.DataFrame) -> pd.Series[str]:
 
 
 def core_time(frames: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Axes:
-    """Draw where the cores' time went in some schedules, a bar each, from the top; work, slow-down, idle from the left.
+    """Draw where the cores' time went in some schedules, a bar each; from the left: work, team, slow-down, idle.
 
     Parameters
     ----------
@@ -154,6 +154,11 @@ def _style(cause: str) -> tuple[RGB, str]:
     """Return the colour of a cause, and the hatching that tells its group."""
     if cause in SLOW_DOWNS:
         return OKABE_ITO[1 + SLOW_DOWNS.index(cause) % (len(OKABE_ITO) - 2)], "////"
+    if cause in TEAM:
+        # The colour of work, paler and paler.
+        pale = 0.35 + 0.22 * list(TEAM).index(cause)
+        red, green, blue = (part + pale * (1 - part) for part in OKABE_ITO[0])
+        return (red, green, blue), "\\\\\\\\"
     if cause in IDLE:
         grey = 0.85 - 0.11 * IDLE.index(cause)
         return (grey, grey, grey), "...."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ MAX_RECTANGLES = 100_000
 BINS = 1500
 # Below this a thin white outline tells neighbours of one colour apart.
 MAX_OUTLINED = 3000
+#: Of charts above each other: spans that differ by more times have a time axis each.
+APART_TIMES = 3.0
 # Of the time axis; an outline would hide a rectangle that is narrower.
 LEAST_OUTLINED = 1 / 400
 
@@ -141,16 +144,26 @@ def own_span_s(schedule: Schedule) -> tuple[float, float]:
     return float(schedule.start_s.min()), float(schedule.finish_s.max())
 
 
-def gantt_title(schedule: Schedule) -> str:
-    """Return the default title: how it was scheduled, makespan and utilization."""
+def spans_differ(schedules: Iterable[Schedule]) -> bool:
+    """Return whether the longest schedule takes more than three times as long as the shortest that takes time."""
+    spans_s = [one.makespan_s for one in schedules if one.makespan_s > 0]
+    return bool(spans_s) and max(spans_s) > APART_TIMES * min(spans_s)
+
+
+def made_by(schedule: Schedule) -> str:
+    """Return how it was scheduled: policy, machine and layout, as far as they are known."""
     made = schedule.policy or "schedule"
     if schedule.machine is not None:
         made += f" on {schedule.machine.spec}"
     if schedule.layout:
         made += f", {schedule.layout}"
-    return (
-        f"{made}: makespan {format_time(schedule.makespan_s)}, utilization {100 * schedule.utilization:.0f} %"
-    )
+    return made
+
+
+def gantt_title(schedule: Schedule) -> str:
+    """Return the default title: how it was scheduled, makespan and utilization."""
+    makespan, busy = format_time(schedule.makespan_s), f"{100 * schedule.utilization:.0f} %"
+    return f"{made_by(schedule)}: makespan {makespan}, utilization {busy}"
 
 
 @dataclass(frozen=True, eq=False)

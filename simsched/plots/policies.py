@@ -157,6 +157,11 @@ def policies(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def draw_replayed(replays: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw what `simsched.replayed` returns, as `policies` does."""
+    return policies(summarised(replays), ax=ax)
+
+
 def _label(ax: Axes, frame: pd.DataFrame, workloads: list[str], names: list[str]) -> None:
     ax.set_yticks(
         range(len(workloads)), [plain(str(one)) for one in workloads], parse_math=False, usetex=False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.plots.canvas import outside_legend, plain, require_columns, shown_axes
+from simsched.plots.overlap import LONGEST_PAIR, layers
 from simsched.plots.palette import OKABE_ITO
 
 if TYPE_CHECKING:
@@ -120,9 +121,13 @@ def curves(frame: pd.DataFrame, x: str, group: str, title: str, ax: Axes | None 
     ax = shown_axes((7.0, 4.2), ax)
     handles: list[Artist] = []
     groups = list(dict.fromkeys(frame[group]))
-    for i, name in enumerate(groups):
-        rows, colour = frame[frame[group] == name], OKABE_ITO[i % len(OKABE_ITO)]
-        handles += ax.plot(rows[x], rows["simulated"], "o-", color=colour, markersize=4)
+    parts = [frame[frame[group] == name] for name in groups]
+    drawn = layers([(rows[x], rows["simulated"]) for rows in parts])
+    for i, (rows, layer) in enumerate(zip(parts, drawn, strict=True)):
+        colour, wide = OKABE_ITO[i % len(OKABE_ITO)], layer.wider_pt
+        handles += ax.plot(
+            rows[x], rows["simulated"], "o-", color=colour, linewidth=1.5 + wide, markersize=4 + 1.5 * wide
+        )
     crosses = ax.plot(frame[x], frame["paper"].astype(float), "x", color="black", markersize=8)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log", base=2)
@@ -133,7 +138,9 @@ def curves(frame: pd.DataFrame, x: str, group: str, title: str, ax: Axes | None 
     ax.set_xlabel(plain(x))
     ax.set_ylabel(title)
     ax.spines[["top", "right"]].set_visible(False)
-    outside_legend(ax, [*handles, *crosses], [*map(str, groups), "published"])
+    names = [str(name) for name in groups]
+    labels = [layer.label(name, names) for layer, name in zip(drawn, names, strict=True)]
+    outside_legend(ax, [*handles, *crosses], [*labels, "published"], LONGEST_PAIR)
     return ax
 
 

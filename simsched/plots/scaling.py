@@ -28,7 +28,8 @@ def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw makespan and its lower bounds by number of cores, and efficiency on a second axis.
 
     Cores and makespan have logarithmic axes: perfect scaling is a straight line. Extrapolated points are hollow, and
-    dashed is the way to them; the knee has a line of its own.
+    dashed is the way to them; the knee has a line of its own. The lower bound is a wide grey line, so that what lies on
+    it is seen.
 
     Parameters
     ----------
@@ -65,11 +66,13 @@ def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     lines = [*_makespan(ax, frame, unit), *_interval(ax, frame, unit)]
     mark = "_" if len(frame) == 1 else ""  # a line has no length there
     for column, label, colour in BOUNDS:
-        width = 1.8 if column == "bound_s" else 1.0
-        style = ":" if column == "bound_s" else "--"
+        # The bound is always on one of the others: a wide line below them, on which all else is seen.
+        below = column == "bound_s"
         lines += ax.plot(
-            cores, frame[column] * unit.per_s, style, marker=mark, color=colour, linewidth=width, label=label
-        )
+            cores, frame[column] * unit.per_s, "-" if below else "--", marker=mark, color=colour, label=label,
+            linewidth=6.0 if below else 1.2, alpha=0.25 if below else 1.0, zorder=1.5 if below else 2.5,
+            markersize=14 if below else 8,
+        )  # fmt: skip
     twin = ax.twinx()
     lines += twin.plot(
         cores, 100 * frame["efficiency"], "s-", color="0.6", markersize=4, linewidth=1, label="efficiency"
@@ -88,7 +91,13 @@ def _makespan(ax: Axes, frame: pd.DataFrame, unit: TimeUnit) -> list[Artist]:
     guessed = np.asarray(frame.get("extrapolated", np.zeros(len(frame))), np.bool_)
     lines: list[Artist] = []
     lines += ax.plot(
-        cores, np.where(guessed, np.nan, seconds), "o-", color=COLOUR, markersize=4, label="makespan"
+        cores,
+        np.where(guessed, np.nan, seconds),
+        "o-",
+        color=COLOUR,
+        markersize=5,
+        linewidth=2.2,
+        label="makespan",
     )
     if guessed.any():
         reached = guessed | np.append(guessed[1:], False) | np.insert(guessed[:-1], 0, False)

@@ -1,19 +1,28 @@
-"""Several schedules of one graph, one above the other on one time axis."""
+"""Several schedules of one graph, one above the other: on one time axis, or, where spans differ much, on one each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Literal, get_args
 
 from simsched.errors import SimschedError
 from simsched.files import replacing
 from simsched.plots.canvas import Size, require_matplotlib
-from simsched.plots.gantt import BINS, MAX_RECTANGLES, draw, figure_size, own_span_s, shown_rows
+from simsched.plots.gantt import (
+    BINS,
+    MAX_RECTANGLES,
+    draw,
+    figure_size,
+    made_by,
+    own_span_s,
+    shown_rows,
+    spans_differ,
+)
 from simsched.plots.palette import colouring
 from simsched.plots.picture import MAX_VECTOR_RECTANGLES, METADATA, quiet_canvas, save
-from simsched.plots.svg import inline_svg
+from simsched.plots.svg import inline_svg, write_png
 from simsched.units import format_time
 
 if TYPE_CHECKING:
@@ -22,8 +31,12 @@ if TYPE_CHECKING:
 
     from simsched.schedule import Schedule
 
+#: Whose time axis a chart has; "auto": an own one where spans differ by more than three times.
+TimeAxis = Literal["auto", "one", "own"]
 #: Of a figure of several charts, in inches.
 HIGHEST_IN = 14.0
+#: A notebook keeps every still picture it ever showed: charts of more are an image of bins.
+MAX_STILL_RECTANGLES = 20_000
 
 
 def stacked(
@@ -31,8 +44,12 @@ def stacked(
     axes: Sequence[Axes] | None = None,
     *,
     color: str = "kind",
+    time_axis: TimeAxis = "auto",
 ) -> Sequence[Axes]:
     """Draw schedules of one graph one above the other; each starts at 0, and a kind has one colour in all.
+
+    They share a time axis. If the longest takes more than three times as long as the shortest, which would be a thin
+    strip there, each has its own axis, and says so.
 
     Parameters
     ----------
@@ -42,6 +59,8 @@ def stacked(
         As many, to draw on; those of a new figure when not given.
     color : str
         As for `gantt`.
+    time_axis : {"auto", "one", "own"}
+        One time axis for all, or one for each chart; see above.
 
     Returns
     -------
@@ -50,7 +69,8 @@ def stacked(
     Raises
     ------
     SimschedError
-        If there are none, their graphs differ in their number of tasks, or there are not as many axes.
+        If there are none, their graphs differ in their number of tasks, there are not as many axes, or `time_axis` is
+        impossible.
     MissingExtraError
         If matplotlib is not installed.
 
@@ -63,11 +83,16 @@ def stacked(
     ['sequential: 6 s', 'critical-path: 4 s']
     """
     _require_alike(schedules)
+    if time_axis not in get_args(TimeAxis):
+        raise SimschedError(
+            f"time_axis={time_axis!r} is unknown; give one of {', '.join(get_args(TimeAxis))}"
+        )
+    own = time_axis == "own" or (time_axis == "auto" and spans_differ(schedules.values()))
     if axes is None:
-        axes = _new_axes(schedules)
+        axes = _new_axes(schedules, own)
     if len(axes) != len(schedules):
         raise SimschedError(f"{len(axes)} axes for {len(schedules)} schedules; give one for each")
-    _draw(schedules, axes, color, MAX_RECTANGLES, BINS)
+    _draw(schedules, axes, own, color, MAX_RECTANGLES, BINS)
     return axes
 
 
@@ -90,19 +115,15 @@ def stacked_svg(schedules: Mapping[str, Schedule], width: int = 900, max_rectang
     """
     _require_alike(schedules)
     first, count = next(iter(schedules.values())), len(schedules)
+    own = spans_differ(schedules.values())
     rows = max(shown_rows(schedule) for schedule in schedules.values())
 
     def charts(figure: Figure) -> None:
-        _draw(
-            schedules,
-            list(figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]),
-            "kind",
-            max_rectangles,
-            width,
-        )
+        _draw(schedules, _below_each_other(figure, count, own), own, "kind", max_rectangles, width)
 
-    # Each chart is as high as the legend beside the upper one.
-    height = min(90 + count * max(8 * rows, 15 * len(colouring(first, "kind").groups), 45), width)
+    # Each chart is as high as the legend beside the upper one, and as what is written below an axis.
+    each = max(8 * rows, 15 * len(colouring(first, "kind").groups), 45) + 25 * own
+    height = min(90 + count * each, width)
     return inline_svg(charts, width, height, f"Gantt charts, from the top: {', '.join(schedules)}")
 
 
@@ -119,11 +140,33 @@ def save_stacked(schedules: Mapping[str, Schedule], path: Path) -> None:
         raise SimschedError(f"{path}: pictures are written as {', '.join(f'.{known}' for known in METADATA)}")
     _require_alike(schedules)
     width, height = _size(schedules)
+    own = spans_differ(schedules.values())
     with quiet_canvas((width, height)) as figure:
-        axes = list(figure.subplots(len(schedules), 1, sharex=True, squeeze=False)[:, 0])
-        _draw(schedules, axes, "kind", MAX_RECTANGLES if kind == "png" else MAX_VECTOR_RECTANGLES, BINS)
+        axes = _below_each_other(figure, len(schedules), own)
+        _draw(schedules, axes, own, "kind", MAX_RECTANGLES if kind == "png" else MAX_VECTOR_RECTANGLES, BINS)
         with replacing(path) as file:
             save(figure, file, kind)
+
+
+def write_still(schedules: Sequence[Schedule], file: IO[bytes]) -> None:
+    """Write schedules of any graphs above each other to `file` as PNG: what stands for an interactive chart.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    several = len(schedules) > 1
+    named = {f"{place}. " * several + made_by(one): one for place, one in enumerate(schedules, 1)}
+    own = spans_differ(schedules)
+    with quiet_canvas(_size(named)) as figure:
+        axes = _below_each_other(figure, len(named), own)
+        if len({id(one.graph) for one in schedules}) == 1:
+            _draw(named, axes, own, "kind", MAX_STILL_RECTANGLES, BINS)
+        else:
+            for ax, (name, one) in zip(axes, named.items(), strict=True):
+                _draw({name: one}, [ax], own, "kind", MAX_STILL_RECTANGLES, BINS)
+        write_png(figure, file)
 
 
 def _require_alike(schedules: Mapping[str, Schedule]) -> None:
@@ -133,12 +176,17 @@ def _require_alike(schedules: Mapping[str, Schedule]) -> None:
         raise SimschedError(f"schedules of one graph can stand above each other; these are of {what}")
 
 
-def _new_axes(schedules: Mapping[str, Schedule]) -> Sequence[Axes]:
+def _new_axes(schedules: Mapping[str, Schedule], own: bool) -> Sequence[Axes]:
     require_matplotlib()
     import matplotlib.pyplot as plt
 
     figure = plt.figure(figsize=_size(schedules), layout="constrained")
-    return list(figure.subplots(len(schedules), 1, sharex=True, squeeze=False)[:, 0])
+    return _below_each_other(figure, len(schedules), own)
+
+
+def _below_each_other(figure: Figure, count: int, own: bool) -> Sequence[Axes]:
+    """Return so many axes, which share their time unless each has its own."""
+    return list(figure.subplots(count, 1, sharex=not own, squeeze=False)[:, 0])
 
 
 def _size(schedules: Mapping[str, Schedule]) -> Size:
@@ -147,18 +195,26 @@ def _size(schedules: Mapping[str, Schedule]) -> Size:
 
 
 def _draw(
-    schedules: Mapping[str, Schedule], axes: Sequence[Axes], color: str, max_rectangles: int, bins: int
+    schedules: Mapping[str, Schedule],
+    axes: Sequence[Axes],
+    own: bool,
+    color: str,
+    max_rectangles: int,
+    bins: int,
 ) -> None:
     moved = {name: _from_zero(schedule) for name, schedule in schedules.items()}
     rows = max(shown_rows(schedule) for schedule in moved.values())
-    span_s = (0.0, max(own_span_s(schedule)[1] for schedule in moved.values()))
+    longest_s = max(own_span_s(schedule)[1] for schedule in moved.values())
     colours = colouring(next(iter(moved.values())), color)
     for ax, (name, schedule) in zip(axes, moved.items(), strict=True):
         draw(
             schedule, ax, color=colours, rows=rows, title=f"{name}: {format_time(schedule.makespan_s)}",
-            legend=ax is axes[0], max_rectangles=max_rectangles, bins=bins, span_s=span_s,
+            legend=ax is axes[0], max_rectangles=max_rectangles, bins=bins,
+            span_s=None if own else (0.0, longest_s),
         )  # fmt: skip
-        if ax is not axes[-1]:
+        if own:
+            ax.set_xlabel(f"{ax.get_xlabel()}, an axis of its own")
+        elif ax is not axes[-1]:
             ax.set_xlabel("")
 
 

@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from html import escape
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
@@ -73,13 +73,19 @@ def inline_picture(chart: Callable[[Figure], object], width: float, height: floa
 
 
 def _png(figure: Figure) -> bytes:
+    file = BytesIO()
+    write_png(figure, file)
+    return file.getvalue()
+
+
+def write_png(figure: Figure, file: IO[bytes]) -> None:
+    """Write a figure as a small PNG."""
     from PIL import Image
 
-    drawn, file = BytesIO(), BytesIO()
+    drawn = BytesIO()
     save(figure, drawn, "png", dpi=144)
     # 256 colours are a third of the bytes, and nobody sees it.
     Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, "png", optimize=True)
-    return file.getvalue()
 
 
 def _shapes(figure: Figure) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from simsched.errors import SimschedError
 from simsched.plots.canvas import log_ticks, outside_legend, require_columns, shown_axes
+from simsched.plots.overlap import LONGEST_PAIR, layers
 from simsched.plots.palette import OKABE_ITO
 from simsched.units import time_unit
 
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
+LINE_PT, DOT_PT = 1.5, 6.0
 COLUMNS = ["search", "evaluation", "policy", "layout", "makespan_s", "best_s"]
 
 
@@ -60,6 +61,8 @@ def tuning_frame(tuned: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def tuning(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the best makespan so far of each search as a line of steps, and every replay as a dot.
 
+    Of lines on each other the lower ones are wider; the legend says which are equal throughout.
+
     Parameters
     ----------
     frame : DataFrame
@@ -87,15 +90,20 @@ def tuning(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     require_columns(frame, COLUMNS, "tuning", "tuning_frame")
     ax = shown_axes((7.0, 4.0), ax)
     unit = time_unit(float(frame["makespan_s"].max()))
-    lines: dict[str, Artist] = {}
-    for number, (name, rows) in enumerate(frame.groupby("search", sort=False)):
+    searches = {str(name): rows for name, rows in frame.groupby("search", sort=False)}
+    drawn, lines = layers([(rows["evaluation"], rows["best_s"]) for rows in searches.values()]), []
+    for number, (rows, layer) in enumerate(zip(searches.values(), drawn, strict=True)):
         colour, at = OKABE_ITO[number % len(OKABE_ITO)], rows["evaluation"]
-        ax.plot(at, rows["makespan_s"] * unit.per_s, ".", color=colour, alpha=0.4)
-        (lines[str(name)],) = ax.step(at, rows["best_s"] * unit.per_s, where="post", color=colour)
+        size = DOT_PT + 1.5 * layer.wider_pt
+        ax.plot(at, rows["makespan_s"] * unit.per_s, ".", color=colour, markersize=size, alpha=0.4)
+        best = rows["best_s"] * unit.per_s
+        lines += ax.step(at, best, where="post", color=colour, linewidth=LINE_PT + layer.wider_pt)
     if (frame["makespan_s"] > 0).all():
         log_ticks(ax, "y")
     ax.set_xlabel("replays")
     ax.set_ylabel(f"makespan ({unit.name})")
     ax.spines[["top", "right"]].set_visible(False)
-    outside_legend(ax, list(lines.values()), list(lines)).set_title("best so far")
+    names = list(searches)
+    labels = [layer.label(name, names) for layer, name in zip(drawn, names, strict=True)]
+    outside_legend(ax, lines, labels, LONGEST_PAIR).set_title("best so far")
     return ax

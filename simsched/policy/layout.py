@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from simsched.errors import LayoutError
 
+Best = Literal["best"]
+#: In the place of a layout: the one of the shortest of a few replays.
+BEST: Best = "best"
 _LAYOUT = re.compile(r"\s*(\d{1,9})\s*[x×]\s*(\d{1,9})\s*")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Layout:
     """Executors and the cores of each.
 
@@ -64,10 +68,42 @@ class Layout:
             return layout
         if isinstance(layout, tuple) and len(layout) == 2 and all(type(part) is int for part in layout):
             return cls(*layout)
+        if layout == BEST:
+            raise LayoutError("'best' is for simulations only; write executors x cores here, as in 8x4")
         match = _LAYOUT.fullmatch(layout) if isinstance(layout, str) else None
         if match is None:
-            raise LayoutError(f"{layout!r} is not a layout; write executors x cores, as in 8x4")
+            raise LayoutError(f"{layout!r} is not a layout; write executors x cores, as in 8x4, or best")
         return cls(int(match[1]), int(match[2]))
+
+    @classmethod
+    def wanted(cls, layout: str | Layout | tuple[int, int] | None) -> Layout | Best | None:
+        """Return the layout as `parse` does; "best" and None stay what they are.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.Layout.wanted("8x4") == ss.Layout(8, 4), ss.Layout.wanted("best"), ss.Layout.wanted(None)
+        (True, 'best', None)
+        """
+        return layout if layout is None or layout == BEST else cls.parse(layout)
+
+    @classmethod
+    def filling(cls, cores: int) -> tuple[Layout, ...]:
+        """Return the layouts to which no executor, and no core of each, can be added; the widest first.
+
+        Parameters
+        ----------
+        cores : int
+            Cores to fill.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> [str(layout) for layout in ss.Layout.filling(5)]
+        ['1x5', '2x2', '5x1']
+        """
+        widths = {cores // executors for executors in range(1, cores + 1)}
+        return tuple(cls(cores // width, width) for width in sorted(widths, reverse=True))
 
     @property
     def cores(self) -> int:

@@ -12,13 +12,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+import numpy as np
+
 from simsched.errors import PolicyError, SpecError
 from simsched.plugins import named
-from simsched.policy.layout import Layout
+from simsched.policy.layout import BEST, Best, Layout
 from simsched.policy.spec_of import spec_of
 from simsched.spec import Spec, made, parse
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from simsched.machine import Machine, RuntimeProfile
     from simsched.policy.problem import Problem
     from simsched.policy.view import View
 
@@ -119,7 +124,7 @@ class Policy:
         raise PolicyError(f"policy {self} has no decide(); write one, or make it a RankPolicy with a rank()")
 
     def suited(self, layout: Layout | None) -> Layout | None:
-        """Return what this policy makes of a layout given to several policies; None for its own default.
+        """Return what this policy makes of a layout given to several policies; None if it cannot use it.
 
         Parameters
         ----------
@@ -137,6 +142,88 @@ class Policy:
         (True, None)
         """
         return layout if self.takes_layout else None
+
+    def suited_or_best(self, layout: Layout | Best | None) -> Layout | Best:
+        """Return the layout for a comparison: the one given to several policies, where it is suited, or the best.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> str(ss.policy("fifo").suited_or_best(ss.Layout(4, 2))), ss.policy("fifo").suited_or_best(None)
+        ('4x2', 'best')
+        """
+        suited = self.suited(layout) if isinstance(layout, Layout) else None
+        return suited or BEST
+
+    def layouts(self, machine: Machine) -> tuple[Layout, ...]:
+        """Return the layouts among which one is found where none is given; none where the policy needs no layout.
+
+        Parameters
+        ----------
+        machine : Machine
+
+        Returns
+        -------
+        tuple of Layout
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> machine = ss.machine("generic[cores=4]")
+        >>> [str(layout) for layout in ss.policy("fifo").layouts(machine)]
+        ['1x4', '2x2', '4x1']
+        >>> ss.policy("kind-widths").layouts(machine)
+        ()
+        """
+        return ()
+
+    def team_widths(self, problem: Problem, width: int) -> npt.NDArray[np.int64]:
+        """Return the width of each task's team under layouts of a width, as estimates of makespans take it.
+
+        Parameters
+        ----------
+        problem : Problem
+        width : int
+            Cores of each executor, or the most of each task.
+
+        Returns
+        -------
+        int64 array, shape (n,)
+            Here: each task's fastest width up to the layout's.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.policy import Problem
+        >>> graph, machine = ss.TaskGraph.from_edges([1.0, 2.0]), ss.machine("generic[cores=4]")
+        >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine))
+        >>> ss.policy("fifo").team_widths(problem, 4).tolist(), ss.policy("corun").team_widths(problem, 4).tolist()
+        ([4, 4], [1, 1])
+        """
+        return np.minimum(problem.fastest_widths, width)
+
+    def fitted(self, problem: Problem, runtime: RuntimeProfile) -> Policy:
+        """Return the policy with those parameters that nobody gave and that depend on graph and machine: itself.
+
+        Parameters
+        ----------
+        problem : Problem
+        runtime : RuntimeProfile
+
+        Returns
+        -------
+        Policy
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.policy import Problem
+        >>> graph, machine = ss.TaskGraph.from_edges([1.0, 1.0], kinds=["MatMul"] * 2), ss.machine("generic[cores=8]")
+        >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine))
+        >>> str(ss.policy("kind-widths").fitted(problem, machine.runtime))
+        'kind-widths[widths=MatMul:4]'
+        """
+        return self
 
     @property
     def remarks(self) -> tuple[str, ...]:

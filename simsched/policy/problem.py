@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from simsched.costs import TaskCosts
@@ -29,7 +30,7 @@ class Problem:
     layout : Layout or None
         The fixed executors and their width; for dynamic policies, the limits asked for.
     seed : int
-        Seed of all random draws.
+        Seed of all random numbers.
 
     Examples
     --------
@@ -56,6 +57,13 @@ class Problem:
     def levels(self) -> Seconds:
         """Longest accumulated `seconds` from each task to a sink, the task included, shape (n,)."""
         return _read_only(self.graph.levels(self.seconds))
+
+    @cached_property
+    def fastest_widths(self) -> npt.NDArray[np.int64]:
+        """The narrowest width on which each task is estimated to be fastest, shape (n,)."""
+        widths = self.costs.fastest_widths()
+        widths.setflags(write=False)
+        return widths
 
     def generator(self) -> np.random.Generator:
         """Return a fresh generator of the replay's random numbers for the policy."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import LayoutError, PolicyError, SpecError
@@ -128,8 +129,8 @@ class RankPolicy(Policy):
         """
         return None
 
-    def default_layout(self, machine: Machine) -> Layout:
-        """Return the layout used when none is given: one executor per tile.
+    def most_threads(self, machine: Machine) -> int:
+        """Return how many hardware threads executors can take without sharing one.
 
         Parameters
         ----------
@@ -137,24 +138,59 @@ class RankPolicy(Policy):
 
         Returns
         -------
-        Layout
+        int
 
         Examples
         --------
         >>> import simsched as ss
-        >>> str(ss.policy("critical-path").default_layout(ss.machine("knl-7250")))
-        '34x2'
+        >>> machine = ss.machine("knl-7250")
+        >>> ss.policy("fifo").most_threads(machine), ss.policy("critical-path[reserved=4]").most_threads(machine)
+        (68, 64)
         """
-        return Layout(machine.n_tiles, machine.cores_per_tile)
+        return machine.n_threads
 
-    def checked_layout(self, machine: Machine, layout: Layout | None) -> Layout:
-        """Return the layout to use.
+    def layouts(self, machine: Machine) -> tuple[Layout, ...]:
+        """Return the layouts that fill the machine, and where more ways than one are in use, one way of its cores.
 
         Parameters
         ----------
         machine : Machine
-        layout : Layout or None
-            What was asked for; the default when None.
+
+        Returns
+        -------
+        tuple of Layout
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> [str(layout) for layout in ss.policy("fifo").layouts(ss.machine("generic[cores=3]"))]
+        ['1x3', '3x1']
+        """
+        most = self.most_threads(machine)
+        found = Layout.filling(most)
+        return (*found, *Layout.filling(most // machine.smt)) if machine.smt > 1 else found
+
+    def team_widths(self, problem: Problem, width: int) -> npt.NDArray[np.int64]:
+        """Return the layout's width for every task; see `Policy.team_widths`.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.policy import Problem
+        >>> graph, machine = ss.TaskGraph.from_edges([1.0, 2.0]), ss.machine("generic[cores=4]")
+        >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine))
+        >>> ss.policy("fifo").team_widths(problem, 2).tolist()
+        [2, 2]
+        """
+        return np.full(problem.graph.n_tasks, width)
+
+    def checked_layout(self, machine: Machine, layout: Layout) -> Layout:
+        """Return the layout to use, which is the one given.
+
+        Parameters
+        ----------
+        machine : Machine
+        layout : Layout
 
         Returns
         -------
@@ -170,13 +206,9 @@ class RankPolicy(Policy):
         --------
         >>> import simsched as ss
         >>> machine = ss.machine("generic[cores=4]")
-        >>> str(ss.policy("fifo").checked_layout(machine, None))
-        '4x1'
         >>> str(ss.policy("fifo[oversubscribe=true]").checked_layout(machine, ss.Layout(8, 1)))
         '8x1'
         """
-        if layout is None:
-            return self.default_layout(machine)
         if layout.cores > machine.n_threads and not self.oversubscribe:
             more = f", {machine.smt_ways} hardware threads each" if machine.smt < machine.smt_ways else ""
             raise LayoutError(

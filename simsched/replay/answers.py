@@ -30,10 +30,28 @@ def remarks_of(policy: Policy) -> tuple[str, ...]:
     return found
 
 
-def layout_of(
-    policy: Policy, machine: Machine, layout: str | Layout | tuple[int, int] | None
-) -> Layout | None:
-    """Return the layout of a policy's executors on a machine; None where it has none and none is given.
+def layouts_of(policy: Policy, machine: Machine) -> tuple[Layout, ...]:
+    """Return the layouts among which one is found for a policy, each once; none for a policy that needs none.
+
+    Raises
+    ------
+    LayoutError
+        If one does not fit the machine.
+    PolicyError
+        If what the policy names are not layouts.
+    """
+    found = policy.layouts(machine)
+    if not isinstance(found, tuple) or not all(isinstance(layout, Layout) for layout in found):
+        raise PolicyError(f"policy {policy}: its layouts are {found!r}; expected a tuple of Layout")
+    if isinstance(policy, RankPolicy):
+        if not found:
+            raise PolicyError(f"policy {policy}: it names no layouts for {machine}; expected at least one")
+        found = tuple(checked_layout(policy, machine, layout) for layout in found)
+    return tuple(dict.fromkeys(found))
+
+
+def checked_layout(policy: Policy, machine: Machine, layout: str | Layout | tuple[int, int]) -> Layout:
+    """Return the layout given to a policy.
 
     Raises
     ------
@@ -42,15 +60,14 @@ def layout_of(
     PolicyError
         If what the policy makes of it is not a layout.
     """
-    wanted = None if layout is None else Layout.parse(layout)
-    if wanted is not None and not policy.takes_layout:
+    wanted = Layout.parse(layout)
+    if not policy.takes_layout:
         raise LayoutError(f"policy {policy} chooses its own widths and cores; give it no layout")
     if not isinstance(policy, RankPolicy):
         return wanted
     if not isinstance(found := policy.checked_layout(machine, wanted), Layout):
         raise PolicyError(f"policy {policy}: its layout is {found!r}; expected a Layout")
-    # Its own default has to fit, too.
-    return policy.checked_layout(machine, found) if wanted is None else found
+    return found
 
 
 def prepared_of(policy: Policy, problem: Problem) -> Policy:

@@ -11,26 +11,31 @@ import numpy as np
 
 from simsched.costs.loads import loads
 from simsched.errors import SimschedError
+from simsched.native import find
 from simsched.policy import RankPolicy
 from simsched.replay.contention import Contention
 from simsched.replay.decision import Decision
-from simsched.replay.simulate import effective_runtime
+from simsched.replay.native_engine import sharing_of
+from simsched.replay.team_time import costs_of
 from simsched.schedule.events import Events
-from simsched.schedule.explanation.core_time import SLOW_DOWNS
+from simsched.schedule.explanation.core_time import SLOW_DOWNS, UNKNOWN
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from simsched.costs.loads import Load
+    from simsched.graph.adjacency import Index
     from simsched.graph.taskgraph import Seconds
     from simsched.schedule import Schedule
-    from simsched.schedule.inputs import Inputs
 
 #: What `Contention.excess` returns.
 EXCESSES = SLOW_DOWNS[:5]
 
-#: Looks at a running task that a walk takes by itself, about ten seconds of them.
-MOST_LOOKS = 2_000_000
+#: Looks at a running task that a walk takes by itself, about a second of them: in Python, and compiled.
+MOST_LOOKS = 200_000
+MOST_LOOKS_COMPILED = 200_000_000
 
 
 def slow_downs(schedule: Schedule, causes: bool | None = None) -> pd.DataFrame:
@@ -42,7 +47,7 @@ def slow_downs(schedule: Schedule, causes: bool | None = None) -> pd.DataFrame:
     ----------
     schedule : Schedule
     causes : bool, optional
-        Whether to tell the causes apart; when not given, where the schedule is not `too_large`.
+        Whether to find the causes; when not given, where the schedule is not `too_large`.
 
     Returns
     -------
@@ -64,33 +69,83 @@ def slow_downs(schedule: Schedule, causes: bool | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    n, inputs = schedule.graph.n_tasks, schedule.inputs
-    parts = {cause: np.zeros(n) for cause in SLOW_DOWNS}
-    left = schedule.finish_s - schedule.start_s - schedule.alone_s
-    if inputs is None and causes:
-        raise SimschedError(
-            "the causes of slow-down are known of simulated schedules only; this is a real run"
-        )
-    rest = "not told apart"
-    if inputs is not None:
-        parts["noise"] = np.zeros(n) if inputs.factors is None else schedule.alone_s * (inputs.factors - 1.0)
+    n = schedule.graph.n_tasks
+    known = causes or (causes is None and not too_large(schedule))
+    return pd.DataFrame(_by_cause(schedule, np.arange(n, dtype=np.int32), known))
+
+
+def slow_downs_of(schedule: Schedule, tasks: Index) -> dict[str, Seconds]:
+    """Return the same of some tasks, each array of shape (tasks,): of a path through time quicker than of all tasks.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    tasks : int32 array, shape (tasks,)
+    """
+    # Compiled, the walk looks at these tasks only.
+    return _by_cause(
+        schedule, tasks, schedule.inputs is not None and (find() is not None or not too_large(schedule))
+    )
+
+
+def _by_cause(schedule: Schedule, tasks: Index, known: bool) -> dict[str, Seconds]:
+    """Return the seconds of some tasks by cause, where causes are known all of them."""
+    inputs = schedule.inputs
+    alone_s = schedule.alone_s[tasks]
+    parts = {cause: np.zeros(len(tasks)) for cause in SLOW_DOWNS}
+    left = schedule.finish_s[tasks] - schedule.start_s[tasks] - alone_s
+    if inputs is None:
+        if known:
+            raise SimschedError(
+                "the causes of slow-down are known of simulated schedules only; this is a real run"
+            )
+        return parts | {UNKNOWN: left}
+    if inputs.factors is not None:
+        parts["noise"] = alone_s * (inputs.factors[tasks] - 1.0)
         left = left - parts["noise"]
-        told = not schedule.require_machine().effects.any
-        if not told and (causes or (causes is None and not too_large(schedule))):
-            parts |= dict(zip(EXCESSES, _Walk(schedule, inputs).excess_s().T, strict=True))
-            left, told = left - sum(parts[cause] for cause in EXCESSES), True
-        if told and not isinstance(inputs.policy, RankPolicy) and any(inputs.runtime.resize_costs_s):
-            rest = "team changes"
-    parts[rest] = left
-    return pd.DataFrame(parts)
+    shared = schedule.require_machine().effects.any
+    if shared and known:
+        parts |= dict(zip(EXCESSES, _excess_s(schedule, tasks).T, strict=True))
+        left = left - sum(parts[cause] for cause in EXCESSES)
+    resized = not isinstance(inputs.policy, RankPolicy) and any(inputs.runtime.resize_costs_s)
+    return parts | {"team changes" if resized and (known or not shared) else UNKNOWN: left}
 
 
 def too_large(schedule: Schedule) -> bool:
-    """Return whether the causes are told apart only if that is asked for: many tasks share something."""
-    if schedule.inputs is None or not schedule.require_machine().effects.any:
-        return False
+    """Return whether causes are found only if that is asked for: many tasks share something, or it is a real run."""
+    if schedule.inputs is None:
+        return True
     # A walk looks at all running tasks at every start and finish.
-    return int(Events.of(schedule).running.sum()) > MOST_LOOKS
+    most = MOST_LOOKS if find() is None else MOST_LOOKS_COMPILED
+    return schedule.require_machine().effects.any and int(Events.of(schedule).running.sum()) > most
+
+
+def _excess_s(schedule: Schedule, tasks: Index) -> Seconds:
+    """Return the seconds that each part of the stretch of some tasks took, shape (tasks, causes)."""
+    machine = schedule.require_machine()
+    asked = loads(costs_of(schedule), schedule.widths, machine.effects)
+    native = find()
+    if native is None:
+        return Walk(schedule, asked.rows()).excess_s()[tasks]
+    after, teams = schedule.graph.successors, schedule.teams
+    watched = np.zeros(schedule.graph.n_tasks, np.bool_)
+    watched[tasks] = True
+    found = native.excess_seconds(
+        indptr=after.indptr,
+        indices=after.indices,
+        start_order=schedule.start_order,
+        start_s=schedule.start_s,
+        finish_s=schedule.finish_s,
+        teams_indptr=teams.indptr,
+        teams_indices=teams.indices,
+        team=schedule.team,
+        memory_share=asked.memory_share,
+        overhead_share=asked.overhead_share,
+        demand_Bps=asked.demand_Bps,
+        watched=watched,
+        shared=sharing_of(native, machine),
+    )
+    return found.reshape(-1, len(EXCESSES))[tasks]
 
 
 @dataclass(slots=True)
@@ -101,16 +156,13 @@ class _Running:
     parts: tuple[float, ...] = (0.0,) * len(EXCESSES)
 
 
-class _Walk:
-    """One walk through a simulated schedule."""
+class Walk:
+    """One walk through a simulated schedule; `simsched/native/causes.cpp` is its twin."""
 
-    def __init__(self, schedule: Schedule, inputs: Inputs) -> None:
-        machine = schedule.require_machine()
-        software = effective_runtime(inputs.runtime, inputs.policy)
-        costs = inputs.costs.on(schedule.graph, machine, software)
+    def __init__(self, schedule: Schedule, asked: Sequence[Load]) -> None:
         self._schedule = schedule
-        self._loads: list[Load] = loads(costs, schedule.widths, machine.effects).rows()
-        self._sharing = Contention(machine)
+        self._loads = asked
+        self._sharing = Contention(schedule.require_machine())
         self._running: dict[int, _Running] = {}
         self._ends: list[tuple[float, int]] = []
         self._now_s = 0.0

@@ -36,7 +36,7 @@ def check_models(costs: object, runtime: object) -> None:
 
 
 def check_seed(seed: object, what: str = "seed") -> None:
-    """Check that random numbers can be drawn from a seed.
+    """Check that random numbers can be generated from a seed.
 
     Raises
     ------

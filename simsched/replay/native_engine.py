@@ -21,6 +21,7 @@ from simsched.replay.run import BEYOND_NUMBERS
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
+    from simsched.machine import Machine
     from simsched.native import Core
     from simsched.schedule import Schedule
 
@@ -70,7 +71,7 @@ def _list(native: Core, plan: StaticPlan, progress: Progress) -> Schedule:
         memory_share=loads.memory_share,
         overhead_share=loads.overhead_share,
         demand_Bps=loads.demand_Bps,
-        shared=_shared(native, plan),
+        shared=sharing_of(native, plan.problem.machine),
         discipline=plan.discipline,
         position=plan.position,
         executors_indptr=plan.executors.indptr,
@@ -124,7 +125,7 @@ def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progr
         memory_share=loads.memory_share,
         overhead_share=loads.overhead_share,
         demand_Bps=loads.demand_Bps,
-        shared=_shared(native, plan),
+        shared=sharing_of(native, plan.problem.machine),
         candidates=rule.widths.shape[1],
         offered=rule.n_offered,
         most=min(rule.most, problem.machine.n_threads),
@@ -148,7 +149,7 @@ def _callback(native: Core, plan: DynamicPlan, progress: Progress) -> Schedule:
         indptr=after.indptr,
         indices=after.indices,
         chooser=decider,
-        shared=_shared(native, plan),
+        shared=sharing_of(native, plan.problem.machine),
         cores=plan.problem.machine.n_threads,
         progress=progress,
     )
@@ -159,9 +160,8 @@ def _callback(native: Core, plan: DynamicPlan, progress: Progress) -> Schedule:
     return schedule_of(plan, times, teams, decider.alone(teams.degrees()[team]), "native")
 
 
-def _shared(native: Core, plan: Plan) -> object | None:
+def sharing_of(native: Core, machine: Machine) -> object | None:
     """Return what running tasks share, as the compiled module knows it; None where they share nothing."""
-    machine = plan.problem.machine
     effects, structure, memory = machine.effects, machine.structure, machine.memory
     if not effects.any:
         return None

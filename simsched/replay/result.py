@@ -50,5 +50,5 @@ def schedule_of(plan: Plan, times: Times, teams: Csr, alone_s: Seconds, engine: 
         layout=str(problem.layout or ""),
         engine=engine,
         seed=problem.seed,
-        notes=problem.costs.notes,
+        notes=(*problem.costs.notes, *problem.machine.notes),
     )

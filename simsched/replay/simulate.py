@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.costs import CostModel, TaskCosts
+from simsched.defaults import MACHINE, POLICY
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
@@ -17,8 +18,11 @@ from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
 from simsched.policy import Layout, Policy, Problem, RankPolicy
 from simsched.policy import policy as policy_of
-from simsched.replay import engines
-from simsched.replay.answers import layout_of, remarks_of
+from simsched.policy.estimate import Estimator
+from simsched.policy.layout import BEST
+from simsched.replay import engines, layouts
+from simsched.replay.answers import layouts_of, remarks_of
+from simsched.replay.best_layout import Search
 from simsched.replay.checks import check_inputs
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan, actual
 from simsched.schedule import Schedule
@@ -28,8 +32,8 @@ from simsched.spec import Engine
 
 def simulate(
     graph: TaskGraph,
-    machine: str | Path | Machine,
-    policy: str | Policy | type[Policy],
+    machine: str | Path | Machine = MACHINE,
+    policy: str | Policy | type[Policy] = POLICY,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
@@ -47,7 +51,9 @@ def simulate(
     machine, policy
         As `simsched.machine` and `simsched.policy` take them.
     layout : str, Layout or pair of int, optional
-        Executors x cores, as in "8x8"; the policy's default when not given.
+        Executors x cores, as in "8x8". When not given, it is found by an estimate of all layouts' makespans, without
+        replays (`simsched.policy.estimate`); "best" replays up to 15 layouts and returns the shortest schedule.
+        `schedule.inputs.layout_by` and `layout_why` say who chose it.
     costs : CostModel, optional
         How recorded seconds become seconds on this machine; `CostModel()` when not given.
     runtime : RuntimeProfile, optional
@@ -55,9 +61,9 @@ def simulate(
     engine : {"auto", "simpy", "native"}
         "auto" takes the compiled engine ("native") if it can do this replay; `schedule.inputs.engine_why` says why.
     seed : int
-        Seed of all random draws: noise, random order, places of threads that are not pinned.
+        Seed of all random numbers: noise, random order, places of threads that are not pinned.
     factors : array_like of float, shape (n,), optional
-        Each task's actual seconds over those that policies see; drawn from the noise of `costs` when not given.
+        Each task's actual seconds over those that policies see; sampled from the noise of `costs` when not given.
     progress : callable, optional
         Called now and then with the number of tasks finished since its last call.
 
@@ -76,16 +82,94 @@ def simulate(
     >>> simulate(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo").makespan_s
     4.0
     """
-    check_inputs(graph, costs, runtime, seed, engine)
-    target, chosen, model = machine_of(machine), policy_of(policy), costs or CostModel()
-    used_layout, profile = layout_of(chosen, target, layout), runtime or target.runtime
-    effective = effective_runtime(profile, chosen)
-    problem = Problem(graph, target, model.on(graph, target, effective), used_layout, seed)
-    used_factors = model.factors(graph.n_tasks, seed) if factors is None else _checked(factors, graph)
-    plan = _plan(problem, chosen, effective, used_factors)
-    choice = engines.chosen(engine, plan)
-    inputs = Inputs(chosen, used_layout, model, profile, used_factors, engine, choice.why)
-    return _with_inputs(choice.replay(plan, progress), inputs)
+    asked = _Asked.of(graph, machine, policy, costs, runtime, engine, seed, factors, progress)
+    return asked.shortest() if layout == BEST else asked.replayed(layout)
+
+
+def layout_found(
+    graph: TaskGraph,
+    machine: str | Path | Machine,
+    policy: str | Policy | type[Policy],
+    layout: str | Layout | tuple[int, int] | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    seed: int = 0,
+    *,
+    progress: Callable[[int], object] | None = None,
+) -> Layout | None:
+    """Return the layout that `simulate` uses, without a replay where an estimate finds it; None where there is none.
+
+    Examples
+    --------
+    >>> str(layout_found(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo"))
+    '2x1'
+    """
+    asked = _Asked.of(graph, machine, policy, costs, runtime, engine, seed, progress=progress)
+    if layout != BEST:
+        return asked.chosen(layout).layout
+    inputs = asked.shortest().inputs
+    return None if inputs is None else inputs.layout
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What `simulate` was asked for, checked, but for the layout."""
+
+    problem: Problem
+    policy: Policy
+    model: CostModel
+    profile: RuntimeProfile
+    factors: Seconds | None
+    engine: Engine
+    progress: Callable[[int], object] | None
+
+    @classmethod
+    def of(
+        cls,
+        graph: TaskGraph,
+        machine: str | Path | Machine,
+        policy: str | Policy | type[Policy],
+        costs: CostModel | None,
+        runtime: RuntimeProfile | None,
+        engine: Engine,
+        seed: int,
+        factors: npt.ArrayLike | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> _Asked:
+        check_inputs(graph, costs, runtime, seed, engine)
+        target, given, model = machine_of(machine), policy_of(policy), costs or CostModel()
+        profile = runtime or target.runtime
+        problem = Problem(
+            graph, target, model.on(graph, target, effective_runtime(profile, given)), None, seed
+        )
+        used = model.factors(graph.n_tasks, seed) if factors is None else _checked(factors, graph)
+        _check_finite(problem.costs, used)
+        return cls(problem, given, model, profile, used, engine, progress)
+
+    @property
+    def runtime(self) -> RuntimeProfile:
+        return effective_runtime(self.profile, self.policy)
+
+    def chosen(self, layout: str | Layout | tuple[int, int] | None) -> layouts.Choice:
+        return layouts.chosen(self.policy, self.problem, self.runtime, layout)
+
+    def replayed(self, layout: str | Layout | tuple[int, int] | None) -> Schedule:
+        found = self.chosen(layout)
+        plan = _plan(replace(self.problem, layout=found.layout), found.policy, self.runtime, self.factors)
+        choice = engines.chosen(self.engine, plan)
+        inputs = Inputs(
+            found.policy, found.layout, self.model, self.profile, self.factors, self.engine, choice.why,
+            found.by, found.why,
+        )  # fmt: skip
+        return _with_inputs(choice.replay(plan, self.progress), inputs)
+
+    def shortest(self) -> Schedule:
+        every = layouts_of(self.policy, self.problem.machine)
+        if not every:
+            return self.replayed(None)
+        estimator = Estimator(self.problem, self.policy, self.runtime)
+        return Search(self.replayed, estimator, every, bounded=self.factors is None).run()
 
 
 def _with_inputs(schedule: Schedule, inputs: Inputs) -> Schedule:
@@ -99,7 +183,6 @@ def effective_runtime(runtime: RuntimeProfile, policy: Policy) -> RuntimeProfile
 
 
 def _plan(problem: Problem, policy: Policy, runtime: RuntimeProfile, factors: Seconds | None) -> Plan:
-    _check_finite(problem.costs, factors)
     if isinstance(policy, RankPolicy):
         return StaticPlan.of(problem, policy, runtime, factors)
     return DynamicPlan.of(problem, policy, runtime, factors)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from simsched.report.findings import Findings, Run
+from simsched.report.findings import Findings
 from simsched.report.question import Question
 from simsched.report.report import Report, report
+from simsched.report.run import Run
 from simsched.rooms import make_callable
 
 __all__ = ["Findings", "Question", "Report", "Run", "report"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.notes import weighed
 from simsched.plots.canvas import plain
 from simsched.report.parts import Bullets, Facts, Folded, Paragraph, Part, Picture, Section
 from simsched.tables import Table
@@ -83,5 +84,5 @@ def _import(question: Question) -> list[Part]:
         }
         parts.append(Folded(title, [Facts("Import", shown)]))
     if told.notes:
-        parts += [Paragraph("What the import notes:"), Bullets(told.notes)]
+        parts += [Paragraph("What the import notes:"), Bullets(weighed(told.notes))]
     return parts

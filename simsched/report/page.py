@@ -51,7 +51,7 @@ def page(report: Report) -> str:
         f'<nav aria-label="Contents">\n<ul>{contents}</ul>\n</nav>\n{verdict}{sections}'
         f"<footer><p>Made by simsched {text(version())}.</p></footer>\n",
         (HERE / "style.css").read_text(encoding="utf-8"),
-        '<a class="skip" href="#verdict">Skip to what it comes to</a>\n',
+        '<a class="skip" href="#verdict">Skip to the summary</a>\n',
     )
 
 
@@ -87,9 +87,10 @@ def _chart(schedules: Mapping[str, Schedule]) -> str:
     names = f"<p>From the top: {text(', then '.join(schedules))}.</p>"
     still = f'<figure class="still">{stacked_svg(schedules, max_rectangles=MOST_RECTANGLES)}</figure>'
     if shown := _few(list(schedules.values())):
-        rest = "<p>The chart that moves shows the first one only.</p>" * (len(shown) < len(schedules))
+        rest = "<p>The interactive chart shows the first one only.</p>" * (len(shown) < len(schedules))
         return f"{names}{rest}\n{_moving(explore(*shown))}{still}"
-    return f"{names}\n<p>Too many tasks for a chart that moves; schedule.explore() makes one of its own.</p>\n{still}"
+    instead = "Too many tasks for an interactive chart on this page; schedule.explore() makes one."
+    return f"{names}\n<p>{instead}</p>\n{still}"
 
 
 def _few(schedules: list[Schedule]) -> list[Schedule]:

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from simsched.plots.canvas import plain
-from simsched.report.parts import Chart, Facts, Paragraph, Part, Picture, Section
-from simsched.report.verdict import interval_text, overlapping
+from simsched.report.parts import Chart, Facts, Folded, Paragraph, Part, Picture, Section
+from simsched.report.verdict import LONGEST_LAYOUT, interval_text, overlapping
 from simsched.tables import Table
 from simsched.units import format_time
 
 if TYPE_CHECKING:
-    from simsched.report.findings import Findings, Run
+    from simsched.report.findings import Findings
+    from simsched.report.run import Run
     from simsched.schedule import Schedule
 
 COLUMNS = (
     "policy",
     "layout",
+    "chosen by",
     "makespan",
     "over best",
     "above bound",
@@ -26,6 +28,7 @@ COLUMNS = (
     "efficiency",
     "in use",
 )
+INTERVAL = "95 % interval"
 LONGEST_ERROR = 200
 
 
@@ -41,6 +44,7 @@ def policies_section(found: Findings) -> Section:
         policies_table(found),
         Facts("Lower bounds of every policy", bounds),
         Paragraph(_meaning(found)),
+        _how_chosen(found),
     ]
     if len(found.done) > 1:
         parts.insert(1, _picture(found))
@@ -51,48 +55,56 @@ def policies_table(found: Findings) -> Table:
     """Return one row a policy, the shortest makespan first; those that failed last, with the reason."""
     columns = [*COLUMNS]
     if found.seeded:
-        columns.insert(3, "95 % interval")
+        columns.insert(columns.index("over best"), INTERVAL)
     failed = [run for run in found.runs if run.schedule is None]
-    rows = [_row(found, run) for run in found.done]
+    rows = [tuple(_row(found, run)[column] for column in columns) for run in found.done]
     rows += [
-        (run.name, "", f"failed: {plain(run.error, LONGEST_ERROR)}", *[""] * (len(columns) - 3))
+        (run.name, "", "", f"failed: {plain(run.error, LONGEST_ERROR)}", *[""] * (len(columns) - 4))
         for run in failed
     ]
     return Table(f"Policies on {found.question.machine.spec}, the shortest first", tuple(columns), rows)
 
 
-def _row(found: Findings, run: Run) -> tuple[str, ...]:
+def _row(found: Findings, run: Run) -> dict[str, str]:
     schedule, mean_s = run.require_schedule(), run.interval.middle
     best_s, bound_s = found.best.interval.middle, found.limits.bound_s
-    cells = [
-        run.name,
-        schedule.layout or "its own widths",
-        format_time(mean_s),
-        longer(mean_s, best_s) if best_s else "-",
-        longer(mean_s, bound_s) if bound_s else "-",
-        f"{found.sequential.makespan_s / mean_s:.3g}" if mean_s else "-",
-        f"{found.efficiency(mean_s):.1%}",
-        f"{schedule.utilization:.1%}",
-    ]
-    if found.seeded:
-        cells.insert(3, interval_text(run))
-    return tuple(cells)
+    return {
+        "policy": run.name,
+        "layout": plain(run.layout, LONGEST_LAYOUT),
+        "chosen by": run.layout_by,
+        "makespan": format_time(mean_s),
+        INTERVAL: interval_text(run),
+        "over best": longer(mean_s, best_s) if best_s else "-",
+        "above bound": longer(mean_s, bound_s) if bound_s else "-",
+        "speed-up": f"{found.speedup(mean_s):.3g}" if mean_s else "-",
+        "efficiency": f"{found.efficiency(mean_s):.1%}",
+        "in use": f"{schedule.utilization:.1%}",
+    }
+
+
+def _how_chosen(found: Findings) -> Folded:
+    """Return how the layout of each policy was found, and widths by kind in full."""
+    rows = [(run.name, run.layout, run.layout_why) for run in found.done]
+    return Folded(
+        "How each layout was chosen", [Table("Layouts of the policies", ("policy", "layout", "how"), rows)]
+    )
 
 
 def longer(seconds: float, than: float) -> str:
     """Return by how much one time is longer than another, in percent; as a factor from twice on."""
-    return f"+{seconds / than - 1:.1%}" if seconds < 2 * than else f"{seconds / than:.3g} x"
+    return f"{seconds / than - 1:+.1%}" if seconds < 2 * than else f"{seconds / than:.3g} x"
 
 
 def _meaning(found: Findings) -> str:
     told = (
-        "Speed-up is over sequential, one task after another on all cores; efficiency is the speed-up over one core "
-        "that runs every task alone, over all cores; in use is the share of their time held by running tasks."
+        "A layout is executors x cores of each, or at most so many tasks x the most cores of each where a policy "
+        "decides the widths of teams. Speed-up is over one core that runs every task alone; efficiency is the speed-up "
+        "over the number of cores; in use is the share of their time held by running tasks."
     )
     if not found.seeded:
-        return f"{told} Seeds make no difference here: nothing is drawn at random."
+        return f"{told} Seeds make no difference here: nothing is random."
     tied = [run.name for run in found.done[1:] if overlapping(found.best, run)]
-    more = f" Not told apart from the best: {', '.join(tied)}." if tied else ""
+    more = f" Not distinguished from the best: {', '.join(tied)}." if tied else ""
     return (
         f"{told} Where seeds make a difference, makespans are geometric means over {found.question.seeds} "
         f"of them, with the 95 % interval of that mean.{more}"
@@ -107,9 +119,7 @@ def _picture(found: Findings) -> Picture:
         "layout": [run.require_schedule().layout for run in found.done],
         "makespan_s": [run.interval.middle for run in found.done],
         "bound_s": found.limits.bound_s,
-        "speedup": [
-            found.sequential.makespan_s / run.interval.middle if run.interval.middle else 1.0 for run in found.done
-        ],
+        "speedup": [found.speedup(run.interval.middle) for run in found.done],
     })  # fmt: skip
     told = "; ".join(f"{run.name} {format_time(run.interval.middle)}" for run in found.done)
     return Picture(
@@ -127,5 +137,5 @@ def chart_section(found: Findings) -> Section:
     if beside is not None and found.recorded is not None:
         shown = {"recorded": beside, **shown}
     elif beside is not None:
-        shown[beside.policy] = beside
+        shown[next(run.name for run in found.done if run.schedule is beside)] = beside
     return Section("schedules", "What ran where and when", [Chart(shown)])

@@ -9,20 +9,18 @@ from math import inf
 from pathlib import Path
 
 from simsched.costs import CostModel
-from simsched.errors import LayoutError, MachineError, SimschedError, SpecError
+from simsched.errors import LayoutError, SimschedError, SpecError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
-from simsched.plugins import registered
 from simsched.policy import Layout, Policy, RankPolicy
-from simsched.policy.policy import policies as policies_of
+from simsched.policy.installed import policies_or_all
+from simsched.policy.layout import BEST, Best
 from simsched.replay import simulate
+from simsched.replay.best_layout import MOST_REPLAYS
 from simsched.schedule import Schedule
 from simsched.spec import Engine
-from simsched.sweep.compare import BASELINE
-
-#: Halvings of the machine's cores, below it, and doublings above it.
-HALVINGS, DOUBLINGS = 5, 2
+from simsched.sweep.core_counts import counts_around
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +34,12 @@ class Question:
     policies : tuple of Policy
         In the order of the tables.
     layout : Layout or None
-        For every policy that it suits; each policy's own default where None.
+        For every policy that it suits; each of the others, and all where None, gets its best one.
     costs : CostModel or None
     runtime : RuntimeProfile or None
     engine : {"auto", "simpy", "native"}
     seed : int
-        The first seed, whose schedules are drawn.
+        The first seed, whose schedules are shown.
     seeds : int
         Replays of a policy, each of its own seed, where seeds matter.
     replays : int
@@ -102,11 +100,11 @@ class Question:
         """
         if not isinstance(graph, TaskGraph):
             raise SimschedError(f"graph is {graph!r}; expected a TaskGraph")
-        chosen = policies_of(all_policies() if policies is None else policies)
+        chosen = policies_or_all(policies)
         known = {field.name for field in fields(cls)}
         if unknown := sorted(set(others) - known):
             raise SimschedError(f"report has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
-        wanted = None if layout is None else Layout.parse(layout)
+        wanted = None if layout is None or layout == BEST else Layout.parse(layout)
         return cls(graph, machine_of(machine), tuple(chosen), wanted, **others)  # type: ignore[arg-type] # checked above and by simulate
 
     @property
@@ -119,41 +117,44 @@ class Question:
         return f"ss.report(graph, {', '.join([*given, *(f'{name}={getattr(self, name)!r}' for name in numbers)])})"
 
     def replay(
-        self, policy: Policy, seed: int | None = None, progress: Callable[[int], object] | None = None
+        self,
+        policy: Policy,
+        layout: Layout | Best | None,
+        seed: int | None = None,
+        progress: Callable[[int], object] | None = None,
     ) -> Schedule:
-        """Return the schedule of a policy, with the question's layout where it suits the policy."""
+        """Return the schedule of a policy with a layout, of the first seed if none is given."""
         return simulate(
-            self.graph, self.machine, policy, policy.suited(self.layout), self.costs, self.runtime, self.engine,
+            self.graph, self.machine, policy, layout, self.costs, self.runtime, self.engine,
             self.seed if seed is None else seed, progress=progress,
         )  # fmt: skip
 
     @property
     def work(self) -> int:
         """About how many tasks are replayed in all, for a progress bar."""
-        replays = 2 * len(self.policies) + self.replays + len(self.core_counts) + len(self.layout_grid)
+        searches = len(self.policies) + len(self.core_counts)
+        replays = MOST_REPLAYS * searches + self.replays + len(self.layout_grid)
         return replays * self.graph.n_tasks
 
     @cached_property
     def core_counts(self) -> list[int]:
-        """Core counts below and above the machine's own, ascending, of whole tiles; those that its file allows."""
-        own, tile = self.machine.n_cores, self.machine.cores_per_tile
-        wanted = {own >> k for k in range(HALVINGS + 1)} | {own << k for k in range(1, DOUBLINGS + 1)}
-        rounded = {max(count // tile * tile, tile) for count in wanted}
-        return sorted(count for count in rounded if self._possible(count))
+        """Core counts below and above the machine's own."""
+        return counts_around(self.machine)
 
-    def _possible(self, count: int) -> bool:
-        try:
-            return self.machine.varied({"cores": count}).n_cores == count
-        except MachineError:
-            return False
+    @cached_property
+    def grid(self) -> tuple[list[int], list[int]]:
+        """Executors in powers of two, and widths of as many equal parts of the machine."""
+        threads = self.machine.n_threads
+        executors = [2**k for k in range(threads.bit_length())]
+        return executors, sorted({threads // count for count in executors})
 
     @cached_property
     def layout_grid(self) -> list[Layout]:
-        """Layouts of powers of two that fit the machine, and that of the question."""
-        threads = self.machine.n_threads
-        sizes = [2**k for k in range(threads.bit_length())]
-        grid = [Layout(k, w) for k in sizes for w in sizes if k * w <= threads]
-        return grid if self.layout is None or self.layout in grid else [*grid, self.layout]
+        """Layouts of the grid that fit the machine, all that fill it, and that of the question."""
+        threads, (executors, widths) = self.machine.n_threads, self.grid
+        grid = [Layout(k, w) for k in executors for w in widths if k * w <= threads]
+        given = [] if self.layout is None else [self.layout]
+        return list(dict.fromkeys([*grid, *Layout.filling(threads), *given]))
 
     def layouts_of(self, policy: Policy) -> list[Layout]:
         """Return the layouts of the grid that a policy takes."""
@@ -167,8 +168,3 @@ class Question:
                 return False
 
         return [layout for layout in self.layout_grid if taken(layout)]
-
-
-def all_policies() -> list[str]:
-    """Return the names of all policies that are installed, the baseline first."""
-    return sorted(registered("policies"), key=lambda name: (name != BASELINE, name))

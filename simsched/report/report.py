@@ -8,12 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simsched.defaults import MACHINE
 from simsched.errors import SimschedError
 from simsched.files import replacing
-from simsched.html import framed
+from simsched.html import framed, image, listed, text
+from simsched.plots.stacked import stacked_svg
 from simsched.report.findings import Findings
 from simsched.report.graph_section import graph_section
 from simsched.report.machine_section import costs_section, machine_section
+from simsched.report.parts import Chart
 from simsched.report.policies_section import chart_section, policies_section
 from simsched.report.question import Question
 from simsched.report.sizes_section import cores_section, layouts_section
@@ -139,7 +142,10 @@ class Report:
         return f"<Report: {self.headline}>"
 
     def _repr_html_(self) -> str:
-        return framed(self.html, f"Report: {self.headline}", f"height:{FRAME_PX}px")
+        parts = [part for section in self.sections for part in section.parts]
+        pictures = "".join(image(stacked_svg(part.schedules)) for part in parts if isinstance(part, Chart))
+        instead = f"<p><b>{text(self.headline)}</b></p>{listed(self.sentences)}{pictures}"
+        return framed(self.html, f"Report: {self.headline}", f"height:{FRAME_PX}px", instead)
 
 
 def written_as(path: Path) -> str:
@@ -160,7 +166,7 @@ def written_as(path: Path) -> str:
 
 def report(
     graph: TaskGraph,
-    machine: str | Path | Machine,
+    machine: str | Path | Machine = MACHINE,
     policies: Sequence[str | Policy | type[Policy]] | None = None,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
@@ -186,7 +192,7 @@ def report(
     policies : sequence of policies, optional
         As `simsched.policy` takes them; all that are installed when not given.
     layout : str, Layout or pair of int, optional
-        For every policy that takes one; each policy's own default when not given.
+        For every policy that takes one; every policy gets its best one when not given.
     seed, seeds : int
         The first seed, whose schedules are drawn; replays of a policy, each of its own, where anything is random.
     replays : int

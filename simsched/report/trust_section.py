@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def trust_section(found: Findings) -> Section:
     """Return the section."""
     question = found.question
-    notes = dict.fromkeys(note for run in found.done for note in run.require_schedule().notes)
+    notes = [note for note in found.notes if note not in question.graph.report.notes]
     parts: list[Part] = [
         Paragraph("Schedules are exact for what they assume; what they assume is this."),
         Bullets([*notes, *assumptions(question), *(f"left out: {one}" for one in found.left_out)]),

@@ -6,19 +6,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.defaults import BASELINE
 from simsched.plots.canvas import plain
 from simsched.schedule.explanation.core_time import labelled
-from simsched.sweep.compare import BASELINE
 from simsched.units import format_time
 
 if TYPE_CHECKING:
-    from simsched.report.findings import Findings, Run
+    from simsched.report.findings import Findings
+    from simsched.report.run import Run
 
 #: Makespans that differ by less are called the same.
 SAME = 0.005
 #: Of what a machine's own cores give, fewer cores that give almost as much lose at most this share.
 ALMOST = 0.05
 LONGEST_NAME = 60
+#: Widths by kind are many; the table of how layouts were chosen has all of them.
+LONGEST_LAYOUT = 20
+#: Who chose a layout, in words.
+CHOSEN = {
+    "given": "the layout that was given",
+    "replays": "the best layout that replays find",
+    "estimate": "widths by kind that an estimate finds",
+}
 
 
 def headline(found: Findings) -> str:
@@ -27,18 +36,28 @@ def headline(found: Findings) -> str:
     graph = plain(question.graph.name, LONGEST_NAME)
     if not question.graph.n_tasks:
         return f"{graph} has no tasks: there is nothing to schedule."
-    cores = question.machine.n_cores
-    on = f"{question.machine.spec} ({cores} {'core' if cores == 1 else 'cores'})"
+    on = f"{question.machine.spec} ({_cores(question.machine.n_cores)})"
     takes = f"{graph} takes {format_time(best.interval.middle)} on {on} under {run_name(best)}"
     if len(found.done) == 1:
-        return f"{takes}."
-    return f"{takes}, the shortest of {len(found.done)} policies{_over_others(found)}."
+        return f"{takes} ({_chosen(best)})."
+    return f"{takes}, the shortest of {len(found.done)} policies, {_layouts_of(found)}{_over_others(found)}."
 
 
 def run_name(run: Run) -> str:
     """Return a policy with the layout that it ran with."""
-    layout = run.require_schedule().layout
-    return run.name + (f", {layout}" if layout else "")
+    return f"{run.name}, {plain(run.layout, LONGEST_LAYOUT)}"
+
+
+def _chosen(run: Run) -> str:
+    """Return who chose the layout of the only run."""
+    return CHOSEN.get(run.layout_by, "it decides the widths of teams task by task")
+
+
+def _layouts_of(found: Findings) -> str:
+    given = found.question.layout
+    if given is None:
+        return "layouts found by replays"
+    return f"the layout {given} given to those that take it"
 
 
 def _over_others(found: Findings) -> str:
@@ -46,13 +65,21 @@ def _over_others(found: Findings) -> str:
     if not best.interval.middle:
         return ""
     ratio = second.interval.middle / best.interval.middle
-    longer = f"{ratio - 1:.1%} longer" if ratio < 2 else f"{ratio:.3g} times as long"
-    told = f"; {second.name} takes {longer}" if ratio >= 1 + SAME else f", level with {second.name}"
+    said = f"; {_against(second.name, ratio)}" if ratio >= 1 + SAME else f", level with {second.name}"
     if overlapping(best, second):
-        told += ", which the seeds do not tell apart"
+        said += ", a difference within the spread of the seeds"
     if BASELINE in {best.name, second.name}:
-        return told
-    return f"{told}, {BASELINE} {found.sequential.makespan_s / best.interval.middle:.3g} times as long"
+        return said
+    return f"{said}, {_against(BASELINE, found.sequential.interval.middle / best.interval.middle)}"
+
+
+def _against(name: str, ratio: float) -> str:
+    """Return how much longer or shorter a policy's makespan is, so many times another's."""
+    if abs(ratio - 1) < SAME:
+        return f"{name} takes as long"
+    if ratio > 1:
+        return f"{name} takes " + (f"{ratio - 1:.1%} longer" if ratio < 2 else f"{ratio:.3g} times as long")
+    return f"{name} is " + (f"{1 - ratio:.1%} shorter" if ratio > 0.5 else f"{1 / ratio:.3g} times as fast")
 
 
 def overlapping(one: Run, other: Run) -> bool:
@@ -82,9 +109,15 @@ def _bound(found: Findings) -> str:
     gap = mean_s / limits.bound_s - 1 if limits.bound_s else 0.0
     if not limits.bound_s:
         return ""
+    reached = f"with an efficiency of {found.efficiency(mean_s):.1%} (speed-up over one core, over all cores)"
+    if gap < -1e-9:  # not by rounding
+        return (
+            f"The lower bound is {format_time(limits.bound_s)}, which {by} sets, without noise and with one task at a "
+            f"time on each hardware thread; the best policy is {-gap:.1%} below it, {reached}."
+        )
     return (
-        f"No policy takes less than {format_time(limits.bound_s)}, which {by} sets; the best one is {gap:.1%} above "
-        f"it, with an efficiency of {found.efficiency(mean_s):.1%} (speed-up over one core, over all cores)."
+        f"No policy takes less than {format_time(limits.bound_s)}, which {by} sets; the best one is "
+        f"{max(gap, 0.0):.1%} above it, {reached}."
     )
 
 
@@ -93,10 +126,22 @@ def _core_time(found: Findings) -> str:
     work = float(frame.loc[frame["cause"] == "work", "share"].sum())
     rest = frame[(frame["cause"] != "work") & (frame["share"] > SAME)].sort_values("share")
     if rest.empty:
-        return f"Of the cores' time {work:.1%} is work."
+        return _of_first(found, f"Of the cores' time {work:.1%} is work.")
     most = rest.iloc[-1]
     what = labelled(str(most["group"]), str(most["cause"]))
-    return f"Of the cores' time {work:.1%} is work; most of the rest is {what} ({float(most['share']):.1%})."
+    share = float(most["share"])
+    return _of_first(
+        found, f"Of the cores' time {work:.1%} is work; most of the rest is {what} ({share:.1%})."
+    )
+
+
+def _of_first(found: Findings, sentence: str) -> str:
+    """Return a sentence that holds for the first seed, which it says where others may differ."""
+    return _of_seed(found, sentence) if found.best.seeded else sentence
+
+
+def _of_seed(found: Findings, sentence: str) -> str:
+    return f"With seed {found.question.seed}, {sentence[0].lower()}{sentence[1:]}"
 
 
 def _helps(found: Findings) -> str:
@@ -104,10 +149,11 @@ def _helps(found: Findings) -> str:
         return ""
     tasks = found.helps[found.helps["gain"] > 0]
     if tasks.empty:
-        return "No task or kind that was tried makes it shorter on its own."
+        return _of_first(found, "No task or kind that was tried makes it shorter on its own.")
     first = tasks.iloc[0]
     name, speedup = plain(str(first["name"]), LONGEST_NAME), float(first["speedup"])
-    return f"What would help most: {name} {speedup:g} times as fast, which saves {float(first['gain']):.1%}."
+    saved = f"{name} {speedup:g} times as fast, which saves {float(first['gain']):.1%}"
+    return _of_first(found, f"What would help most, with the same layout: {saved}.")
 
 
 def _scaling(found: Findings) -> str:
@@ -116,12 +162,17 @@ def _scaling(found: Findings) -> str:
         return ""
     times = frame.set_index("cores")["makespan_s"]
     enough = int(times.index[times <= (1 + ALMOST) * times[own]].min())
-    told = [f"{enough} take at most {ALMOST:.0%} longer"] if enough < own else []
-    most = int(times.index.max())
-    if most > own:
-        saved = 1 - times[most] / times[own]
-        told.append(f"{most} would save {saved:.1%}" if saved >= SAME else f"{most} would save nothing")
-    return f"Fewer or more cores: {'; '.join(told)}." if told else ""
+    told = [f"{_cores(enough)} take at most {ALMOST:.0%} longer"] if enough < own else []
+    more = times[times.index > own]
+    if len(more):
+        saved = 1 - more.min() / times[own]
+        said = f"would save {saved:.1%}" if saved >= SAME else "would not be faster"
+        told.append(f"{_cores(more.idxmin() if saved >= SAME else more.index.max())} {said}")
+    return f"Fewer or more cores, under {found.best.name}: {'; '.join(told)}." if told else ""
+
+
+def _cores(count: object) -> str:
+    return "1 core" if count == 1 else f"{count} cores"
 
 
 def _layouts(found: Findings) -> str:
@@ -129,17 +180,24 @@ def _layouts(found: Findings) -> str:
     if frame is None or not len(frame) or not frame["makespan_s"].min() > 0:
         return ""
     first = frame.iloc[0]
-    shortest = f"{first['layout']} is the shortest, {format_time(first['makespan_s'])}"
-    told = f"Of {len(frame)} layouts of {first['policy']}, {shortest}"
-    used = next((run for run in found.done if run.name == first["policy"]), None)
-    if used is None or used.require_schedule().layout == first["layout"]:
-        return f"{told}: the one that was used."
-    if first["makespan_s"] < (1 - SAME) * found.best.interval.middle and used is not found.best:
-        return f"{told}: less than the best policy took."
-    # The layout that was used is not always one of those that are tried.
-    more = first["makespan_s"] / used.interval.middle - 1
-    than = "as long as" if abs(more) < SAME else f"{abs(more):.1%} {'more' if more > 0 else 'less'} than"
-    return f"{told}: {than} with {used.require_schedule().layout}."
+    policy, used = str(first["policy"]), used_layout(found)
+    told = f"Of {len(frame)} layouts of {policy}, all replayed, "
+    if used == first["layout"]:
+        said = f"{told}{used} is the shortest; the other tables have it, too."
+    else:
+        times = frame.set_index("layout")["makespan_s"]
+        why = "was given" if found.question.layout is not None else "the other tables have"
+        shortest = f"{first['layout']} is the shortest, {format_time(first['makespan_s'])}"
+        said = f"{told}{shortest}: {1 - first['makespan_s'] / times[used]:.1%} less than {used}, which {why}."
+    seeded = any(run.seeded for run in found.done if run.name == policy)
+    return _of_seed(found, said) if seeded else said
+
+
+def used_layout(found: Findings) -> str:
+    """Return the layout that the policy of the tried layouts has in the other tables."""
+    assert found.layouts is not None  # noqa: S101 - narrows the type: callers looked
+    policy = found.layouts.iloc[0]["policy"]
+    return next(run for run in found.done if run.name == policy).require_schedule().layout
 
 
 def _recorded(found: Findings) -> str:

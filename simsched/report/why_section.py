@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from simsched.plots.canvas import plain
 from simsched.report.parts import Bullets, Folded, Paragraph, Part, Picture, Section
+from simsched.report.verdict import run_name
 from simsched.schedule import explain
 from simsched.schedule.explanation.core_time import LEAST_SHARE, labelled
 from simsched.tables import Table
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_SEGMENTS = 15
 #: Height of the causes beside the bars.
-LEGEND_PX = 200
+LEGEND_PX = 240
 
 
 def why_section(found: Findings) -> Section:
@@ -28,7 +29,7 @@ def why_section(found: Findings) -> Section:
     why = found.why
     told = "; ".join(f"{labelled(g, c)} {share:.1%}" for g, c, share in _shares(frames[found.best.name]))
     parts: list[Part] = [
-        Paragraph(f"Of the schedule under {found.best.name}, the best one."),
+        Paragraph(_which(found)),
         core_time_table(found),
         Picture(lambda figure: _draw_core_time(frames, figure), 880, 90 + max(40 * len(frames), LEGEND_PX),
                 f"Where the cores' time went, a bar a policy; under {found.best.name}: {told}"),
@@ -39,10 +40,18 @@ def why_section(found: Findings) -> Section:
     return Section("why", "Why it takes so long", [*parts, Bullets(why.notes)] if why.notes else parts)
 
 
+def _which(found: Findings) -> str:
+    """Return which schedule is explained."""
+    best, schedule = found.best, found.schedule
+    seed = (
+        f" with seed {schedule.seed}, which takes {format_time(schedule.makespan_s)}" if best.seeded else ""
+    )
+    return f"Of the schedule under {run_name(best)}, the shortest{seed}."
+
+
 def core_times(found: Findings) -> dict[str, pd.DataFrame]:
-    """Return the core-time of every policy, the causes of slow-down told apart for the best one only."""
-    # Telling them apart walks through a schedule once more: some seconds each.
-    others = {run.name: explain(run.require_schedule(), causes=False).core_time for run in found.done[1:]}
+    """Return the core-time of every policy."""
+    others = {run.name: explain(run.require_schedule()).core_time for run in found.done[1:]}
     return {found.best.name: found.why.core_time, **others}
 
 
@@ -72,13 +81,17 @@ def waits_table(found: Findings) -> Table:
     """Return what tasks waited for, under the best policy."""
     waits = found.why.tasks
     rows = []
-    for reason, column in (("no core", "no_core_s"), ("queue", "queue_s"), ("dispatch", "dispatch_s")):
+    for reason, name, column in (
+        ("no core", "a core", "no_core_s"),
+        ("queue", "the queue", "queue_s"),
+        ("dispatch", "dispatch", "dispatch_s"),
+    ):
         seconds = waits[column]
         rows.append((
-            reason, str(int((waits["reason"] == reason).sum())), format_time(float(seconds.sum())),
+            name, str(int((waits["reason"] == reason).sum())), format_time(float(seconds.sum())),
             format_time(float(seconds.max()) if len(seconds) else 0.0),
         ))  # fmt: skip
-    at_once = waits["reason"].isin(["none", "dependence"]).sum()
+    at_once = waits["reason"].isin(["none", "dependency"]).sum()
     rows.append(("nothing: started as soon as ready", str(int(at_once)), format_time(0.0), format_time(0.0)))
     columns = ("waited mostly for", "tasks", "seconds of all tasks", "longest of a task")
     return Table("What tasks waited for, once ready", columns, rows)
@@ -120,7 +133,7 @@ def _helps(found: Findings) -> list[Part]:
     ]  # fmt: skip
     told = "; ".join(f"{row[1]}, {row[3]} times as fast, saves {row[6]}" for row in rows[:5])
     return [
-        Table("What would help most, each row a replay", columns, rows),
+        Table("What would help most, each row a replay with the same layout", columns, rows),
         Picture(
             lambda figure: _draw_helps(frame, figure), 800, 80 + 22 * len(frame), f"Makespan saved: {told}"
         ),

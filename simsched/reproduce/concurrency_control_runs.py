@@ -7,19 +7,22 @@ from functools import cache
 from math import ceil
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from simsched.costs import CostModel
 from simsched.costs.loads import loads
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import RuntimeProfile
 from simsched.machine import machine as machine_of
+from simsched.policies.corun import CoRun
 from simsched.policy import policy
 from simsched.replay import simulate
 from simsched.reproduce.one_core_seconds import with_kernel_seconds
 from simsched.reproduce.op_mixes import NETWORKS
 from simsched.reproduce.spinning import among_spinning
 from simsched.schedule import Schedule
-from simsched.spec import Spec
+from simsched.spec import Spec, made
 from simsched.workloads import workload
 
 if TYPE_CHECKING:
@@ -64,6 +67,7 @@ class Runs:
         self.uniform_s = cache(self._uniform_s)
         self.strategy = cache(self._strategy)
         self.manual = cache(self._manual)
+        self.kinds_s = cache(self._kinds_s)
 
     def _graph(self, network: str) -> TaskGraph:
         graph = workload(STEPS[network])
@@ -76,22 +80,25 @@ class Runs:
         return replace(own, pop_s=own.pop_s + executor_s, dispatch_s=own.dispatch_s + executor_s)
 
     def _uniform_s(self, network: str, inter_op: int, intra_op: int) -> float:
+        return self._uniform(network, inter_op, intra_op).makespan_s
+
+    def _uniform(self, network: str, inter_op: int, intra_op: int) -> Schedule:
         graph, layout = self.graph(network), (inter_op, intra_op)
         rule = policy(str(Spec("fifo", {"pinned": self.system.pinned, "oversubscribe": True})))
         if self.system.waiting == "sleep":
-            return simulate(graph, ALL_WAYS, rule, layout, runtime=self._runtime()).makespan_s
+            return simulate(graph, ALL_WAYS, rule, layout, runtime=self._runtime())
         target = machine_of(ALL_WAYS).varied({"share_cores": False})
         slowed = _among_spinning(graph, *layout)
-        return simulate(graph, target, rule, layout, runtime=self._runtime(), factors=slowed).makespan_s
+        return simulate(graph, target, rule, layout, runtime=self._runtime(), factors=slowed)
 
     def _strategy(self, network: str, strategy: str) -> Schedule:
         params = {"per_kind": True, "interval": self.system.interval}
         params |= {"s1_s2": {"beside": False}}.get(
             strategy, {"fill": self.system.fill, "smt": strategy == "s3_s4"}
         )
-        target = TWO_WAYS if strategy == "s3_s4" else MACHINE
-        rule = policy(str(Spec("corun", params)))
-        return simulate(self.graph(network), target, rule, runtime=self._runtime())
+        target = machine_of(TWO_WAYS if strategy == "s3_s4" else MACHINE)
+        rule = made(CoRun, "policy", Spec("corun", params))
+        return simulate(self.graph(network), target, rule, rule.no_cap(target), runtime=self._runtime())
 
     def _manual(self, network: str) -> tuple[int, int]:
         return min(MANUAL, key=lambda setting: self.uniform_s(network, *setting))
@@ -109,6 +116,31 @@ class Runs:
     def uniform_ms(self, network: str, inter_op: int, intra_op: int) -> float:
         """Return the milliseconds of a training step under a uniform setting."""
         return 1e3 * self.uniform_s(network, inter_op, intra_op)
+
+    def kind_ms(self, network: str, kinds: str, column: str, rank: int) -> float:
+        """Return the milliseconds of one of the most time-consuming kinds of ops, ranked under the recommended setting.
+
+        Parameters
+        ----------
+        network, kinds : str
+        column : {"recommended", "s1_s2"}
+        rank : int
+            From 1, that of the most time-consuming.
+        """
+        recommended = self.kinds_s(network, "recommended")
+        ranked = sorted(recommended, key=lambda kind: (-recommended[kind], kind))
+        return 1e3 * self.kinds_s(network, column)[ranked[rank - 1]]
+
+    def _kinds_s(self, network: str, column: str) -> dict[str, float]:
+        """Return the seconds of all ops of each kind, on their teams."""
+        done = (
+            self.strategy(network, column)
+            if column != "recommended"
+            else self._uniform(network, *RECOMMENDED)
+        )
+        kinds = done.graph.kinds
+        seconds = np.bincount(kinds.codes, done.finish_s - done.start_s, len(kinds.labels))
+        return dict(zip(kinds.labels, seconds.tolist(), strict=True))
 
     def speedup(self, network: str, inter_op: int, intra_op: int) -> float:
         """Return how much faster a uniform setting is than the recommended one."""

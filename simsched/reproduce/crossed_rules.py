@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from simsched.policies.corun import CoRun
 from simsched.policy import Layout
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ class Choice:
         Hardware threads of a core in use.
     policy : str
     layout : Layout or None
-        None where the policy chooses widths itself.
     """
 
     graph: Callable[[int], TaskGraph]
@@ -62,8 +62,12 @@ def concurrency_control(column: Column) -> Iterator[Choice]:
     """Strategies 1 to 4 on two threads a core, or 1 to 3 on all: widths and co-running as the rules say."""
     most = column.machine.smt_ways
     if most > 1:
-        yield Choice(column.ops, 1, 2, "corun[per_kind=true,fill=true,smt=true]", None)
-    yield Choice(column.ops, 1, most, "corun[per_kind=true,fill=true]", None)
+        yield _corun(column, CoRun(per_kind=True, fill=True, smt=True), 2)
+    yield _corun(column, CoRun(per_kind=True, fill=True), most)
+
+
+def _corun(column: Column, rule: CoRun, ways: int) -> Choice:
+    return Choice(column.ops, 1, ways, str(rule), rule.no_cap(column.machine.varied({"smt": ways})))
 
 
 def swtvm(column: Column) -> Iterator[Choice]:

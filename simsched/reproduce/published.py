@@ -23,6 +23,7 @@ from pydantic import (
 
 from simsched.errors import FormatError
 from simsched.machine.schema import Strict
+from simsched.mistakes import refusal
 from simsched.reproduce.rows import Case, Use
 
 Text = Annotated[str, Field(min_length=1)]
@@ -193,8 +194,8 @@ def _parsed(name: str, text: str) -> Published:
     except tomllib.TOMLDecodeError as error:
         raise FormatError(f"{name}: {error}") from None
     except ValidationError as error:
-        mistakes = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise FormatError(f"{name}: {mistakes}") from None
+        mistakes = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        raise refusal(FormatError, name, mistakes) from None
 
 
 def _plain(value: Any) -> Any:

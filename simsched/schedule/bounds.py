@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simsched.defaults import MACHINE
 from simsched.schedule.energy import Windows, fernandez_bussell, moldable_area
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def on_one_core_s(
 
 def bounds(
     graph: TaskGraph,
-    machine: str | Path | Machine,
+    machine: str | Path | Machine = MACHINE,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
     *,

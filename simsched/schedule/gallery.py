@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from simsched.schedule.schedule import Schedule
 
 
+#: Most characters of a file name without its ending: file systems take 255 bytes, but nobody reads them.
+MOST_CHARACTERS = 80
+
+
 def write_gallery(folder: Path, schedules: Sequence[Schedule], frame: pd.DataFrame) -> Iterator[Path]:
     """Write the comparison of some schedules to a folder, made where it is missing; yield each path written.
 
@@ -47,7 +51,8 @@ def write_gallery(folder: Path, schedules: Sequence[Schedule], frame: pd.DataFra
 
 def file_stem(policy: str, taken: set[str]) -> str:
     """Return a file name that no other policy has."""
-    stem = plain = re.sub(r"[^A-Za-z0-9=.,-]+", "_", policy).strip("_") or "policy"
+    plain = re.sub(r"[^A-Za-z0-9=.,-]+", "_", policy).strip("_")[:MOST_CHARACTERS] or "policy"
+    stem = plain
     number = 2
     while stem in taken:
         stem, number = f"{plain}-{number}", number + 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from simsched.costs import CostModel
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from simsched.machine import RuntimeProfile
     from simsched.policy import Layout, Policy
     from simsched.spec import Engine
+
+
+LayoutBy = Literal["", "given", "estimate", "replays"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +24,7 @@ class Inputs:
     ----------
     policy : Policy
     layout : Layout or None
-        The layout used: the policy's own default where none was given.
+        The layout used.
     costs : CostModel
     runtime : RuntimeProfile
         The software's own costs.
@@ -31,6 +34,11 @@ class Inputs:
         The engine asked for.
     engine_why : str
         Why `Schedule.engine` is the engine that replayed it.
+    layout_by : {"", "given", "estimate", "replays"}
+        Who chose the layout, or the widths of a policy without one: the caller, an estimate, or replays of several
+        layouts, of which this is the shortest; empty where there was nothing to choose.
+    layout_why : str
+        The same in words.
 
     Examples
     --------
@@ -47,3 +55,5 @@ class Inputs:
     factors: Seconds | None
     engine: Engine
     engine_why: str
+    layout_by: LayoutBy = ""
+    layout_why: str = ""

@@ -53,7 +53,7 @@ class Schedule:
     policy, layout, engine : str
         How it was scheduled; `engine` is "measured" for a real run.
     seed : int
-        Seed of every random draw.
+        Seed of all random numbers.
     notes : tuple of str
         Where the seconds came from, and what else a reader should know.
     lane_names : tuple of str
@@ -71,7 +71,7 @@ class Schedule:
     >>> schedule.tasks[["task", "start_s", "finish_s", "executor"]].values.tolist()
     [[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 2.0, 1.0], [2.0, 1.0, 4.0, 0.0]]
     >>> schedule.waits["reason"].tolist()
-    ['none', 'none', 'dependence']
+    ['none', 'none', 'dependency']
     """
 
     graph: TaskGraph

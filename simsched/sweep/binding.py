@@ -6,25 +6,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.replay.simulate import effective_runtime
+from simsched.replay.causes import slow_downs_of
+from simsched.replay.team_time import costs_of
 from simsched.schedule.explanation.core_time import SLOW_DOWNS
+from simsched.schedule.explanation.path import CAUSES, SEGMENTS
 from simsched.schedule.explanation.steps import Steps
 from simsched.schedule.explanation.waits import RELATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pandas as pd
-
+    from simsched.graph.adjacency import Index
     from simsched.graph.taskgraph import Seconds
-    from simsched.schedule import Schedule
-    from simsched.schedule.explanation.waits import Waits
+    from simsched.schedule import Explanation, Schedule
 
 #: All that can bind; of equal ones the first does.
 RESOURCES = (
-    "dependences",
+    "dependencies",
     "cores",
-    "teams",
+    "narrow teams",
+    "members without work",
+    "team overhead",
     *(cause for cause in SLOW_DOWNS if cause != "noise"),
     "dispatch",
     "queue",
@@ -38,10 +40,12 @@ def bound_by(schedule: Schedule) -> Mapping[str, float]:
 
     - to what tasks share (`memory bandwidth`, `tiles`, ...): by how much others slowed a task on the path down
     - to `memory bandwidth`, too: by how much its team waits for its own bytes
-    - to `teams`: what else it takes longer than its one-core seconds over its width, as teams divide no work perfectly
+    - to `members without work` and `team overhead`: what else it takes longer than its one-core seconds over its width
     - to `dispatch` and `queue`: decisions, and waits for them
-    - to `cores` what is left of a task that had waited for them, or ran while another waited for them; to
-      `dependences` what is left then, and all of both where the makespan is that of the longest chain of tasks
+    - to `cores` what is left of a task that had waited for them, or ran while another waited for them
+    - to `narrow teams` what a team of the fastest width would save of the rest, and to `dependencies` what is left then
+
+    Where the makespan is that of the longest chain of tasks, nothing is put down to `cores`.
 
     Examples
     --------
@@ -50,56 +54,80 @@ def bound_by(schedule: Schedule) -> Mapping[str, float]:
     >>> dict(bound_by(ss.simulate(graph, "generic[cores=1]", "fifo")))
     {'cores': 6.0}
     >>> dict(bound_by(ss.simulate(graph, "generic[cores=2]", "fifo")))
-    {'dependences': 4.0}
+    {'dependencies': 4.0}
     """
-    why = schedule.explain()
-    path, seconds = why.critical_path, dict.fromkeys(RESOURCES, 0.0)
+    why, seconds = schedule.explain(), dict.fromkeys(RESOURCES, 0.0)
+    path = why.path
     for part in ("dispatch", "queue"):
-        seconds[part] += float(path.loc[path["part"] == part, "seconds_s"].sum())
-    ran = path[path["part"] == "run"]
-    tasks, left = ran["task"].to_numpy(), ran["seconds_s"].to_numpy(copy=True)
-    longer = {str(cause): slower.to_numpy() for cause, slower in why.slow_downs.items() if cause in RESOURCES}
-    for cause, slower in [*longer.items(), *_lost_in_teams(schedule).items()]:
-        seconds[cause] += float(slower[tasks].sum())
-        left -= slower[tasks]
-    scarce = _scarce(schedule, why.waits, ran)
+        seconds[part] += float(path.seconds_s[path.part == SEGMENTS.index(part)].sum())
+    ran = path.part == SEGMENTS.index("run")
+    tasks, left = path.task[ran], path.seconds_s[ran]
+    slower = slow_downs_of(schedule, tasks)
+    for cause, longer in [*slower.items(), *_lost_in_teams(why, tasks).items()]:
+        if cause in RESOURCES:
+            seconds[cause] += float(longer.sum())
+            left = left - longer
+    scarce = _scarce(why)
     seconds["cores"] += float(left @ scarce)
-    seconds["dependences"] += float(left @ (1 - scarce))
-    return {resource: one for resource, one in seconds.items() if one}
+    left, free = left * (1 - scarce), scarce < 1
+    narrow = np.minimum(_saved_by_wider_teams(why, tasks[free]) * (1 - scarce[free]), left[free])
+    seconds["narrow teams"] += float(np.maximum(narrow, 0.0).sum())
+    seconds["dependencies"] += float(left.sum()) - seconds["narrow teams"]
+    # What remains of rounding is nothing.
+    least_s = RELATIVE * schedule.makespan_s
+    return {resource: one for resource, one in seconds.items() if abs(one) > least_s}
 
 
-def _scarce(schedule: Schedule, waits: Waits, ran: pd.DataFrame) -> Seconds:
+def _scarce(why: Explanation) -> Seconds:
     """Return in which share of each run on the path cores were scarce, shape (runs,)."""
+    schedule, waits, path = why.schedule, why.waits, why.path
+    ran = path.part == SEGMENTS.index("run")
+    begin_s, end_s, after = path.begin_s[ran], path.end_s[ran], path.after[ran]
     chain_s = float(schedule.graph.levels(schedule.finish_s - schedule.start_s).max(initial=0.0))
     if chain_s >= schedule.makespan_s * (1 - RELATIVE):
-        return np.zeros(len(ran))
-    begin_s, end_s = ran["begin_s"].to_numpy(), ran["end_s"].to_numpy()
+        return np.zeros(len(begin_s))
     late = waits.no_core_s > 0
     waiting = Steps.of(waits.ready_s[late], waits.held_s[late], np.ones(int(late.sum()), np.int64))
     scarce = waiting.above(0, begin_s, end_s) / (end_s - begin_s)
-    return np.where(ran["after"] == "no core", 1.0, np.minimum(scarce, 1.0))
+    return np.where(after == CAUSES.index("no core"), 1.0, np.minimum(scarce, 1.0))
 
 
-def _lost_in_teams(schedule: Schedule) -> Mapping[str, Seconds]:
-    """Return by how much each task alone takes longer than its one-core seconds over its width, by cause.
+def _lost_in_teams(why: Explanation, tasks: Index) -> Mapping[str, Seconds]:
+    """Return by how much some tasks alone take longer than their one-core seconds over their width, by cause.
 
     Of a noisy task every part of its seconds is as much longer or shorter as all of it.
     """
-    inputs = schedule.inputs
-    assert inputs is not None  # noqa: S101 - narrows the type: simulated schedules have their inputs
-    software = effective_runtime(inputs.runtime, inputs.policy)
-    costs = inputs.costs.on(schedule.graph, schedule.require_machine(), software)
-    perfect = costs.one_core_s / schedule.widths
-    lost = np.maximum(schedule.alone_s - perfect, 0.0)
-    memory = np.minimum(lost, np.maximum(costs.traffic_B / costs.reached_Bps(schedule.widths) - perfect, 0.0))
-    passed = 1.0 if inputs.factors is None else inputs.factors
-    return {"memory bandwidth": memory * passed, "teams": (lost - memory) * passed}
+    time, passed = why.team_time, (_factors(why.schedule) / why.schedule.widths)[tasks]
+    return {
+        "memory bandwidth": time.memory_s[tasks] * passed,
+        "team overhead": time.overhead_s[tasks] * passed,
+        "members without work": time.idle_s[tasks] * passed,
+    }
 
 
-def binding(schedule: Schedule) -> tuple[str, float]:
-    """Return the resource that most of the makespan is put down to, and its share; ("nothing", 0.0) of no length."""
-    seconds = bound_by(schedule)
+def _saved_by_wider_teams(why: Explanation, tasks: Index) -> Seconds:
+    """Return by how much some tasks' one-core seconds over their width are longer than their fastest team takes."""
+    schedule = why.schedule
+    costs = costs_of(schedule).part(tasks)
+    perfect = why.team_time.work_s[tasks] / schedule.widths[tasks]
+    return (perfect - costs.seconds(costs.fastest_widths())) * _factors(schedule)[tasks]
+
+
+def _factors(schedule: Schedule) -> Seconds:
+    """Return what passes over what was estimated, of each task."""
+    factors = None if schedule.inputs is None else schedule.inputs.factors
+    return np.ones(schedule.graph.n_tasks) if factors is None else factors
+
+
+def binding(seconds: Mapping[str, float]) -> tuple[str, float]:
+    """Return the resource that most of a makespan is put down to, and its share; ("nothing", 0.0) of no length.
+
+    Parameters
+    ----------
+    seconds : mapping of str to float
+        As `bound_by` returns them.
+    """
     if not seconds:
         return "nothing", 0.0
     most = max(seconds, key=lambda resource: seconds[resource])
-    return most, seconds[most] / schedule.makespan_s
+    return most, seconds[most] / sum(seconds.values())

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from simsched.defaults import BASELINE, MACHINE
 from simsched.errors import SpecError
 from simsched.machine import machine as machine_of
+from simsched.plots.comparison import comparison
 from simsched.policy import Layout
 from simsched.policy import policy as policy_of
-from simsched.policy.policy import policies as policies_of
+from simsched.policy.installed import policies_or_all
+from simsched.progress import shows_progress
+from simsched.replay.advice import advised
 from simsched.replay.simulate import simulate
 from simsched.schedule import Bounds, Schedule, bounds
+from simsched.schedule.bounds import on_one_core_s
 from simsched.spec import Bound
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from simsched.costs import CostModel
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
     from simsched.policy import Policy
+    from simsched.result import Result
     from simsched.spec import Engine
 
-#: What speed-ups are measured against.
-BASELINE = "sequential"
 
-
+@shows_progress
 def compare(
     graph: TaskGraph,
-    machine: str | Path | Machine,
-    policies: Sequence[str | Policy | type[Policy]],
+    machine: str | Path | Machine = MACHINE,
+    policies: Sequence[str | Policy | type[Policy]] | None = None,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
@@ -42,24 +44,24 @@ def compare(
     bound: Bound = "quick",
     limit_s: float = 20.0,
     progress: Callable[[int], object] | None = None,
-) -> pd.DataFrame:
+) -> Result:
     """Compare policies by replaying a graph under each of them.
 
     Parameters
     ----------
     graph, machine, costs, runtime, engine, seed, progress
         As in `simsched.simulate`.
-    policies : sequence of policies
-        As `simsched.policy` takes them.
+    policies : sequence of policies, optional
+        As `simsched.policy` takes them; all that are installed when not given.
     layout : str, Layout or pair of int, optional
-        The layout of every policy that takes one, except `sequential`, which always has one executor; each policy's
-        default when not given.
+        The layout of every policy that it suits. Each of the others, and all when none is given, gets its best one, as
+        `simulate(layout="best")` finds it; a note says where the best would save over 10 % of what a given one takes.
     bound, limit_s
         The lower bound that gaps are measured from, and the seconds to search for an optimum; see `best_bounds`.
 
     Returns
     -------
-    DataFrame
+    Result
         One row a policy, as `comparison_frame` describes it.
 
     Examples
@@ -69,6 +71,8 @@ def compare(
     >>> frame = ss.compare(graph, "generic[cores=2]", ["sequential", "critical-path"])
     >>> frame[["policy", "layout", "makespan_s", "speedup", "bound_s"]].values.tolist()
     [['sequential', '1x2', 6.0, 1.0, 4.0], ['critical-path', '2x1', 4.0, 1.5, 4.0]]
+    >>> frame.notes[-1]
+    'cost curves: 3 serial'
     """
     schedules, sequential = replays(
         graph, machine, policies, layout, costs, runtime, engine, seed, progress=progress
@@ -80,7 +84,7 @@ def compare(
 def replays(
     graph: TaskGraph,
     machine: str | Path | Machine,
-    policies: Sequence[str | Policy | type[Policy]],
+    policies: Sequence[str | Policy | type[Policy]] | None,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
@@ -90,12 +94,13 @@ def replays(
     progress: Callable[[int], object] | None = None,
 ) -> tuple[list[Schedule], Schedule]:
     """Return the schedules that `compare` compares, one for each policy, and that of `sequential`."""
-    every = policies_of(policies)
-    target, wanted = machine_of(machine), None if layout is None else Layout.parse(layout)
+    every = policies_or_all(policies)
+    target, wanted = machine_of(machine), Layout.wanted(layout)
 
     def replay(chosen: Policy) -> Schedule:
-        return simulate(
-            graph, target, chosen, chosen.suited(wanted), costs, runtime, engine, seed, progress=progress
+        asked = chosen.suited_or_best(wanted)
+        return advised(
+            simulate(graph, target, chosen, asked, costs, runtime, engine, seed, progress=progress)
         )
 
     schedules = [replay(policy) for policy in every]
@@ -107,27 +112,37 @@ def comparison_frame(
     schedules: Sequence[Schedule],
     sequential: Schedule,
     limits: Bounds,
-) -> pd.DataFrame:
+) -> Result:
     """Return the table of some schedules of one graph on one machine.
 
     Parameters
     ----------
     schedules : sequence of Schedule
     sequential : Schedule
-        What `speedup` is measured against.
+        What `over_sequential` is measured against.
     limits : Bounds
         Their lower bounds, as `best_bounds` returns them.
 
     Returns
     -------
-    DataFrame
-        policy, layout; makespan_s; speedup (over sequential); utilization; critical_path_s, area_s (lower bounds
-        for every policy); bound_s, the best bound known; bound_from, its name; gap, the distance from it (makespan over
-        bound_s, minus 1); mean_corunning (tasks).
+    Result
+        policy, layout; layout_by, who chose it (`simsched.schedule.inputs.Inputs`); makespan_s; speedup, over one core
+        that runs every task alone; over_sequential, the makespan of sequential over this one; utilization;
+        critical_path_s, area_s (lower bounds for every policy); bound_s, the best bound known; bound_from, its name;
+        gap, the distance from it (makespan over bound_s, minus 1); mean_corunning (tasks).
     """
     import pandas as pd
 
-    return pd.DataFrame([comparison_row(schedule, sequential, limits) for schedule in schedules])
+    from simsched.result import Result
+
+    frame = pd.DataFrame([comparison_row(schedule, sequential, limits) for schedule in schedules])
+    return Result.of(frame, notes_of(schedules), comparison)
+
+
+def notes_of(schedules: Iterable[Schedule]) -> Iterator[str]:
+    """Yield the notes of some schedules and of their graphs."""
+    for schedule in schedules:
+        yield from (*schedule.graph.report.notes, *schedule.notes)
 
 
 def best_bounds(
@@ -167,12 +182,14 @@ def best_bounds(
 
 def comparison_row(schedule: Schedule, sequential: Schedule, limits: Bounds) -> dict[str, Any]:
     """Return one row of `comparison_frame`."""
-    makespan = schedule.makespan_s
+    makespan, one_core_s = schedule.makespan_s, _one_core_s(schedule)
     return {
         "policy": schedule.policy,
         "layout": schedule.layout,
+        "layout_by": schedule.inputs.layout_by if schedule.inputs else "",
         "makespan_s": makespan,
-        "speedup": sequential.makespan_s / makespan if makespan else 1.0,
+        "speedup": one_core_s / makespan if makespan else 1.0,
+        "over_sequential": sequential.makespan_s / makespan if makespan else 1.0,
         "utilization": schedule.utilization,
         "critical_path_s": limits.critical_path_s,
         "area_s": limits.area_s,
@@ -181,3 +198,9 @@ def comparison_row(schedule: Schedule, sequential: Schedule, limits: Bounds) -> 
         "gap": makespan / limits.bound_s - 1 if limits.bound_s else 0.0,
         "mean_corunning": schedule.metrics()["mean_corunning"],
     }
+
+
+def _one_core_s(schedule: Schedule) -> float:
+    given = schedule.inputs
+    costs, runtime = (given.costs, given.runtime) if given else (None, None)
+    return on_one_core_s(schedule.graph, schedule.require_machine(), costs, runtime)

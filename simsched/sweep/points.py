@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.policy import Layout, Policy
+from simsched.policy.layout import Best
 from simsched.spec import Scalar, Spec, made
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Point:
         Places in the sweep's lists.
     machine_parameters, policy_parameters : tuple of (str, scalar)
         What is varied of them.
-    layout : Layout or None
+    layout : Layout, "best" or None
         As asked for.
     noise : float, str or None
         Standard deviation of the logarithm of what tasks really take; the cost model's where None.
@@ -48,7 +49,7 @@ class Point:
     machine_parameters: tuple[tuple[str, Scalar], ...]
     policy: int
     policy_parameters: tuple[tuple[str, Scalar], ...]
-    layout: Layout | None
+    layout: Layout | Best | None
     scaling: int
     noise: float | str | None
     seed: int
@@ -73,6 +74,11 @@ def with_parameters(policy: Policy, parameters: Mapping[str, Scalar]) -> Policy:
     return made(type(policy), "policy", Spec(policy.name or type(policy).__name__, {**now, **parameters}))
 
 
+def asked_of(policy: Policy, layout: Layout | Best | None) -> Layout | Best | None:
+    """Return what a policy makes of a layout offered to all: None where it cannot use it, or is to find one."""
+    return policy.suited(layout) if isinstance(layout, Layout) else layout
+
+
 def without_repeats(choices: Choices, axes: Sequence[Axis], *, sampled: bool) -> Choices:
     """Return the choices with the first value of what does not matter; points of a product then each once.
 
@@ -87,7 +93,7 @@ def without_repeats(choices: Choices, axes: Sequence[Axis], *, sampled: bool) ->
             key = each.name.removeprefix(POLICY_PREFIX)
             if key != each.name and key not in parameters_of(policy):
                 result[rows, place[each.name]] = 0
-        offered = [policy.suited(layouts.at(i)) for i in range(layouts.size)]
+        offered = [asked_of(policy, layouts.at(i)) for i in range(layouts.size)]
         first = np.array([offered.index(layout) for layout in offered])
         result[rows, place["layout"]] = first[choices[rows, place["layout"]].astype(int)]
     if sampled or np.array_equal(result, choices):

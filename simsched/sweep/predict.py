@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -12,17 +12,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.costs import CostModel
-from simsched.errors import LayoutError, MachineError, SimschedError
+from simsched.defaults import MACHINE, POLICY
+from simsched.errors import LayoutError, SimschedError
 from simsched.intervals import spread
 from simsched.machine import machine as machine_of
+from simsched.plots.scaling import scaling
+from simsched.policy.layout import BEST, Best, Layout
+from simsched.progress import shows_progress
+from simsched.replay.advice import advised
 from simsched.replay.at_once import at_once
 from simsched.replay.simulate import simulate
 from simsched.schedule import bounds
 from simsched.schedule.bounds import on_one_core_s
-from simsched.sweep.binding import binding
+from simsched.sweep.binding import binding, bound_by
+from simsched.sweep.core_counts import core_counts
 from simsched.sweep.extrapolation import beyond
 from simsched.sweep.growth import grown
 from simsched.sweep.knee import knee
+from simsched.sweep.parts import PARTS, parts_of, with_growth
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,18 +37,22 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
     from simsched.policy import Policy
+    from simsched.result import Result
     from simsched.schedule import Schedule
     from simsched.spec import Engine
 
 #: Replays of each core count, where nothing else is said.
 SAMPLES = 20
+#: Columns that the display leaves out; what is noted of a row stands below the table.
+HIDDEN = ("critical_path_s", "area_s", "samples", "note", "utilization", *PARTS)
 
 
+@shows_progress
 def predict(
     graph: TaskGraph | Callable[[int], TaskGraph],
-    machine: str | Path | Machine,
-    policy: str | Policy | type[Policy],
-    cores: Sequence[int],
+    machine: str | Path | Machine = MACHINE,
+    policy: str | Policy | type[Policy] = POLICY,
+    cores: Sequence[int] | str | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
     engine: Engine = "auto",
@@ -51,7 +62,7 @@ def predict(
     weak: bool = False,
     samples: int = SAMPLES,
     progress: Callable[[int], object] | None = None,
-) -> pd.DataFrame:
+) -> Result:
     """Predict the makespan for hypothetical core counts of a machine.
 
     Parameters
@@ -60,43 +71,58 @@ def predict(
         A graph, or a function that returns one for a core count, so that the work grows with the cores (weak scaling).
     machine, policy, costs, runtime, engine, seed, progress
         As in `simsched.simulate`. The machine's tiles stay whole and the memory of each domain stays as it is.
-    cores : sequence of int
+    cores : sequence of int, or str, optional
+        As [17, 34] or "17,34", or "8-256", which doubles; halves and doubles of the machine's own when not given.
     width : int, optional
-        Cores of each executor, with as many executors as fit; the policy's default layout when not given.
+        Cores of each executor, with as many executors as fit; each core count gets its best layout when not given, as
+        `simulate(layout="best")` finds it for the costs as they are.
     weak : bool
         Weak scaling by copies: the fewest cores run the graph once, twice as many run two independent copies of it.
     samples : int
-        Replays of each core count: the first with the costs as they are, the others with cost curves drawn from their
+        Replays of each core count: the first with the costs as they are, the others with cost curves sampled from their
         uncertainty (`CostModel.drawn`) and with noise from seeds of their own, from `seed` on; 1 for no interval.
 
     Returns
     -------
-    DataFrame
-        One row for each core count: cores, tasks, layout; makespan_s, with the costs as they are, or with noise the
-        median of the samples; low_s and high_s, between which 95 % of such replays fall (with fewer than 39 samples
-        their extremes: 90 % for 20), NaN for one sample; critical_path_s and area_s, lower bounds for every policy;
-        bound_s, the larger; speedup over one core that runs every task alone; efficiency, that over cores; utilization;
-        binds, the bottleneck, one of `simsched.sweep.binding.RESOURCES`; binds_share, its share of the makespan; knee,
-        see `simsched.sweep.knee`, not in weak scaling; extrapolated, beyond what was built or measured; note; samples.
+    Result
+        One row for each core count: cores, tasks, layout, layout_by, who chose it; makespan_s, with the costs as they
+        are, or with noise the median of the samples; low_s and high_s, between which 95 % of such replays fall (with
+        fewer than 39 samples their extremes: 90 % for 20), NaN for one; critical_path_s and area_s, lower bounds for
+        all policies; bound_s, the larger; speedup over one core that runs every task alone; efficiency, that over
+        cores; utilization; binds and binds_share, the bottleneck (`simsched.sweep.binding`); grew and parts
+        (`simsched.sweep.parts`); knee (`simsched.sweep.knee`); extrapolated, beyond what was measured; note; samples.
 
     Raises
     ------
     SimschedError
-        If there are no core counts or samples, or a count or width is impossible (`weak`: no multiple of the smallest).
+        If there are no core counts or samples, or a count or width is impossible (`weak`: no multiple of the first).
 
     Examples
     --------
     >>> from simsched.graph import TaskGraph
     >>> frame = predict(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic", "fifo", [1, 2, 4])
     >>> frame[["cores", "makespan_s", "binds", "knee"]].values.tolist()
-    [[1, 6.0, 'cores', False], [2, 4.0, 'dependences', True], [4, 4.0, 'dependences', False]]
+    [[1, 6.0, 'cores', False], [2, 4.0, 'dependencies', True], [4, 4.0, 'dependencies', False]]
     """
-    import pandas as pd
-
     points = _points(graph, machine_of(machine), cores, width, weak)
     replay = partial(_replayed, policy=policy, runtime=runtime, engine=engine, progress=progress)
     rows = _rows(points, costs or CostModel(), runtime, replay, _seeds(seed, samples))
-    return _with_knee(pd.DataFrame(rows), weak or callable(graph))
+    return _result(rows, weak or callable(graph))
+
+
+def _result(rows: list[dict[str, Any]], weak: bool) -> Result:
+    """Return the table with its knee, the notes of its replays, then those of its rows, and its picture."""
+    import pandas as pd
+
+    from simsched.result import Result
+
+    notes = [note for row in rows for note in row.pop("notes")]
+    frame = with_growth(_with_knee(pd.DataFrame(rows), weak))
+    of_rows = [
+        f"{cores} cores: {note}" for cores, note in zip(frame["cores"], frame["note"], strict=True) if note
+    ]
+    hidden = HIDDEN if frame["grew"].any() else (*HIDDEN, "grew")
+    return Result.of(frame, [*notes, *of_rows], scaling, hidden)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,18 +131,17 @@ class _Point:
 
     graph: TaskGraph
     machine: Machine
-    layout: tuple[int, int] | None
+    layout: Layout | Best
 
 
 def _points(
     graph: TaskGraph | Callable[[int], TaskGraph],
     machine: Machine,
-    cores: Sequence[int],
+    cores: Sequence[int] | str | None,
     width: int | None,
     weak: bool,
 ) -> list[_Point]:
-    if not hasattr(cores, "__len__") or len(cores) == 0:
-        raise MachineError(f"cores is {cores!r}; expected at least one core count, as in [17, 34, 68]")
+    cores = core_counts(cores, machine)
     machines = [machine.varied({"cores": count}) for count in cores]
     return [
         _Point(one, target, _layout(target, width))
@@ -124,12 +149,12 @@ def _points(
     ]
 
 
-def _layout(machine: Machine, width: int | None) -> tuple[int, int] | None:
+def _layout(machine: Machine, width: int | None) -> Layout | Best:
     if width is None:
-        return None
+        return BEST
     if not isinstance(width, int | np.integer) or width < 1:
         raise LayoutError(f"width is {width!r}; expected cores of one executor, at least 1")
-    return max(machine.n_cores // int(width), 1), int(width)
+    return Layout(max(machine.n_cores // int(width), 1), int(width))
 
 
 def _replayed(
@@ -150,7 +175,7 @@ def _replayed(
 def _sampled(
     points: Sequence[_Point], costs: CostModel, replay: Callable[..., Schedule], seeds: Sequence[int]
 ) -> list[list[float]]:
-    """Return for each point its makespans, in seconds, with costs and noise drawn from each of the seeds."""
+    """Return for each point its makespans, in seconds, with costs and noise sampled from each of the seeds."""
     drawn = {seed: costs.drawn(np.random.default_rng([seed, 1])) for seed in seeds}
     # Of the samples only the makespan is kept: schedules of a million tasks would fill the memory.
     found = at_once(
@@ -172,8 +197,9 @@ def _rows(
     replay: Callable[..., Schedule],
     seeds: range,
 ) -> list[dict[str, Any]]:
-    rows = [_row(replay(point, costs, seed=seeds[0]), costs, runtime) for point in points]
-    others = _sampled(points, costs, replay, seeds[1:])
+    firsts = at_once(lambda point: _first(point, costs, runtime, replay, seeds[0]), points)
+    rows, settled = [row for row, _ in firsts], [point for _, point in firsts]
+    others = _sampled(settled, costs, replay, seeds[1:])
     noisy = costs.factors(1, 0) is not None
     return [
         _with_interval(row, others_s, on_one_core_s(point.graph, point.machine, costs, runtime), noisy)
@@ -181,16 +207,31 @@ def _rows(
     ]
 
 
+def _first(
+    point: _Point,
+    costs: CostModel,
+    runtime: RuntimeProfile | None,
+    replay: Callable[..., Schedule],
+    seed: int,
+) -> tuple[dict[str, Any], _Point]:
+    """Return what the replay with the costs as they are tells of a point, and the point with the layout found."""
+    schedule = advised(replay(point, costs, seed=seed))
+    found = schedule.inputs.layout if schedule.inputs else None
+    return _row(schedule, costs, runtime), replace(point, layout=found or point.layout)
+
+
 def _row(schedule: Schedule, costs: CostModel, runtime: RuntimeProfile | None) -> dict[str, Any]:
     """Return what the replay with the costs as they are tells of a core count."""
     machine = schedule.require_machine()
     limits = bounds(schedule.graph, machine, costs, runtime)
-    binds, share = binding(schedule)
+    seconds = bound_by(schedule)
+    binds, share = binding(seconds)
     notes = beyond(schedule)
     return {
         "cores": machine.n_cores,
         "tasks": schedule.graph.n_tasks,
         "layout": schedule.layout,
+        "layout_by": schedule.inputs.layout_by if schedule.inputs else "",
         "makespan_s": schedule.makespan_s,
         "low_s": np.nan,
         "high_s": np.nan,
@@ -202,10 +243,12 @@ def _row(schedule: Schedule, costs: CostModel, runtime: RuntimeProfile | None) -
         "utilization": schedule.utilization,
         "binds": binds,
         "binds_share": share,
+        **parts_of(seconds),
         "knee": False,
         "extrapolated": bool(notes),
         "note": "; ".join(notes),
         "samples": 1,
+        "notes": [*schedule.graph.report.notes, *schedule.notes],
     }
 
 

@@ -3,59 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from simsched.defaults import MACHINE
 from simsched.errors import SimschedError
+from simsched.graph import TaskGraph
 from simsched.machine import machine as machine_of
+from simsched.plots.policies import draw_replayed
 from simsched.policy import Layout
-from simsched.policy.policy import policies as policies_of
+from simsched.policy.installed import policies_or_all
+from simsched.policy.layout import BEST, Best
+from simsched.progress import shows_progress
 from simsched.replay.at_once import at_once
-from simsched.replay.simulate import simulate
+from simsched.replay.simulate import layout_found, simulate
+from simsched.sweep.compare import notes_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from simsched.costs import CostModel
-    from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
     from simsched.policy import Policy
+    from simsched.result import Result
+    from simsched.schedule import Schedule
     from simsched.spec import Engine
 
+#: Replays of each graph and policy, where nothing else is said.
+SEEDS = 20
 COLUMNS = ("graph", "policy", "layout", "seed", "makespan_s")
 
 
+@shows_progress
 def replayed(
-    graphs: Mapping[str, TaskGraph],
-    machine: str | Path | Machine,
-    policies: Sequence[str | Policy | type[Policy]],
+    graphs: TaskGraph | Mapping[str, TaskGraph],
+    machine: str | Path | Machine = MACHINE,
+    policies: Sequence[str | Policy | type[Policy]] | None = None,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
     engine: Engine = "auto",
     *,
-    seeds: Sequence[int] = range(10),
+    seeds: Sequence[int] = range(SEEDS),
     progress: Callable[[int], object] | None = None,
-) -> pd.DataFrame:
+) -> Result:
     """Replay every graph under every policy with every seed.
 
-    With the same seed a task has the same noise under every policy (common random numbers), so that policies differ by
-    what they do and not by luck.
+    With the same seed a task has the same noise under every policy (common random numbers): policies differ by no luck.
 
     Parameters
     ----------
-    graphs : mapping of str to TaskGraph
-        The graphs, by the names that they have in the table.
-    machine, layout, costs, runtime, engine, progress
-        As in `simsched.compare`.
-    policies : sequence of policies
-        At least one.
+    graphs : TaskGraph, or mapping of str to TaskGraph
+        One graph, or several by the names that they have in the table.
+    machine, policies, layout, costs, runtime, engine, progress
+        As in `simsched.compare`. A layout that replays find is that of the first seed, for all seeds.
     seeds : sequence of int
         Seeds; each graph and policy is replayed once with each.
 
     Returns
     -------
-    DataFrame
+    Result
         One row a replay: graph, policy, layout, seed, makespan_s.
 
     Raises
@@ -71,29 +77,67 @@ def replayed(
     >>> runs.values.tolist()
     [['three', 'sequential', '1x2', 0, 6.0], ['three', 'fifo', '2x1', 0, 4.0]]
     """
-    import pandas as pd
+    target, wanted = machine_of(machine), Layout.wanted(layout)
+    by_name = {graphs.name: graphs} if isinstance(graphs, TaskGraph) else graphs
+    chosen = _checked(by_name, policies, seeds)
 
-    target, wanted = machine_of(machine), None if layout is None else Layout.parse(layout)
-    chosen = _checked(graphs, policies, seeds)
+    pairs = [(graph, policy) for graph in by_name for policy in chosen]
+    same: dict[str, Any] = {"costs": costs, "runtime": runtime, "engine": engine, "progress": progress}
+    find = partial(layout_found, seed=seeds[0], **same)
+    layouts = _settled([(by_name[graph], policy) for graph, policy in pairs], target, wanted, find)
+    of_pair = dict(zip(pairs, layouts, strict=True))
 
-    def row(case: tuple[str, Policy, int]) -> dict[str, object]:
+    def row(case: tuple[str, Policy, int]) -> dict[str, Any]:
         graph, policy, seed = case
-        given = (graphs[graph], target, policy, policy.suited(wanted), costs, runtime, engine, seed)
-        schedule = simulate(*given, progress=progress)
-        values = (graph, schedule.policy, schedule.layout, seed, schedule.makespan_s)
-        return dict(zip(COLUMNS, values, strict=True))
+        found = simulate(by_name[graph], target, policy, of_pair[graph, policy], seed=seed, **same)
+        return _row(graph, found)
 
-    cases = [(graph, policy, seed) for graph in graphs for policy in chosen for seed in seeds]
-    return pd.DataFrame(at_once(row, cases))
+    return _result(at_once(row, [(*pair, seed) for pair in pairs for seed in seeds]))
+
+
+def _result(rows: list[dict[str, Any]]) -> Result:
+    from simsched.result import Result
+
+    notes = [note for row in rows for note in row.pop("notes")]
+    return Result.of(rows, notes, draw_replayed)
+
+
+def _row(graph: str, schedule: Schedule) -> dict[str, Any]:
+    values = (
+        graph,
+        schedule.policy,
+        schedule.layout,
+        schedule.seed,
+        schedule.makespan_s,
+        notes_of([schedule]),
+    )
+    return dict(zip([*COLUMNS, "notes"], values, strict=True))
+
+
+def _settled(
+    pairs: Sequence[tuple[TaskGraph, Policy]],
+    machine: Machine,
+    wanted: Layout | Best | None,
+    find: Callable[..., Layout | None],
+) -> list[Layout | Best]:
+    """Return the layout of each pair of graph and policy: the one given where it is suited, or the best."""
+
+    def settled(pair: tuple[TaskGraph, Policy]) -> Layout | Best:
+        asked = pair[1].suited_or_best(wanted)
+        return (find(pair[0], machine, pair[1], BEST) or BEST) if asked == BEST else asked
+
+    return at_once(settled, pairs)
 
 
 def _checked(
-    graphs: Mapping[str, TaskGraph], policies: Sequence[str | Policy | type[Policy]], seeds: Sequence[int]
+    graphs: Mapping[str, TaskGraph],
+    policies: Sequence[str | Policy | type[Policy]] | None,
+    seeds: Sequence[int],
 ) -> list[Policy]:
     """Return the policies, after a look for what is empty or listed twice."""
     if not isinstance(graphs, Mapping):
         raise SimschedError(f"graphs is {graphs!r:.80}; expected graphs by name, as in {{'mine': graph}}")
-    chosen = policies_of(policies)
+    chosen = policies_or_all(policies)
     for name, given in (("graphs", [*graphs]), ("policies", [*map(str, chosen)]), ("seeds", [*seeds])):
         if not given:
             raise SimschedError(f"{name} is {given!r}; expected at least one")

@@ -12,7 +12,8 @@ import numpy as np
 
 from simsched.costs import CostModel
 from simsched.errors import SpecError
-from simsched.replay.simulate import simulate
+from simsched.policy import Layout
+from simsched.replay.simulate import layout_found, simulate
 from simsched.sweep.points import with_parameters
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
     from simsched.policy import Policy
+    from simsched.policy.layout import Best
     from simsched.schedule import Schedule
     from simsched.spec import Scalar
     from simsched.sweep.points import Scaling
@@ -68,6 +70,7 @@ class Replayer:
         self._graph = lru_cache(kept)(self._scaled_graph)
         self._machine = lru_cache(KEPT)(self._varied_machine)
         self._policy = lru_cache(KEPT)(self._varied_policy)
+        self._layout = lru_cache(KEPT)(self._found_layout)
 
     def schedule(self, number: int) -> Schedule:
         """Return the schedule of a point.
@@ -81,16 +84,41 @@ class Replayer:
 
     def _simulated(self, number: int, costs: CostModel) -> Schedule:
         sweep, point = self.sweep, self.sweep.point(number)
+        place = (point.graph, point.scaling, point.machine, point.machine_parameters, point.policy)
         return simulate(
             self._graph(point.graph, point.scaling),
             self._machine(point.machine, point.machine_parameters),
             self._policy(point.policy, point.policy_parameters),
-            point.layout,
+            self._layout(*place, point.policy_parameters, point.layout),
             costs if point.noise is None else replace(costs, noise=point.noise),
             sweep.runtime,
             sweep.engine,
             point.seed,
         )
+
+    def _found_layout(
+        self,
+        graph: int,
+        scaling: int,
+        machine: int,
+        machine_parameters: Parameters,
+        policy: int,
+        policy_parameters: Parameters,
+        layout: Layout | Best | None,
+    ) -> Layout | Best | None:
+        """Return the layout of all points that differ in noise and seed alone, found without noise."""
+        if isinstance(layout, Layout):
+            return layout
+        found = layout_found(
+            self._graph(graph, scaling),
+            self._machine(machine, machine_parameters),
+            self._policy(policy, policy_parameters),
+            layout,
+            replace(self._costs, noise=0.0),
+            self.sweep.runtime,
+            self.sweep.engine,
+        )
+        return found or layout
 
     def outcome(self, number: int) -> Outcome:
         """Return what came out of a point: its number, and either metrics or the error."""

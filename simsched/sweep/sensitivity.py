@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simsched.costs import CostModel
+from simsched.defaults import MACHINE, POLICY
 from simsched.errors import SimschedError
 from simsched.machine import machine as machine_of
+from simsched.plots.tornado import tornado
+from simsched.policy.layout import BEST
+from simsched.progress import shows_progress
 from simsched.replay.at_once import at_once
-from simsched.replay.simulate import simulate
+from simsched.replay.simulate import layout_found, simulate
+from simsched.schedule import Schedule
+from simsched.sweep.compare import notes_of
 from simsched.sweep.uncertain import Inputs, Parameter, chosen
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
     from simsched.policy import Layout, Policy
+    from simsched.result import Result
     from simsched.spec import Engine
 
-#: Gives the makespan with some numbers changed, by name.
-Makespan = Callable[[Mapping[str, float]], float]
+#: Gives the schedule with some numbers changed, by name.
+Replay = Callable[[Mapping[str, float]], Schedule]
 #: Makespans that differ by less, over themselves, are the same: numbers were added in another order.
 ROUNDING = 1e-9
 
 
+@shows_progress
 def sensitivity(
     graph: TaskGraph,
-    machine: str | Path | Machine,
-    policy: str | Policy | type[Policy],
+    machine: str | Path | Machine = MACHINE,
+    policy: str | Policy | type[Policy] = POLICY,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
@@ -41,7 +47,7 @@ def sensitivity(
     parameters: Sequence[str] | None = None,
     change: float = 0.1,
     progress: Callable[[int], object] | None = None,
-) -> pd.DataFrame:
+) -> Result:
     """Find the numbers that the makespan depends on, by replays with one uncertain number changed at a time.
 
     Parameters
@@ -56,18 +62,17 @@ def sensitivity(
 
     Returns
     -------
-    DataFrame
+    Result
         One row a parameter, that of the largest swing first, of equal ones that which stands first in the file: rank,
         the same for equal swings; parameter, value, unit, confidence; low, high, the ends of its 95 % interval
-        (docs/sensitivity.md); makespan_s, with all numbers as they are; low_makespan_s, high_makespan_s, with the
-        number at either end; swing_s, the longest of the three less the shortest; swing_share, that over the makespan;
-        elasticity, per cent of the makespan for a per cent of the number. What has no effect has 0.
+        (docs/sensitivity.md); makespan_s, with all numbers as they are; low_makespan_s, high_makespan_s, at either end;
+        swing_s, the longest of the three less the shortest; swing_share, that over the makespan; elasticity, per
+        cent of the makespan for a per cent of the number. What has no effect has 0.
 
     Raises
     ------
     SimschedError
-        If a parameter does not exist, none is given or one twice, or `change` is not a share; and as in
-        `simsched.simulate`.
+        If a parameter does not exist, none is given or one twice, or `change` is not a share.
 
     Examples
     --------
@@ -80,17 +85,18 @@ def sensitivity(
     if not 0 < change < 1:
         raise SimschedError(f"change is {change!r}; expected a share above 0 and below 1, as 0.1")
     inputs = Inputs(graph, machine_of(machine), costs or CostModel())
-    makespan_s = makespan_of(inputs, policy, layout, runtime, engine, seed, progress)
-    nominal_s = makespan_s({})
+    replay = replay_of(inputs, policy, layout, runtime, engine, seed, progress)
+    nominal = replay({})
     wanted = chosen(inputs.parameters(), None if parameters is None else list(parameters))
     values = [value for one in wanted for value in (one.low, one.high, *_beside(inputs, one, change))]
     names = [one.name for one in wanted for _ in range(4)]
-    found = at_once(lambda pair: makespan_s({pair[0]: pair[1]}), zip(names, values, strict=True))
+    found = at_once(lambda pair: replay({pair[0]: pair[1]}).makespan_s, zip(names, values, strict=True))
     fours = [slice(4 * i, 4 * i + 4) for i in range(len(wanted))]
-    return _ranked([_row(one, nominal_s, values[i], found[i]) for one, i in zip(wanted, fours, strict=True)])
+    rows = [_row(one, nominal.makespan_s, values[i], found[i]) for one, i in zip(wanted, fours, strict=True)]
+    return _ranked(rows, notes_of([nominal]))
 
 
-def makespan_of(
+def replay_of(
     inputs: Inputs,
     policy: str | Policy | type[Policy],
     layout: str | Layout | tuple[int, int] | None,
@@ -98,16 +104,21 @@ def makespan_of(
     engine: Engine,
     seed: int,
     progress: Callable[[int], object] | None,
-) -> Makespan:
-    """Return what gives the makespan, in seconds, with some numbers changed."""
+) -> Replay:
+    """Return what gives the schedule with some numbers changed, all on one layout: the best with none changed."""
+    machine, costs = inputs.changed({})
+    if layout is None or layout == BEST:
+        layout = layout_found(
+            inputs.graph, machine, policy, BEST, costs, runtime, engine, seed, progress=progress
+        )
 
-    def makespan_s(values: Mapping[str, float]) -> float:
+    def replay(values: Mapping[str, float]) -> Schedule:
         machine, costs = inputs.changed(values)
         return simulate(
             inputs.graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress
-        ).makespan_s
+        )
 
-    return makespan_s
+    return replay
 
 
 def _beside(inputs: Inputs, one: Parameter, change: float) -> tuple[float, float]:
@@ -149,12 +160,14 @@ def _elasticity(values: list[float], makespans_s: list[float]) -> float:
     return log(above_s / below_s) / log(above / below)
 
 
-def _ranked(rows: list[dict[str, object]]) -> pd.DataFrame:
+def _ranked(rows: list[dict[str, object]], notes: Iterable[str]) -> Result:
     import pandas as pd
+
+    from simsched.result import Result
 
     frame = pd.DataFrame(rows)
     frame = frame.sort_values("swing_s", ascending=False, kind="stable").reset_index(drop=True)
     # Swings that differ by a rounding only are equal.
     steps = (frame["swing_s"].diff() < -ROUNDING * frame["makespan_s"]).cumsum()
     frame.insert(0, "rank", steps.groupby(steps).transform(lambda equal: equal.index[0] + 1))
-    return frame
+    return Result.of(frame, notes, tornado)

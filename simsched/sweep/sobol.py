@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,22 +11,27 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs import CostModel
+from simsched.defaults import MACHINE, POLICY
 from simsched.errors import SimschedError
 from simsched.intervals import LEVEL
 from simsched.machine import machine as machine_of
+from simsched.plots.tornado import sobol_bars
+from simsched.progress import shows_progress
 from simsched.replay.at_once import at_once
 from simsched.replay.checks import check_seed
-from simsched.sweep.sensitivity import ROUNDING, Makespan, makespan_of, sensitivity
+from simsched.sweep.compare import notes_of
+from simsched.sweep.sensitivity import ROUNDING, replay_of, sensitivity
 from simsched.sweep.uncertain import Inputs, Parameter, chosen
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
     from simsched.policy import Layout, Policy
+    from simsched.result import Result
     from simsched.spec import Engine
 
+#: Gives the makespan with some numbers changed, by name.
+Makespan = Callable[[Mapping[str, float]], float]
 #: Times that a bootstrap draws the samples anew.
 RESAMPLES = 499
 #: Parameters that vary where none are named: those of the largest swings.
@@ -35,10 +40,11 @@ COLUMNS = ["parameter", "value", "unit", "low", "high", "confidence",
            "first", "first_low", "first_high", "total", "total_low", "total_high"]  # fmt: skip
 
 
+@shows_progress
 def sobol(
     graph: TaskGraph,
-    machine: str | Path | Machine,
-    policy: str | Policy | type[Policy],
+    machine: str | Path | Machine = MACHINE,
+    policy: str | Policy | type[Policy] = POLICY,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
@@ -48,13 +54,13 @@ def sobol(
     parameters: Sequence[str] | None = None,
     samples: int = 64,
     progress: Callable[[int], object] | None = None,
-) -> pd.DataFrame:
+) -> Result:
     """Compute Sobol's indices: the shares of the makespan's variance that each uncertain number explains.
 
     Parameters
     ----------
     graph, machine, policy, layout, costs, runtime, engine, seed, progress
-        As in `simsched.simulate`. Every replay has the same seed; the samples are drawn with it, too.
+        As in `simsched.simulate`. Every replay has the same seed; the samples are taken with it, too.
     parameters : sequence of str, optional
         As in `simsched.sensitivity`; by default the 8 with the largest swing there.
     samples : int
@@ -62,11 +68,11 @@ def sobol(
 
     Returns
     -------
-    DataFrame
+    Result
         One row a parameter, that of the largest total first, of equal ones in the order given: rank, the same for equal
         totals; parameter, value, unit, low, high, confidence; first, the share of the variance that the number explains
         by itself, and total, what would be left if all others were known, each with its 95 % bootstrap interval. With
-        few samples they may be a little below 0 or add up to more than 1; all are 0 where the makespan does not vary.
+        few samples they may be below 0 or add up to more than 1; all are 0 where the makespan does not vary.
 
     Raises
     ------
@@ -91,10 +97,10 @@ def sobol(
         swings = sensitivity(graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress)
         parameters = swings.loc[swings["swing_s"] > 0, "parameter"].head(MOST).tolist()
     wanted = chosen(inputs.parameters(), list(parameters)) if len(parameters) else []
-    makespan_s = makespan_of(inputs, policy, layout, runtime, engine, seed, progress)
-    indices = _indices(wanted, makespan_s, samples, seed).tolist()
+    replay = replay_of(inputs, policy, layout, runtime, engine, seed, progress)
+    indices = _indices(wanted, lambda values: replay(values).makespan_s, samples, seed).tolist()
     rows = [[*astuple(one), *found] for one, found in zip(wanted, indices, strict=True)]
-    return _ranked(rows)
+    return _ranked(rows, notes_of([replay({})]))
 
 
 def _check(samples: int, seed: int) -> None:
@@ -103,14 +109,16 @@ def _check(samples: int, seed: int) -> None:
         raise SimschedError(f"samples is {samples!r}; expected a power of two, as 64")
 
 
-def _ranked(rows: list[list[Any]]) -> pd.DataFrame:
+def _ranked(rows: list[list[Any]], notes: Iterable[str]) -> Result:
     """Return the table of rows by total, the largest first, with their ranks."""
     import pandas as pd
+
+    from simsched.result import Result
 
     frame = pd.DataFrame(rows, columns=COLUMNS)
     frame = frame.sort_values("total", ascending=False, kind="stable").reset_index(drop=True)
     frame.insert(0, "rank", frame["total"].round(9).rank(method="min", ascending=False).astype(np.int64))
-    return frame
+    return Result.of(frame, notes, sobol_bars)
 
 
 def _indices(

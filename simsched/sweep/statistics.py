@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from simsched.costs import CostModel
+from simsched.defaults import MACHINE
 from simsched.errors import SimschedError
 from simsched.intervals import LEVEL, Interval
+from simsched.plots.policies import draw_replayed
+from simsched.progress import shows_progress
+from simsched.sweep.replayed import SEEDS, replayed
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine, RuntimeProfile
+    from simsched.policy import Layout, Policy
+    from simsched.result import Result
+    from simsched.spec import Engine
 
 #: What a verdict over all graphs is to hold for.
 Over = Literal["seeds", "graphs"]
@@ -21,6 +35,10 @@ Over = Literal["seeds", "graphs"]
 ALL = "all"
 #: Logarithms that differ by less differ by rounding.
 ROUNDING = 1e-12
+#: Columns that the display leaves out, since the sentence has them.
+HIDDEN = ("p", "verdict")
+#: Noise of task times where no costs are given.
+NOISE = 0.1
 NEEDED = ("graph", "policy", "seed", "makespan_s")
 
 
@@ -101,66 +119,117 @@ def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return found
 
 
-def verdicts(runs: pd.DataFrame, *, over: Over = "seeds") -> pd.DataFrame:
+@shows_progress
+def verdicts(
+    runs: pd.DataFrame | TaskGraph | Mapping[str, TaskGraph],
+    machine: str | Path | Machine = MACHINE,
+    policies: Sequence[str | Policy | type[Policy]] | None = None,
+    layout: str | Layout | tuple[int, int] | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    *,
+    seeds: Sequence[int] = range(SEEDS),
+    over: Over = "seeds",
+    progress: Callable[[int], object] | None = None,
+) -> Result:
     """Compare every pair of policies, within each graph and over all of them.
 
     A pair is two replays of one graph under one seed. Within a graph, the interval is over its seeds. Over all graphs,
-    "seeds" asks about exactly these graphs: the mean of the log ratio over them, seed by seed. "graphs" asks about
-    graphs like these: each graph counts as one pair, its mean over the seeds; this needs at least two, better ten.
+    "seeds" asks about exactly these: the mean of the log ratio, seed by seed. "graphs" asks about graphs like
+    these: each counts as one pair, its mean over the seeds; this needs at least two, better ten.
 
     Parameters
     ----------
-    runs : DataFrame
-        One row a replay: graph, policy, seed, makespan_s, as `simsched.replayed` returns it, or a table of
-        a sweep; every graph with the same policies and seeds.
+    runs : TaskGraph, mapping of str to TaskGraph, or DataFrame
+        One graph or several by name; or replays: one row each, graph, policy, seed, makespan_s, as `simsched.replayed`
+        returns them, or a table of a sweep; every graph with the same policies and seeds.
+    machine, policies, layout, costs, runtime, engine, seeds, progress
+        As in `simsched.replayed`, where graphs are given; `CostModel(noise=0.1)` when no costs are given.
     over : {"seeds", "graphs"}
-        What the verdict over all graphs is about: exactly these graphs, or graphs like these.
 
     Returns
     -------
-    DataFrame
+    Result
         One row a graph and pair of policies, in the order of the runs, those over all graphs ("all", where there
         are several) last: graph, policy, other; ratio, the geometric mean of the makespans of `policy` over those of
         `other`; low, high (its 95 % interval); p, p_holm (corrected for the number of rows); pairs, their number;
-        verdict: "faster" or "slower" where p_holm is below 5 %, else "no difference shown"; said, the same in a
-        sentence.
+        verdict: "faster" or "slower" where p_holm is below 5 %, else "no difference shown"; said, in a sentence.
 
     Raises
     ------
     SimschedError
-        If a column is missing, there are fewer than two policies, a makespan is missing, not above zero or there twice,
-        the graphs do not suffice for what is asked, or one of several is called "all".
+        If a column or a second policy is missing, a makespan is missing, not above zero or there twice, the graphs do
+        not suffice for what is asked, or one of several is called "all".
 
     References
     ----------
-    Statistically rigorous Java performance evaluation, OOPSLA 2007: intervals in place of single numbers.
+    Statistically rigorous Java performance evaluation, OOPSLA 2007.
 
     Examples
     --------
     >>> import simsched as ss
-    >>> graphs = {"three": ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])}
-    >>> runs = ss.replayed(graphs, "generic[cores=2]", ["sequential", "fifo"], seeds=[0, 1])
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], name="three")
+    >>> ss.verdicts(graph, "generic[cores=2]", ["sequential", "fifo"])["verdict"].tolist()
+    ['slower']
+    >>> runs = ss.replayed(graph, "generic[cores=2]", ["sequential", "fifo"], seeds=[0, 1])
     >>> ss.verdicts(runs)[["graph", "policy", "other", "ratio", "verdict"]].values.tolist()
     [['three', 'sequential', 'fifo', 1.5, 'slower']]
     """
-    import pandas as pd
-
     if over not in get_args(Over):
         raise SimschedError(f"over is {over!r}; expected one of {', '.join(get_args(Over))}")
-    logs, graphs, policies = _logs(runs)
+    others = (layout, costs, runtime, engine)
+    return _compared(_replayed(runs, machine, policies, others, seeds, progress), over)
+
+
+def _compared(replays: pd.DataFrame, over: Over) -> Result:
+    """Return the verdicts on replays."""
+    import pandas as pd
+
+    from simsched.result import Result
+
+    logs, graphs, names = _logs(replays)
     if len(graphs) < 2 and over == "graphs":
         raise SimschedError("over='graphs' asks about graphs like these; give two of them at least")
     rows = []
     for place, graph in enumerate(graphs):
-        rows += [_row(graph, policies, pair, logs[place]) for pair in combinations(range(len(policies)), 2)]
+        rows += [_row(graph, names, pair, logs[place]) for pair in combinations(range(len(names)), 2)]
     if len(graphs) > 1:
         every = logs.mean(axis=0) if over == "seeds" else logs.mean(axis=2)
         every = every if over == "seeds" else every.T
-        rows += [_row(ALL, policies, pair, every) for pair in combinations(range(len(policies)), 2)]
+        rows += [_row(ALL, names, pair, every) for pair in combinations(range(len(names)), 2)]
     frame = pd.DataFrame(rows)
     frame.insert(list(frame).index("p") + 1, "p_holm", holm(frame["p"]))
     told = [_told(row) for row in frame.itertuples()]
-    return frame.assign(verdict=[one for one, _ in told], said=[said for _, said in told])
+    frame = frame.assign(verdict=[one for one, _ in told], said=[said for _, said in told])
+    notes = replays.notes if isinstance(replays, Result) else ()
+    return Result.of(frame, notes, partial(_draw, replays=replays.copy()), HIDDEN)
+
+
+def _draw(_: pd.DataFrame, ax: Axes | None = None, *, replays: pd.DataFrame) -> Axes:
+    return draw_replayed(replays, ax=ax)
+
+
+def _replayed(
+    runs: pd.DataFrame | TaskGraph | Mapping[str, TaskGraph],
+    machine: str | Path | Machine,
+    policies: Sequence[str | Policy | type[Policy]] | None,
+    others: tuple[str | Layout | tuple[int, int] | None, CostModel | None, RuntimeProfile | None, Engine],
+    seeds: Sequence[int],
+    progress: Callable[[int], object] | None,
+) -> pd.DataFrame:
+    """Return the replays of what was given, or those given."""
+    import pandas as pd
+
+    layout, costs, runtime, engine = others
+    if not isinstance(runs, pd.DataFrame):
+        model = CostModel(noise=NOISE) if costs is None else costs
+        return replayed(
+            runs, machine, policies, layout, model, runtime, engine, seeds=seeds, progress=progress
+        )
+    if (machine, policies, *others) != (MACHINE, None, None, None, None, "auto"):
+        raise SimschedError("a table of replays has its machine and policies; give graphs to choose them")
+    return runs
 
 
 def _logs(runs: pd.DataFrame) -> tuple[npt.NDArray[np.float64], list[str], list[str]]:

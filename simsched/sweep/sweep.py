@@ -29,6 +29,7 @@ from simsched.sweep.points import (
     POLICY_PREFIX,
     Point,
     Scaling,
+    asked_of,
     parameters_of,
     without_repeats,
 )
@@ -57,9 +58,10 @@ class Sweep:
     policies : sequence of str, Policy or class of Policy
         As `simsched.policy` takes them.
     layouts : sequence of str, Layout, pair of int or None
-        Layouts for every policy that takes one; None is each policy's default.
+        Layouts for every policy that takes one; None is the one that an estimate finds, "best" that of replays. Points
+        that differ in noise and seed alone share a layout that is found.
     seeds : sequence of int or Range
-        Seeds of all random draws.
+        Seeds of all random numbers.
     machine_parameters : mapping of str to sequence or Range
         Variations of every machine by name, as between the brackets of its spec: `{"cores": [32, 64]}`.
     policy_parameters : mapping of str to sequence or Range
@@ -127,7 +129,7 @@ class Sweep:
             *self._policy_axes(),
             axis(
                 "layout",
-                [None if v is None else Layout.parse(v) for v in axis("layouts", self.layouts).listed],
+                [Layout.wanted(v) for v in axis("layouts", self.layouts).listed],
             ),
             axis("scaling", [checked_scaling(value) for value in axis("scalings", self.scalings).listed]),
             Axis("noise", (None,)) if self.noises is None else noise_axis(self.noises),
@@ -187,7 +189,7 @@ class Sweep:
                 for k in self.policy_parameters
                 if k in parameters_of(policy)
             ),
-            layout=policy.suited(value["layout"]),
+            layout=asked_of(policy, value["layout"]),
             scaling=int(chosen["scaling"]),
             noise=value["noise"],
             seed=value["seed"],

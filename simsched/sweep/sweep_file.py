@@ -12,8 +12,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from simsched.errors import FormatError, SimschedError
 from simsched.graph.loading import load
 from simsched.machine import machine
-from simsched.mistakes import told
+from simsched.mistakes import refusal, told
 from simsched.policy import Layout, policy
+from simsched.policy.layout import Best
 from simsched.spec import Engine, parse_path
 from simsched.sweep.axes import MOST, Range
 from simsched.sweep.design import Design
@@ -22,7 +23,7 @@ from simsched.workloads import is_workload, workload
 
 #: Bytes of a file that is read.
 MOST_B = 1_000_000
-#: What a file calls each policy's own layout, TOML having no word for nothing.
+#: What a file calls the layout that an estimate finds, TOML having no word for nothing.
 DEFAULT = "default"
 
 
@@ -83,8 +84,8 @@ def _seeds(value: Any) -> Any:
     return found
 
 
-def _layout(value: Any) -> Layout | None:
-    return None if value == DEFAULT else Layout.parse(value)
+def _layout(value: Any) -> Layout | Best | None:
+    return None if value == DEFAULT else Layout.wanted(value)
 
 
 Values = Annotated[Any, BeforeValidator(_checked(_values))]
@@ -138,8 +139,5 @@ def read_sweep(path: str | Path) -> Sweep:
     try:
         found = SweepFile.model_validate(content, context=file.parent)
     except ValidationError as error:
-        mistakes = [told(mistake) for mistake in error.errors()]
-        raise FormatError(
-            f"{file}: {len(mistakes)} mistake{'s' * (len(mistakes) > 1)}: {'; '.join(mistakes)}"
-        ) from None
+        raise refusal(FormatError, file, [told(mistake) for mistake in error.errors()]) from None
     return Sweep(**{name: getattr(found, name) for name in SweepFile.model_fields})

@@ -10,8 +10,9 @@ from simsched.policy import Layout, Policy
 from simsched.replay.at_once import at_once
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from matplotlib.axes import Axes
 
+    from simsched.result import Result
     from simsched.schedule import Bounds, Schedule
 
 Point = tuple[Policy, Layout | None]
@@ -26,7 +27,7 @@ class Trials:
     replay : callable
         Returns the schedule of a policy and a layout.
     sequential : Schedule
-        What speed-ups are measured against.
+        What `over_sequential` is measured against.
     limits : Bounds
     most : int
         Replays to spend, or fewer.
@@ -55,22 +56,32 @@ class Trials:
         self.rows.update(zip(new, rows, strict=True))
 
     def _row(self, policy: Policy, layout: Layout | None) -> dict[str, Any]:
-        from simsched.sweep.compare import comparison_row
+        from simsched.sweep.compare import comparison_row, notes_of
 
         # Only the row is kept: schedules of a million tasks would fill the memory.
         schedule = self.replay(policy, layout)
+        notes = tuple(notes_of([schedule]))
         numbers = comparison_row(schedule, self.sequential, self.limits)
         used = Layout.parse(schedule.layout) if schedule.layout else None
         sizes = {"executors": used and used.executors, "width": used and used.width}
-        return {"policy": numbers.pop("policy"), "layout": numbers.pop("layout"), **sizes, **numbers}
+        return {
+            "policy": numbers.pop("policy"),
+            "layout": numbers.pop("layout"),
+            **sizes,
+            **numbers,
+            "notes": notes,
+        }
 
-    def frame(self) -> pd.DataFrame:
+    def result(self, drawing: Callable[..., Axes]) -> Result:
         """Return a row a replay, the shortest makespan first, of equal ones that replayed first."""
         import pandas as pd
 
-        frame = pd.DataFrame(self.rows.values())
+        from simsched.result import Result
+
+        frame = pd.DataFrame(self.rows.values()).drop(columns="notes")
         frame["evaluation"] = range(1, len(frame) + 1)
-        return frame.sort_values("makespan_s", kind="stable", ignore_index=True)
+        notes = [note for row in self.rows.values() for note in row["notes"]]
+        return Result.of(frame.sort_values("makespan_s", kind="stable", ignore_index=True), notes, drawing)
 
 
 def _key(policy: Policy, layout: Layout | None) -> tuple[str, str]:

@@ -4,34 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from simsched.costs import CostModel
+from simsched.defaults import BASELINE, MACHINE, POLICY
 from simsched.errors import LayoutError, SpecError
 from simsched.machine import machine as machine_of
+from simsched.plots.tuned import tuned as draw_tuned
 from simsched.policy import Layout, Policy
 from simsched.policy import policy as policy_of
+from simsched.policy.layout import BEST, Best
+from simsched.progress import shows_progress
 from simsched.replay.simulate import simulate
 from simsched.schedule import Schedule, bounds
 from simsched.spec import Search
-from simsched.sweep.compare import BASELINE
 from simsched.sweep.trials import Point, Trials
 from simsched.sweep.tune_optuna import search
 from simsched.sweep.tune_widths import TUNED, Widths, descend
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
+    from simsched.result import Result
     from simsched.spec import Engine
 
+#: Policies that a search takes when none is given.
+SUITED: dict[Search, list[str]] = {
+    "enumerate": [POLICY],
+    "widths": [TUNED],
+    "optuna": [POLICY, "fifo", "corun", TUNED],
+}
 
+
+@shows_progress
 def tune(
     graph: TaskGraph,
-    machine: str | Path | Machine,
-    policy: str | Policy | type[Policy] | Sequence[str | Policy | type[Policy]],
+    machine: str | Path | Machine = MACHINE,
+    policy: str | Policy | type[Policy] | Sequence[str | Policy | type[Policy]] | None = None,
     layouts: Iterable[str | Layout | tuple[int, int]] | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
@@ -42,15 +53,15 @@ def tune(
     evaluations: int = 100,
     reserved: int = 0,
     progress: Callable[[int], object] | None = None,
-) -> pd.DataFrame:
+) -> Result:
     """Search for the best policy, layout and widths of a graph on a machine.
 
     Parameters
     ----------
     graph, machine, costs, runtime, engine, seed, progress
         As in `simsched.simulate`. Optuna's sampler has the same seed, so that the same arguments give the same rows.
-    policy : policy or sequence of policies
-        As `simsched.policy` takes them. `kind-widths` stands for that policy with any widths.
+    policy : policy or sequence of policies, optional
+        As `simsched.policy` takes them, `kind-widths` for any widths; those of `SUITED` when not given.
     layouts : iterable of str, Layout or pair of int, optional
         As in ["2x32", (4, 16)]. By default `worker_layouts`; for `optuna`, any layout of the worker cores.
     method : {"enumerate", "widths", "optuna"}
@@ -63,10 +74,10 @@ def tune(
 
     Returns
     -------
-    DataFrame
+    Result
         One row for each replay, the shortest makespan first and equal ones in the order of the search: the columns of
-        `comparison_frame`, with `executors` and `width` after `layout`, and in the end `evaluation`, the place in the
-        order of the search, from 1. The `policy` and `layout` of a row repeat that replay.
+        `comparison_frame`, with `executors` and `width` after `layout`, and at last `evaluation`, the place in the
+        order of the search, from 1.
 
     Raises
     ------
@@ -85,9 +96,8 @@ def tune(
     """
     target, policies = machine_of(machine), _policies(policy, method, evaluations)
     tuned = _Tuned(graph, target, policies, costs, runtime, engine, seed, progress)
-    if method == "enumerate":
-        return tuned.enumerated(layouts, reserved)
-    return tuned.searched(method, layouts, reserved, evaluations)
+    trials = tuned.trials_of(method, layouts, reserved, evaluations)
+    return trials.result(partial(draw_tuned, method=method, cores=target.n_cores - reserved))
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +113,7 @@ class _Tuned:
     seed: int
     progress: Callable[[int], object] | None
 
-    def replay(self, policy: str | Policy, layout: Layout | None) -> Schedule:
+    def replay(self, policy: str | Policy, layout: Layout | Best | None) -> Schedule:
         return simulate(
             self.graph, self.machine, policy, layout, self.costs, self.runtime, self.engine, self.seed,
             progress=self.progress,
@@ -111,15 +121,25 @@ class _Tuned:
 
     def trials(self, most: int) -> Trials:
         limits = bounds(self.graph, self.machine, self.costs, self.runtime)
-        return Trials(self.replay, self.replay(BASELINE, None), limits, most)
+        return Trials(self.replay, self.replay(BASELINE, BEST), limits, most)
 
-    def enumerated(
-        self, layouts: Iterable[str | Layout | tuple[int, int]] | None, reserved: int
-    ) -> pd.DataFrame:
+    def trials_of(
+        self,
+        method: Search,
+        layouts: Iterable[str | Layout | tuple[int, int]] | None,
+        reserved: int,
+        most: int,
+    ) -> Trials:
+        """Return all replays of a search."""
+        if method == "enumerate":
+            return self.enumerated(layouts, reserved)
+        return self.searched(method, layouts, reserved, most)
+
+    def enumerated(self, layouts: Iterable[str | Layout | tuple[int, int]] | None, reserved: int) -> Trials:
         points = _enumerated(self.machine, self.policies, layouts, reserved)
         trials = self.trials(len(points))
         trials.all_seconds(points)
-        return trials.frame()
+        return trials
 
     def searched(
         self,
@@ -127,7 +147,7 @@ class _Tuned:
         layouts: Iterable[str | Layout | tuple[int, int]] | None,
         reserved: int,
         most: int,
-    ) -> pd.DataFrame:
+    ) -> Trials:
         if method == "widths" and (layouts is not None or reserved):
             raise LayoutError(
                 f"{TUNED} chooses its own widths and cores: give no layouts and no reserved cores"
@@ -139,15 +159,18 @@ class _Tuned:
         else:
             given = None if layouts is None else _given(layouts, reserved)
             search(trials, self.policies, given, widths, _workers(self.machine, reserved), self.seed)
-        return trials.frame()
+        return trials
 
 
 def _policies(
-    policy: str | Policy | type[Policy] | Sequence[str | Policy | type[Policy]], method: str, evaluations: int
+    policy: str | Policy | type[Policy] | Sequence[str | Policy | type[Policy]] | None,
+    method: Search,
+    evaluations: int,
 ) -> list[Policy]:
     """Return the policies to search, which must suit the method; some evaluations must be allowed."""
     if method not in get_args(Search):
         raise SpecError(f"method is {method!r}; expected one of {', '.join(get_args(Search))}")
+    policy = SUITED[method] if policy is None else policy
     given = policy if isinstance(policy, Iterable) and not isinstance(policy, str) else [policy]
     found = [policy_of(one) for one in given]
     if not found:
@@ -160,7 +183,7 @@ def _policies(
 
 
 def worker_layouts(machine: Machine, reserved: int = 0) -> list[Layout]:
-    """Return the layouts that use all worker cores: executor counts that divide them, the fewest first.
+    """Return the layouts to which no executor, and no core of each, can be added, those of the fewest executors first.
 
     Parameters
     ----------
@@ -175,11 +198,11 @@ def worker_layouts(machine: Machine, reserved: int = 0) -> list[Layout]:
 
     Examples
     --------
-    >>> [str(layout) for layout in worker_layouts(machine_of("knl-7250"), reserved=4)]
-    ['1x64', '2x32', '4x16', '8x8', '16x4', '32x2', '64x1']
+    >>> [str(layout) for layout in worker_layouts(machine_of("generic[cores=16]"), reserved=4)]
+    ['1x12', '2x6', '3x4', '4x3', '6x2', '12x1']
     """
     workers = _workers(machine, reserved)
-    return [Layout(k, workers // k) for k in range(1, workers + 1) if workers % k == 0]
+    return list(Layout.filling(workers))
 
 
 def _workers(machine: Machine, reserved: int) -> int:
@@ -202,7 +225,13 @@ def _enumerated(
     if layouts is not None:
         return [(policy, layout) for policy in policies for layout in _given(layouts, reserved)]
     every = worker_layouts(machine, reserved)
-    return [(policy, layout) for policy in policies for layout in every if policy.suited(layout) is not None]
+    return [
+        (policy, layout)
+        for policy in policies
+        # Besides the layouts that all share, its own: caps of co-running, or one executor narrower than the machine.
+        for layout in dict.fromkeys([*every, *(() if reserved else policy.layouts(machine))])
+        if policy.suited(layout) is not None
+    ]
 
 
 def _given(layouts: Iterable[str | Layout | tuple[int, int]], reserved: int) -> list[Layout]:

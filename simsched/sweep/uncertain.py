@@ -81,7 +81,11 @@ class Inputs:
         """
         ours = {name.removeprefix(COSTS): value for name, value in values.items() if name.startswith(COSTS)}
         theirs = {name: value for name, value in values.items() if not name.startswith(COSTS)}
-        return (self.machine.varied(theirs) if theirs else self.machine), self._with_curves(ours)
+        # A number that is varied switches no effect on here: all replays account for the same ones.
+        machine = (
+            replace(self.machine.varied(theirs), effects=self.machine.effects) if theirs else self.machine
+        )
+        return machine, self._with_curves(ours)
 
     def reachable(self, name: str, value: float, end: float) -> float:
         """Return the value nearest to `end`, from a possible one on, that is possible."""

@@ -39,6 +39,8 @@ class Seed:
         Other files, by the option of the reader that names them.
     name : str
         What messages call it.
+    options : mapping of str to str
+        Other options of the reader, as on a command line.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class Seed:
     main: bytes
     companions: Mapping[str, bytes] = field(default_factory=dict)
     name: str = "seed"
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -74,6 +77,8 @@ class TooSlowError(AssertionError):
 
 def seeds_in(folder: Path) -> dict[str, list[Seed]]:
     r"""Return the seeds of a folder by format: `FORMAT/NAME/main.*`, beside it companions `OPTION.*`.
+
+    Lines `OPTION=VALUE` of a file `options.txt` are options that are no files.
 
     Parameters
     ----------
@@ -107,7 +112,11 @@ def seeds_in(folder: Path) -> dict[str, list[Seed]]:
         if "main" not in files:
             raise SimschedError(f"{place}: a seed has a file main.*")
         main = files.pop("main")
-        found.setdefault(place.parent.name, []).append(Seed(place.parent.name, main, files, place.name))
+        lines = files.pop("options", b"").decode("utf-8").splitlines()
+        options = {name: value for name, _, value in (line.partition("=") for line in lines)}
+        found.setdefault(place.parent.name, []).append(
+            Seed(place.parent.name, main, files, place.name, options)
+        )
     return found
 
 
@@ -143,12 +152,13 @@ def check_reader(seeds: Sequence[Seed], examples: int = 100, seed: int = 0) -> T
     tally = Tally()
     with TemporaryDirectory() as folder:
         for one in seeds:
-            graph = read(Path(folder), one.format, {"main": one.main, **one.companions})
+            graph = read(Path(folder), one.format, {"main": one.main, **one.companions}, one.options)
             _hold(isinstance(graph, TaskGraph), f"{one.format}: seed {one.name} is refused: {graph}")
         for example in range(examples):
             random = Random(f"{seed} {example}")  # noqa: S311 - damage, no secret
             files, chosen = damaged(seeds, random)
-            count(tally, judged(Path(folder), chosen.format, files, f"seed {seed}, example {example}"))
+            what = f"seed {seed}, example {example}"
+            count(tally, judged(Path(folder), chosen.format, files, what, chosen.options))
     return tally
 
 
@@ -164,10 +174,12 @@ def damaged(seeds: Sequence[Seed], random: Random) -> tuple[dict[str, bytes], Se
     return files, chosen
 
 
-def judged(folder: Path, format: str, files: Mapping[str, bytes], what: str) -> TaskGraph | SimschedError:
+def judged(
+    folder: Path, format: str, files: Mapping[str, bytes], what: str, chosen: Mapping[str, str]
+) -> TaskGraph | SimschedError:
     """Read some files, and return the graph or the clear error; fail, and keep the files, on anything else."""
     try:
-        return read(folder, format, files)
+        return read(folder, format, files, chosen)
     except Exception as error:
         place = _kept(format, files)
         raise AssertionError(
@@ -190,12 +202,16 @@ def count(tally: Tally, result: TaskGraph | SimschedError) -> None:
         tally.refused += 1
 
 
-def read(folder: Path, format: str, files: Mapping[str, bytes]) -> TaskGraph | SimschedError:
+def read(
+    folder: Path, format: str, files: Mapping[str, bytes], chosen: Mapping[str, str]
+) -> TaskGraph | SimschedError:
     """Return the graph of some files, checked, or the clear error; raise whatever else is raised."""
     paths = {name: folder / f"{name}.data" for name in files}
     for name, path in paths.items():
         path.write_bytes(files[name])
-    options: dict[str, Any] = {name: str(path) for name, path in paths.items() if name != "main"}
+    options: dict[str, Any] = {name: str(path) for name, path in paths.items() if name != "main"} | dict(
+        chosen
+    )
     with within(MOST_S):
         try:
             graph = load(paths["main"], format=format, **options)

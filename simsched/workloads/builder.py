@@ -24,7 +24,7 @@ MAX_OPS = 1_000_000
 class Builder:
     """A network while it is built.
 
-    The functions of `simsched.workloads.ops` add ops to the network of their operands. Dependences are those of data:
+    The functions of `simsched.workloads.ops` add ops to the network of their operands. Dependencies are those of data:
     an op waits for the tasks that make its inputs.
 
     Parameters

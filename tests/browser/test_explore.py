@@ -66,7 +66,7 @@ def test_wheel_and_buttons_zoom_along_time_and_back(opened: Open, tmp_path: Path
     schedule().explore().save(tmp_path / "chart.html")
     page = opened(tmp_path / "chart.html")
     assert page.evaluate(RANGE) == [0, 5]
-    page.mouse.move(*place(page, 2.5))
+    page.mouse.click(*place(page, 2.5))
     page.mouse.wheel(0, -300)
     page.wait_for_timeout(300)
     start, end = page.evaluate(RANGE)
@@ -78,6 +78,88 @@ def test_wheel_and_buttons_zoom_along_time_and_back(opened: Open, tmp_path: Path
     assert page.evaluate(RANGE) == [1.25, 3.75]
     page.get_by_role("button", name="later").press("Enter")
     assert page.evaluate(RANGE) == pytest.approx([2.5, 5])
+
+
+def test_the_wheel_scrolls_the_page_until_the_chart_was_clicked_or_a_key_is_held(
+    opened: Open, tmp_path: Path, picture: Keep, place: Place
+) -> None:
+    schedule().explore().save(tmp_path / "chart.html")
+    page = opened(tmp_path / "chart.html")
+    page.set_viewport_size({"width": 1280, "height": 500})
+
+    def turned(notches: int = 1) -> tuple[bool, bool]:
+        """Return whether the page has scrolled, and whether the chart has zoomed."""
+        top, seen = page.evaluate("scrollY"), page.evaluate(RANGE)
+        page.mouse.wheel(0, 60 * notches)
+        page.wait_for_timeout(400)
+        return page.evaluate("scrollY") != top, page.evaluate(RANGE) != seen
+
+    page.get_by_role("button", name="zoom in").press("Enter")
+    page.mouse.move(*place(page, 2.5))
+    assert turned() == (True, False)
+    hint = page.locator("#wheel-hint")
+    assert "Click the chart, or hold Ctrl or Cmd" in hint.inner_text()
+    picture(page, "explore-wheel")
+    page.set_viewport_size({"width": 1280, "height": 500})
+    page.keyboard.down("Control")
+    page.mouse.move(*place(page, 2.5))
+    assert turned(-1) == (False, True)
+    page.keyboard.up("Control")
+    page.mouse.click(*place(page, 2.5))
+    assert "The wheel zooms" in page.locator("#wheel").inner_text()
+    assert turned(-1) == (False, True)
+    page.keyboard.press("Escape")
+    assert turned() == (True, False)
+    page.mouse.click(*place(page, 2.5))
+    page.locator("h1").click()
+    page.mouse.move(*place(page, 2.5))
+    assert turned() == (True, False)
+
+
+def test_spans_that_differ_much_have_an_axis_each_and_a_switch(
+    opened: Open, tmp_path: Path, picture: Keep, place: Place, tooltip: Tell
+) -> None:
+    schedule(seconds=1e-3).explore(schedule(n=5, seconds=10.0)).save(tmp_path / "chart.html")
+    page = opened(tmp_path / "chart.html")
+
+    def ends() -> list[float]:
+        page.wait_for_timeout(300)
+        ranges = ("time", "time 0", "time 1")
+        return [page.evaluate(f"{CHART}.get_model_by_name('{name}').end") for name in ranges]
+
+    assert ends() == [100, 5, 50]
+    page.mouse.move(*place(page, 1.5))
+    assert "1 ms to 2 ms: 1 ms" in tooltip(page)
+    picture(page, "explore-own-axes")
+    page.get_by_role("button", name="zoom in").press("Enter")
+    assert ends() == pytest.approx([75, 3.75, 37.5])
+    page.get_by_label("time axes").select_option("one for all")
+    assert ends() == pytest.approx([50, 50_000, 50])
+    page.get_by_role("button", name="zoom in").press("Enter")
+    assert ends() == pytest.approx([37.5, 37_500, 37.5])
+    picture(page, "explore-one-axis")
+    page.get_by_label("time axes").select_option("one for each chart")
+    assert ends() == pytest.approx([100, 5, 50])
+    page.mouse.click(*place(page, 2.5))
+    page.mouse.wheel(0, -300)
+    page.wait_for_timeout(300)
+    of_runs, first, second = ends()
+    assert 50 < of_runs < 100
+    assert [first, second] == pytest.approx([of_runs / 20, of_runs / 2]), "a zoom of one chart is that of all"
+
+
+def test_times_beside_the_pointer_have_a_unit_that_fits(
+    opened: Open, tmp_path: Path, place: Place, tooltip: Tell
+) -> None:
+    graph = ss.TaskGraph.from_edges([12e-6, 2.0, 3e-3], [(0, 1), (1, 2)])
+    ss.simulate(graph, "generic[cores=1,contention=false]", "fifo").explore().save(tmp_path / "chart.html")
+    page = opened(tmp_path / "chart.html")
+    page.mouse.move(*place(page, 2.0015))
+    assert "2.000012 s to 2.003012 s: 3 ms" in tooltip(page)
+    page.evaluate(f"{CHART}.get_model_by_name('time').setv({{start: 0, end: 24e-6}})")
+    page.wait_for_timeout(300)
+    page.mouse.move(*place(page, 6e-6))
+    assert "0 µs to 12 µs: 12 µs" in tooltip(page)
 
 
 def test_colours_are_chosen_on_the_page(opened: Open, tmp_path: Path) -> None:

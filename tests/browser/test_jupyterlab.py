@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -81,7 +82,7 @@ def test_a_bundled_notebook_runs_and_its_chart_is_pointed_at_and_zoomed(
     page = ran("01_first_replay.ipynb")
     frame = chart(page)
     start, end = frame.evaluate(RANGE)
-    page.mouse.move(*place(frame, (start + end) / 2))
+    page.mouse.click(*place(frame, (start + end) / 2))
     page.mouse.wheel(0, -600)
     frame.wait_for_timeout(300)
     nearer = frame.evaluate(RANGE)
@@ -90,6 +91,97 @@ def test_a_bundled_notebook_runs_and_its_chart_is_pointed_at_and_zoomed(
     page.mouse.move(*place(frame, (begin + finish) / 2, row))
     assert "why then" in tooltip(frame)
     picture(page, "jupyterlab-first-replay")
+
+
+def test_the_wheel_over_a_chart_scrolls_the_notebook_until_the_chart_was_clicked(
+    lab: Server, ran: Run, place: Place
+) -> None:
+    page = ran(lab.write("wheel.ipynb", BY_HAND, "by_hand.schedule.explore()"))
+    page.set_viewport_size({"width": 1440, "height": 700})
+    notebook = page.locator(".jp-WindowedPanel-outer")
+    for output in (".simsched-chart", ".jp-RenderedHTMLCommon:not(.simsched-chart *)"):
+        frame = chart(page, output)
+        page.wait_for_timeout(500)
+
+        def turned(frame: Any = frame) -> tuple[bool, bool]:
+            top, seen = notebook.evaluate("(one) => one.scrollTop"), frame.evaluate(RANGE)
+            page.mouse.wheel(0, -100)
+            page.wait_for_timeout(500)
+            return notebook.evaluate("(one) => one.scrollTop") != top, frame.evaluate(RANGE) != seen
+
+        page.mouse.move(*place(frame, 1.0))
+        assert turned() == (True, False)
+        page.mouse.click(*place(frame, 1.0))
+        assert turned() == (False, True)
+        page.locator("#jp-top-panel").click(position={"x": 1000, "y": 10})
+        frame.get_by_text("Click the chart").first.wait_for()
+        page.wait_for_timeout(500)
+        page.mouse.move(*place(frame, 1.0))
+        page.keyboard.down("Control")
+        assert turned() == (False, True)
+        page.keyboard.up("Control")
+
+
+def test_a_notebook_that_is_not_trusted_shows_still_pictures(
+    browser: Any, lab: Server, ran: Run, picture: Keep
+) -> None:
+    shown = ("schedule", "schedule.explore()", "schedule.explain()", 'ss.report(graph, "generic[cores=2]")')
+    page = ran(lab.write("trusted.ipynb", BY_HAND, "schedule = by_hand.schedule", *shown))
+    page.keyboard.press("Control+s")
+    saved, outputs = {}, 0
+    while outputs < 1 + len(shown):
+        page.wait_for_timeout(500)
+        saved = json.loads((lab.folder / "trusted.ipynb").read_text("utf-8"))
+        outputs = sum(len(cell["outputs"]) for cell in saved["cells"])
+    assert page.locator(".simsched-still:visible").count() == 0, "the frame is what is seen here"
+    # What is not what was signed is not trusted.
+    saved["metadata"]["title"] = "changed by somebody"
+    for cell in saved["cells"]:
+        cell["source"] = "# from somebody else"
+    (lab.folder / "untrusted.ipynb").write_text(json.dumps(saved), "utf-8")
+    view = browser.new_page(viewport={"width": 1440, "height": 900})
+    view.goto(f"{lab.url}lab/tree/untrusted.ipynb?token={lab.token}&reset")
+    areas = view.locator(".jp-Notebook .jp-OutputArea-output")
+    areas.nth(len(shown)).wait_for(timeout=60_000)
+    view.wait_for_timeout(2000)
+    assert view.locator(".jp-Notebook iframe").count() == 0, "it is not trusted"
+    for area in areas.all():
+        picture_of = area.locator("img").first
+        picture_of.evaluate("(one) => one.scrollIntoView()")
+        assert picture_of.evaluate("(one) => one.complete && one.naturalWidth > 300 && one.offsetWidth > 300")
+        right = area.evaluate("(one) => one.scrollWidth - one.clientWidth")
+        assert right <= 0, "nothing is cut"
+    picture(view, "jupyterlab-untrusted")
+    view.close()
+
+
+def test_nothing_is_cut_in_a_window_of_1440_pixels(lab: Server, ran: Run, picture: Keep) -> None:
+    cells = (
+        'graph = ss.workload("lstm[size=small]")', 'schedule = ss.simulate(graph, "knl-7250", "fifo", "8x8")',
+        "schedule", "schedule.explore()", "schedule.explain()", 'ss.panel(graph, "knl-7250", "fifo", "8x8")',
+        'ss.compare(graph, "knl-7250", ["fifo", "critical-path"], "8x8")', 'ss.predict(graph, cores=[8, 32, 68])',
+        'ss.verdicts(graph, "knl-7250", ["fifo", "critical-path"], "8x8", seeds=range(3))',
+    )  # fmt: skip
+    page = ran(lab.write("wide.ipynb", "import simsched as ss", *cells))
+    page.set_viewport_size({"width": 1440, "height": 1400})
+    chart(page)
+    page.wait_for_timeout(2000)
+    for area in page.locator(".jp-Notebook .jp-OutputArea-output").all():
+        beyond = "(one) => [one.scrollWidth - one.clientWidth, one.scrollHeight - one.clientHeight]"
+        assert max(area.evaluate(beyond)) <= 0, "nothing scrolls but the notebook"
+        for table in area.locator("div:has(> table)").all():
+            assert table.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 0, (
+                "no column is out of sight"
+            )
+    frames = [
+        one.content_frame() for one in page.locator(".jp-Notebook iframe[title^=Gantt]").element_handles()
+    ]
+    assert len(frames) == 2
+    for frame in frames:
+        page_in_it = "document.documentElement"
+        beyond = f"[{page_in_it}.scrollWidth - innerWidth, {page_in_it}.scrollHeight - innerHeight]"
+        assert max(frame.evaluate(beyond)) <= 0, "the frame is as large as what is in it"
+    picture(page, "jupyterlab-1440")
 
 
 def test_the_panel_simulates_again_and_its_chart_follows(
@@ -135,7 +227,7 @@ def test_the_panel_keeps_colours_and_a_zoom_from_one_schedule_to_the_next(
     page = ran(lab.write("zoom.ipynb", BY_HAND))
     frame = chart(page)
     frame.get_by_label("colour by").select_option("wait reason")
-    page.mouse.move(*place(frame, 1.0))
+    page.mouse.click(*place(frame, 1.0))
     page.mouse.wheel(0, -300)
     frame.wait_for_timeout(300)
     seen = frame.evaluate(RANGE)

@@ -92,7 +92,7 @@ def test_the_keyboard_reaches_everything(opened: Open, lstm: Path) -> None:
         page.keyboard.press("Tab")
         reached.append(page.evaluate(FOCUSED))
     names = [name for name, _ in reached]
-    assert names[0] == "Skip to what it comes to"
+    assert names[0] == "Skip to the summary"
     assert {
         "In short",
         "Policies",
@@ -102,7 +102,7 @@ def test_the_keyboard_reaches_everything(opened: Open, lstm: Path) -> None:
     } <= set(names)
     ringed = {name for name, width in reached if width >= 2}
     assert {
-        "Skip to what it comes to",
+        "Skip to the summary",
         "Policies",
         "zoom in",
         "Policies on knl-7250, the shortest first",

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +35,7 @@ def test_run_json(graph_file, piped):
         "machine": "generic[cores=2]",
         "policy": "critical-path",
         "layout": "2x1",
+        "layout_by": "estimate",
     }
     wanted |= {"seed": 3, "tasks": 3, "edges": 1, "critical_path_s": 4, "utilization": 0.75}
     assert {key: facts[key] for key in wanted} == wanted
@@ -61,8 +63,9 @@ def test_compare(graph_file, tmp_path, piped):
         assert (folder / f"{policy}.png").read_bytes().startswith(b"\x89PNG")
         trace = json.loads(gzip.decompress((folder / f"{policy}.trace.json.gz").read_bytes()))
         assert trace["otherData"]["policy"] == policy
-    rows = json.loads(piped("compare", graph_file, "-m", "generic[cores=2]", "-p", "fifo", "--json").stdout)
-    assert [row["makespan_s"] for row in rows] == [4]
+    found = json.loads(piped("compare", graph_file, "-m", "generic[cores=2]", "-p", "fifo", "--json").stdout)
+    assert [row["makespan_s"] for row in found["rows"]] == [4]
+    assert found["notes"]
 
 
 def test_predict(graph_file, tmp_path, piped):
@@ -80,7 +83,7 @@ def test_predict(graph_file, tmp_path, piped):
         tmp_path / "p.csv",
     )
     assert done.returncode == 0, done.stderr
-    assert [row["makespan_s"] for row in json.loads(done.stdout)] == [6, 4]
+    assert [row["makespan_s"] for row in json.loads(done.stdout)["rows"]] == [6, 4]
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     assert "efficiency" in (tmp_path / "p.csv").read_text()
     assert "efficiency" in piped("predict", graph_file, "-m", "generic", "--cores", "1,2").stdout
@@ -100,7 +103,7 @@ def test_predict_with_noise_has_an_interval(graph_file, piped):
     ]
     done = piped("predict", graph_file, *options)
     assert done.returncode == 0, done.stderr
-    (row,) = json.loads(done.stdout)
+    (row,) = json.loads(done.stdout)["rows"]
     assert row["low_s"] < row["makespan_s"] < row["high_s"]
     assert row["samples"] == 9
     once = piped("predict", graph_file, "-m", "generic", "--cores", "1,32", "--samples", "1").stdout
@@ -110,9 +113,9 @@ def test_predict_with_noise_has_an_interval(graph_file, piped):
 
 def test_predict_work_that_grows_with_the_cores(graph_file, piped):
     options = ["-m", "generic", "--cores", "2,4", "--samples", "1", "--json"]
-    copies = json.loads(piped("predict", graph_file, "--weak", *options).stdout)
+    copies = json.loads(piped("predict", graph_file, "--weak", *options).stdout)["rows"]
     assert [row["tasks"] for row in copies] == [3, 6]
-    grown = json.loads(piped("predict", "lstm[layers={cores},steps=2]", *options).stdout)
+    grown = json.loads(piped("predict", "lstm[layers={cores},steps=2]", *options).stdout)["rows"]
     assert grown[0]["tasks"] < grown[1]["tasks"]
     both = piped("predict", "lstm[layers={cores},steps=2]", "--weak", *options)
     assert both.returncode == 2
@@ -145,11 +148,14 @@ def test_tune(graph_file, tmp_path, piped):
     options = ["-m", "generic[cores=2]", "-p", "fifo"]
     done = piped("tune", graph_file, *options, "--json", "-o", tmp_path / "t.png", "-o", tmp_path / "t.csv")
     assert done.returncode == 0, done.stderr
-    assert [(row["layout"], row["makespan_s"]) for row in json.loads(done.stdout)] == [("2x1", 4), ("1x2", 6)]
+    assert [(row["layout"], row["makespan_s"]) for row in json.loads(done.stdout)["rows"]] == [
+        ("2x1", 4),
+        ("1x2", 6),
+    ]
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
     assert "executors" in (tmp_path / "t.csv").read_text()
     given = piped("tune", graph_file, *options, "-l", "1x1", "-l", "2x1")
-    assert [line.split()[1] for line in given.stdout.splitlines()[1:]] == ["2x1", "1x1"]
+    assert [line.split()[1] for line in given.stdout.partition("\n\n")[0].splitlines()[1:]] == ["2x1", "1x1"]
 
 
 def test_convert_round_trip(graph_file, tmp_path, piped):
@@ -210,8 +216,8 @@ BAD = [
     (["run", "GRAPH", "--polcy", "fifo"], "no option 'polcy'"),
     (["run", "GRAPH", "GRAPH"], "unexpected argument"),
     (["run", "GRAPH", "--step"], "needs a value"),
-    (["predict", "GRAPH"], "--cores"),
-    (["predict", "GRAPH", "--cores", "1,two"], "expected core counts"),
+    (["predict", "GRAPH", "--cores", "1,two"], "'two' is no core count"),
+    (["predict", "GRAPH", "--cores", "8-4"], "'8-4' has no core counts"),
     (["predict", "GRAPH", "--cores", "67"], "stays whole"),
     (["compare", "GRAPH", "--out", "GRAPH"], "File exists"),
     (["convert", "GRAPH", "run.csv"], "holds no recorded run"),
@@ -301,3 +307,27 @@ def test_names_do_not_command_the_terminal(tmp_path, piped):
     done = piped("compare", path, "-m", "generic")
     assert done.returncode == 0
     assert "\x1b" not in done.stdout
+
+
+def test_mistakes_of_a_machine_file_stand_one_per_line(graph_file, tmp_path, piped):
+    bad = tmp_path / "bad.toml"
+    bad.write_text("schema = 2\nname = 'x'\ntitle = 3\nstructure.kind = 'flat'\n\"sp\\need\" = 1\n")
+    done = piped("run", graph_file, "-m", bad)
+    assert done.returncode == 2
+    assert done.stderr.split("\n") == [
+        f"simsched: error: {bad}: 5 mistakes:",
+        "  title: Input should be a valid string (got 3)",
+        "  cores: missing",
+        "  memory: missing",
+        "  runtime: missing",
+        "  sp\\need: unknown key",
+        "",
+    ]
+
+
+def test_a_number_that_its_file_switches_off_is_said(graph_file, tmp_path, piped):
+    text = (Path(ss.__file__).parent / "hwmodels" / "generic.toml").read_text("utf-8")
+    (tmp_path / "own.toml").write_text(text.replace("by definition", "data sheet").replace("160.0", "100.0"))
+    done = piped("run", graph_file, "-m", tmp_path / "own.toml")
+    assert done.returncode == 0, done.stderr
+    assert "note: memory.modes.memory.bandwidth (100 GB/s) is stated" in " ".join(done.stdout.split())

@@ -13,7 +13,9 @@ def test_bundled_recording(piped):
     files = [kineto, "--execution-trace", execution_trace]
     done = piped("replay-recorded", *files, "-p", "fifo", "-p", "sequential", "--json")
     assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)
+    found = json.loads(done.stdout)
+    rows = found["rows"]
+    assert any("wrappers" in note for note in found["notes"])
     assert [(row["policy"], row["layout"]) for row in rows] == [("fifo", "1x1"), ("sequential", "1x1")]
     expected = ss.replay_recorded(ss.load(kineto, execution_trace=execution_trace), "fifo").row()
     assert rows[0]["calibrated_s"] == pytest.approx(expected["calibrated_s"])

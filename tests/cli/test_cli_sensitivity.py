@@ -15,7 +15,7 @@ def test_numbers_as_json_and_pictures(tmp_path, piped):
     ]
     done = piped("sensitivity", *options, "--json", "--out", tmp_path / "t.png", "--out", tmp_path / "t.csv")
     assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)
+    rows = json.loads(done.stdout)["rows"]
     assert [row["parameter"] for row in rows] == ["cores.clock", "runtime.pop"]
     assert rows[0]["elasticity"] < 0 == rows[1]["elasticity"]
     assert all((tmp_path / name).stat().st_size > 100 for name in ("t.png", "t.csv"))

@@ -29,6 +29,7 @@ def test_json_counts_points_and_errors(spec, tmp_path, piped):
     assert (facts["points"], facts["failed"]) == (20, 10)
     assert sum(facts["errors"].values()) == 10
     assert len(pd.read_parquet(facts["results"])) == 20
+    assert any("curves" in note for note in facts["notes"])
 
 
 def test_text_and_going_on(spec, tmp_path, piped):
@@ -49,7 +50,7 @@ def test_the_same_on_a_cluster(spec, tmp_path, piped):
     pd.testing.assert_frame_equal(here.drop(columns="replay_s"), there.drop(columns="replay_s"))
 
 
-def test_mistakes_are_one_line(spec, tmp_path, piped):
+def test_errors_are_one_line(spec, tmp_path, piped):
     piped("sweep", spec, "--out", tmp_path / "out")
     (tmp_path / "other.toml").write_text(SPEC.replace("seeds = 5", "seeds = 6"))
     (tmp_path / "wrong.toml").write_text(SPEC + "sedes = 1")

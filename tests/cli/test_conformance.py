@@ -31,7 +31,8 @@ BRIEF = {
     "crosscheck": ["--repeats", "1", "--policy", "fifo", "--layout", "1x1"],
     "explain": ["--replays", "4"],
     "report": ["--replays", "4"],
-    "verdicts": ["--policy", "corun", "--seeds", "2"],
+    "verdicts": ["--policy", "fifo", "--policy", "corun", "--seeds", "2"],
+    "predict": ["--cores", "2,4"],
     "sensitivity": ["--parameter", "cores.clock"],
 }
 NASTY = "\x1b]0;title\x07\x1b[2J\x7f\r\n<b>\u202etask\x9b1m" + 40 * "/long"

@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 from simsched import cli
-from simsched.cli_common import progress_bar, waiting
+from simsched.cli_common import waiting
 from simsched.cli_output import records, say_json
+from simsched.progress import progress_bar
 
 
 @pytest.mark.parametrize("columns", [60, 80])

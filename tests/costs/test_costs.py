@@ -204,15 +204,20 @@ def test_seconds_are_carried_by_the_ratio_of_the_rooflines():
     assert tasks.seconds(1).tolist() == [2, 0.5, 1]
     assert (
         tasks.notes[0]
-        == "2 durations recorded on fast core are carried to generic[cores=64] by the ratio of their rooflines"
+        == "2 durations recorded on fast core are carried to generic by the ratio of their rooflines"
     )
-    assert tasks.notes[1] == "1 recorded durations are taken as they are"
+    said = "1 recorded durations are taken as they are"
+    assert tasks.notes[1] == f"{said}, though recorded on fast core: their tasks have neither FLOPs nor bytes"
 
 
 def test_seconds_from_an_unknown_machine_are_taken_as_they_are():
     tasks = on([1.0], KNL, flops=[1e9], bytes_B=[1e6], recorded_on=ss.RecordedOn("somewhere"))
     assert tasks.seconds(1).tolist() == [1.0]
-    assert tasks.notes[0] == "1 recorded durations are taken as they are"
+    said = "1 recorded durations are taken as they are"
+    assert (
+        tasks.notes[0]
+        == f"{said}; somewhere, on which they were recorded, has no known speed: recorded_on= can give it"
+    )
 
 
 @pytest.mark.parametrize("bad", [-0.1, 1.1, float("nan")])

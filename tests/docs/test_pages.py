@@ -40,6 +40,7 @@ FILES = {
     "names.row": f"{SEEDS}/paraver/two/row.row",
     "node.xml": "tests/machine/samples/two-sockets-2.0.xml",
     "others.csv": f"{SEEDS}/csv/three/edges.csv",
+    "pool.json": f"{SEEDS}/chrome/viztracer/main.json",
     "paje.trace": f"{SEEDS}/paje/starpu/main.trace",
     "program_full.dot": f"{SEEDS}/tdg/three/main.dot",
     "run.json": f"{SEEDS}/chrome/tool/main.json",

@@ -12,6 +12,6 @@ def test_an_executed_schedule():
     assert "what decisions cost is not known" in why.notes[0]
     assert why.critical_path["seconds_s"].sum() == pytest.approx(schedule.makespan_s)
     assert why.core_time["core_s"].sum() == pytest.approx(schedule.n_cores * schedule.makespan_s)
-    waits = why.tasks[["dependence_s", "no_core_s", "queue_s", "dispatch_s"]].sum(axis=1)
+    waits = why.tasks[["dependency_s", "no_core_s", "queue_s", "dispatch_s"]].sum(axis=1)
     assert waits.to_numpy() == pytest.approx(schedule.start_s)
     assert why.tasks["depends_on"][2] in {0, 1}

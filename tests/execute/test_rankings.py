@@ -50,7 +50,7 @@ def test_a_wrong_ranking_is_counted(made_up, case):
 
 
 def test_a_policy_without_layout_is_compared_with_all(made_up, case):
-    check = made_up.crosscheck(case([2.0]), case([2.0], "corun", None), case([2.0], layout="1x1"))
+    check = made_up.crosscheck(case([2.0]), case([2.0], "kind-widths", None), case([2.0], layout="1x1"))
     assert check.table["layout"].tolist() == ["2x1", "", "1x1"]
     assert check.rankings["policies"].tolist() == [True, False, True]
 

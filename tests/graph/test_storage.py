@@ -18,6 +18,7 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport, RecordedOn, Recording, TaskGraph
 from simsched.graph.archive import Archive
 from simsched.graph.storage import HEADER, read, save
+from simsched.notes import weight_of
 from simsched.testing.strategies import graphs
 
 Same = Callable[[TaskGraph, TaskGraph], None]
@@ -135,3 +136,15 @@ def test_no_such_folder(tmp_path: Path) -> None:
         rich().save(tmp_path / "none" / "g.simsched")
     with pytest.raises(FormatError, match="no such file"):
         read(tmp_path / "none")
+
+
+def test_doubts_are_still_doubts(tmp_path: Path) -> None:
+    graph = TaskGraph.from_edges([1.0])
+    graph.report.note("one was merged")
+    graph.report.doubt("no dependencies")
+    save(graph, tmp_path / "g.simsched")
+    notes = read(tmp_path / "g.simsched").report.notes
+    assert [(note, weight_of(note).name) for note in notes] == [
+        ("one was merged", "FACT"),
+        ("no dependencies", "DOUBT"),
+    ]

@@ -45,7 +45,7 @@ def test_another_number_of_cores_is_simulated_and_compared_with_the_base() -> No
     assert (panel.schedule.makespan_s, panel.base.makespan_s) == (1.0, 2.0)
     assert "\u221250.0 % against the base (2 s)" in said(panel)
     control(panel, "cores").value = 1
-    assert "+100.0 % against the base (2 s); 4 times the setting before (1 s)" in said(panel)
+    assert "+100.0 % against the base (2 s); 4 times the previous setting (1 s)" in said(panel)
     control(panel, "compare with this").click()
     assert panel.base is panel.schedule
     assert "this is the base" in said(panel)
@@ -166,3 +166,26 @@ def test_an_empty_graph_takes_no_time() -> None:
     panel = by_hand(graph=ss.TaskGraph.from_edges([]))
     control(panel, "cores").value = 1
     assert "+0.0 % against the base (0 s)" in said(panel)
+
+
+def test_it_begins_with_the_best_layout_and_keeps_finding_it() -> None:
+    panel = by_hand(machine="generic[cores=4]")
+    assert control(panel, "layout").value == "best"
+    assert control(panel, "layout").options[:2] == ("best", "estimate")
+    for cores in (4, 2, 3):
+        control(panel, "cores").value = cores
+        best = ss.simulate(graph(), f"generic[cores={cores}]", "fifo", "best")
+        assert (panel.schedule.layout, panel.schedule.makespan_s) == (best.layout, best.makespan_s)
+    assert best.inputs is not None
+    assert f"{best.layout}, {best.inputs.layout_why}" in said(panel)
+
+
+def test_a_large_graph_begins_with_an_estimated_layout() -> None:
+    panel = by_hand(graph=ss.TaskGraph.from_edges([1.0] * 4001))
+    assert control(panel, "layout").value == "estimate"
+    assert "found by an estimate" in said(panel)
+    control(panel, "layout").value = "best"
+    assert panel.schedule.inputs is not None
+    assert panel.schedule.inputs.layout_by == "replays"
+    control(panel, "layout").value = "1x1"
+    assert "1x1, given by the caller" in said(panel)

@@ -84,7 +84,9 @@ def test_a_messenger_has_no_rights_and_nothing_in_it_ends_it() -> None:
     one = simulated()
     chart = ExchangedChart(one)
     first, second = (chart.messenger(one.explain(), one) for _ in range(2))
-    assert first.startswith('<iframe title="" sandbox="allow-scripts allow-downloads" srcdoc="')
+    assert first.startswith(
+        '<iframe class="simsched-frame" title="" sandbox="allow-scripts allow-downloads" srcdoc="'
+    )
     page = unescape(first.partition('srcdoc="')[2].partition('"')[0])
     assert page.count("</script>") == 2
     numbers = [

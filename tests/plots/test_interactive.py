@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,6 +18,7 @@ import simsched as ss
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.plots import explore
+from simsched.plots.interactive.axes import time_axes
 from simsched.plots.interactive.colours import rules
 from simsched.plots.interactive.columns import demand_Bps, domain_shares, task_columns, team_columns
 from simsched.plots.interactive.rows import rows
@@ -131,8 +134,26 @@ def test_a_notebook_shows_it_in_a_frame_without_rights(make_schedule: MakeSchedu
     chart = explore(make_schedule([1.0]))
     frame = chart._repr_html_()
     assert 'sandbox="allow-scripts allow-downloads"' in frame
-    (page,) = re.findall(r'srcdoc="([^"]*)"', frame)
-    assert unescape(page) == chart.html
+    (page,) = map(unescape, re.findall(r'srcdoc="([^"]*)"', frame))
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<caption>Schedule" not in page, "facts stand in the written page only: a frame scrolls nothing"
+
+
+def test_a_still_picture_stands_for_the_chart_where_frames_are_taken_away(
+    make_schedule: MakeSchedule,
+) -> None:
+    one, other = make_schedule([1.0, 2.0]), make_schedule([1.0])
+    for chart in (explore(one), explore(one, replace(one)), explore(one, other)):
+        png = chart._repr_png_()
+        assert png is not None
+        assert png.startswith(b"\x89PNG")
+        assert f'src="data:image/png;base64,{b64encode(png).decode()}"' in chart._repr_html_()
+
+
+def test_notes_stand_below_the_frame_once_each(make_schedule: MakeSchedule) -> None:
+    one = replace(make_schedule([1.0]), notes=("durations are <recorded>",))
+    below = explore(one, one)._repr_html_().rpartition("</iframe>")[2]
+    assert below.count("<li>durations are &lt;recorded&gt;</li>") == 1
 
 
 def test_of_no_tasks_there_is_a_page(make_schedule: MakeSchedule) -> None:
@@ -144,6 +165,18 @@ def test_several_schedules_are_stacked_on_one_time_axis(make_schedule: MakeSched
     page = one.explore(make_schedule([5.0]), color="level").html
     assert page.count('"name": "time"') == 1
     assert page.count('"name": "chart 1"') == 1
+
+
+def test_spans_that_differ_by_more_than_three_times_have_an_axis_each(make_schedule: MakeSchedule) -> None:
+    one, alike, longer = (make_schedule([seconds]) for seconds in (1e-3, 3e-3, 3.1e-3))
+    assert time_axes([one, alike]).switch is None
+    axes = time_axes([one, longer, make_schedule([2.0])])
+    assert axes.switch is not None
+    assert [(each.end, unit.name) for each, unit in zip(axes.of, axes.units, strict=True)] == [
+        (1.0, "ms"), (pytest.approx(3.1), "ms"), (2.0, "s")
+    ]  # fmt: skip
+    assert (axes.shared.end, axes.unit) == (100.0, "%")
+    assert time_axes([one, make_schedule([])]).switch is None, "a schedule without tasks has no span"
 
 
 def test_what_is_impossible_is_said(make_schedule: MakeSchedule, tmp_path: Path) -> None:

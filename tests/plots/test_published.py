@@ -83,5 +83,5 @@ def test_names_of_relative_times_and_of_searches_are_drawn_as_they_are():
     tried = pd.DataFrame({"evaluation": [1], "policy": ["fifo"], "layout": ["1x1"], "makespan_s": [1.0]})
     ax = tuning(tuning_frame({"$x^{": tried, "_b": tried}))
     ax.figure.canvas.draw()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["$x^{", "_b"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["$x^{", "_b (same as $x^{)"]
     assert ax.get_legend().get_title().get_text() == "best so far"

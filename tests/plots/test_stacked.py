@@ -35,6 +35,20 @@ def test_one_time_axis_for_all(both: dict[str, Schedule]) -> None:
     assert [ax.get_title(loc="left").partition(":")[0] for ax in axes] == ["one", "other"]
 
 
+def test_spans_that_differ_by_more_than_three_times_have_an_axis_each(make_schedule: MakeSchedule) -> None:
+    short, long = make_schedule([1e-3]), make_schedule([4e-3])
+    axes = stacked({"short": short, "long": long})
+    assert [ax.get_xlim()[1] for ax in axes] == pytest.approx([1.0, 4.0])
+    assert [ax.get_xlabel() for ax in axes] == ["time (ms), an axis of its own"] * 2
+    axes = stacked({"short": short, "long": long}, time_axis="one")
+    assert [ax.get_xlim()[1] for ax in axes] == pytest.approx([4.0, 4.0])
+    assert [ax.get_xlabel() for ax in axes] == ["", "time (ms)"]
+    assert (
+        stacked({"a": long, "b": make_schedule([3e-3])}, time_axis="own")[0].get_xlabel().endswith("its own")
+    )
+    assert "an axis of its own" in stacked_svg({"short": short, "long": long})
+
+
 def test_graphs_of_different_sizes_are_refused(make_schedule: MakeSchedule) -> None:
     with pytest.raises(SimschedError, match="graphs of 1 and 2 tasks"):
         stacked({"one": make_schedule([1.0]), "two": make_schedule([1.0, 2.0])})
@@ -45,6 +59,11 @@ def test_graphs_of_different_sizes_are_refused(make_schedule: MakeSchedule) -> N
 def test_as_many_axes_as_schedules(both: dict[str, Schedule]) -> None:
     with pytest.raises(SimschedError, match="1 axes for 2 schedules"):
         stacked(both, stacked(both)[:1])
+
+
+def test_an_unknown_time_axis_is_refused(both: dict[str, Schedule]) -> None:
+    with pytest.raises(SimschedError, match="time_axis='mine' is unknown; give one of auto, one, own"):
+        stacked(both, time_axis="mine")  # type: ignore[arg-type] # what is tested
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
@@ -74,7 +93,7 @@ def test_a_recording_and_its_replays(tmp_path: Path) -> None:
     assert names[0] == list(replayed.recorded.lane_names) == names[1] == names[2]
     replayed.save(tmp_path / "cnn.png")
     assert (tmp_path / "cnn.png").stat().st_size > 1000
-    assert replayed._repr_html_().count("<svg") == 1
+    assert replayed._repr_html_().count("<img ") == 1
 
 
 def test_a_replay_under_a_policy_has_executors_and_says_so() -> None:

@@ -19,7 +19,9 @@ TWO_WAYS = "knl-7250[cores=2,smt=2,contention=false]"
 
 def replay(engine, seconds, kinds, policy, machine, costs=EITHER, edges=(), layout=None, bytes_B=None):
     graph = ss.TaskGraph.from_edges(seconds, edges, kinds=kinds, bytes_B=bytes_B)
-    return ss.simulate(graph, machine, policy, layout, costs, FREE, engine)
+    target = ss.machine(machine)
+    no_cap = (target.n_threads, target.n_cores if "smt=true" in str(policy) else target.n_threads)
+    return ss.simulate(graph, machine, policy, layout or no_cap, costs, FREE, engine)
 
 
 # --- 1: each instance at its fastest width; 2: one width a kind ---

@@ -74,11 +74,12 @@ def test_each_task_is_told_once_when_it_became_ready(engine):
     ]
 
 
-def test_without_widths_its_schedules_say_that_nobody_chose_any(engine):
-    graph = ss.TaskGraph.from_edges([1.0, 2.0], kinds=["a", "b"])
-
-    def said(spec):
-        return "every task on one core" in " ".join(ss.simulate(graph, "generic", spec, engine=engine).notes)
-
-    assert said("kind-widths")
-    assert not any(map(said, ["kind-widths[widths=a:2]", "kind-widths[other=2]", "fifo"]))
+def test_without_widths_an_estimate_finds_them(engine):
+    """A divides perfectly, b not at all: a gets all cores, b one, and the schedule says who chose."""
+    graph = ss.TaskGraph.from_edges([4.0, 1.0], kinds=["a", "b"])
+    costs = ss.CostModel(curves={"a": ss.Curve(0.0), "b": ss.Curve(1.0)})
+    schedule = ss.simulate(graph, "generic[cores=4]", "kind-widths", costs=costs, engine=engine)
+    assert schedule.policy == "kind-widths[widths=a:4;b:1]"
+    assert schedule.inputs.layout_by == "estimate"
+    given = ss.simulate(graph, "generic[cores=4]", "kind-widths[widths=a:2]", costs=costs, engine=engine)
+    assert (given.widths.tolist(), given.inputs.layout_by) == ([2, 1], "")

@@ -42,8 +42,8 @@ def answer(value):
     return lambda *_: value
 
 
-def simulate(policy, engine):
-    return ss.simulate(GRAPH, "generic[cores=4]", policy, engine=engine)
+def simulate(policy, engine, layout=None):
+    return ss.simulate(GRAPH, "generic[cores=4]", policy, layout, engine=engine)
 
 
 @pytest.mark.rule("Information")
@@ -89,15 +89,20 @@ def test_more_at_once_than_any_machine_has_threads(engine):
         ({"queue": "Central"}, "its queue is 'Central'; expected one of central, shared"),
         ({"discipline": "sjf"}, "its discipline is 'sjf'; expected one of rank, fifo, lifo"),
         ({"rank": answer([[1], [2, 3]])}, r"rank\(\) returned \[\[1\], \[2, 3\]\]"),
-        ({"default_layout": answer(ss.Layout(3, 2))}, "the layout 3x2 needs 6 cores; .* has 4"),
-        ({"default_layout": answer("2x1")}, "its layout is '2x1'; expected a Layout"),
+        ({"layouts": answer((ss.Layout(3, 2),))}, "the layout 3x2 needs 6 cores; .* has 4"),
+        ({"layouts": answer(("2x1",))}, "its layouts are .*'2x1'.*; expected a tuple of Layout"),
+        ({"layouts": answer(())}, "it names no layouts for generic.*; expected at least one"),
+        ({"checked_layout": answer("2x1")}, "its layout is '2x1'; expected a Layout"),
         ({"executors": answer(None)}, r"executors\(\) returned None"),
         (
             {"executors": answer(Csr(np.array([0, 1, 3]), np.arange(3, dtype=np.int32)))},
             "2 executors of 1 to 2",
         ),
         (
-            {"executors": answer(Csr(np.arange(5), np.arange(1, 5, dtype=np.int32)))},
+            {
+                "executors": answer(Csr(np.arange(5), np.arange(1, 5, dtype=np.int32))),
+                "layouts": answer((ss.Layout(4, 1),)),
+            },
             "threads 1 to 4; those of",
         ),
         ({"decide": answer([])}, r"is a RankPolicy and has decide\(\), which nothing calls"),
@@ -115,7 +120,7 @@ def test_answers_of_other_integers_and_strides(engine):
     """Executors and singles as NumPy makes them by default, and every other element of longer columns."""
     past = Shortcuts(np.array([True, False] * 3)[::2], np.zeros(6, np.bool_)[::2], np.array([3]))
     apart = simulate(
-        ranked(shortcuts=answer(past), executors=answer(Csr(np.arange(5), np.arange(4)))), engine
+        ranked(shortcuts=answer(past), executors=answer(Csr(np.arange(5), np.arange(4)))), engine, "4x1"
     )
     assert apart.executor.tolist() == [4, 4, 4]
 

@@ -69,9 +69,25 @@ def test_unknown_bytes_ask_for_nothing(engine):
     assert share(engine, [1, 1], [1e10, np.nan]).finish_s.tolist() == [1, 1]
 
 
-def test_off_is_the_default(engine):
-    machine = "generic[cores=2,bandwidth_Bps=1e10]"
-    assert share(engine, [1, 1], [1e10, 1e10], machine=machine).finish_s.tolist() == [1, 1]
+@pytest.mark.parametrize(
+    ("stated", "finish_s"),
+    [
+        ("", 1),  # 160 GB/s by definition, which nothing shares
+        (",bandwidth_Bps=1e10", 2),
+        (",memory.modes.memory.bandwidth=10", 2),
+        (",core_bandwidth_Bps=1e10", 1),
+        (",bandwidth_Bps=1e10,share_bandwidth=false", 1),
+        (",bandwidth_Bps=1e10,contention=false", 1),
+        (",contention=false,bandwidth_Bps=1e10,share_bandwidth=true", 2),
+    ],
+)
+@pytest.mark.rule("Switches")
+def test_a_bandwidth_in_the_brackets_is_shared_unless_they_switch_that_off(engine, stated, finish_s):
+    """As in the first test where the memory is shared, 1 s where not."""
+    machine = f"generic[cores=2{stated}]"
+    schedule = share(engine, [1, 1], [1e10, 1e10], machine=machine)
+    assert schedule.finish_s.tolist() == [finish_s] * 2
+    assert not ss.machine(machine).notes
 
 
 @pytest.mark.rule("Sharing")
@@ -81,7 +97,12 @@ def test_a_dispatch_that_ends_between_changes_nothing_twice(engine):
     1 (1 s) has done half by then and ends at 2.5.
     """
     schedule = share(
-        engine, [1, 1], [1e10, 1e10], policy="critical-path", runtime=ss.RuntimeProfile(dispatch_s=0.5)
+        engine,
+        [1, 1],
+        [1e10, 1e10],
+        policy="critical-path",
+        layout="2x1",
+        runtime=ss.RuntimeProfile(dispatch_s=0.5),
     )
     assert schedule.start_s.tolist() == [0.5, 1]
     assert schedule.finish_s.tolist() == [2, 2.5]

@@ -63,13 +63,29 @@ def test_parts_of_a_stretch_add_up_to_it(case):
         ss.simulate(**case, engine="simpy")
 
 
+@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@given(cases())
+def test_the_compiled_walk_is_that_in_python(case):
+    """To the bit, of all tasks and of some; also without a compiled module, where there is one walk only."""
+    schedule = ss.simulate(**case)
+    some = np.arange(0, schedule.graph.n_tasks, 3, dtype=np.int32)
+    found = causes.slow_downs(schedule)
+    of_some = causes.slow_downs_of(schedule, some)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(causes, "find", lambda: None)
+        assert causes.slow_downs(schedule).equals(found)
+    for cause, seconds in of_some.items():
+        assert seconds.tolist() == found[cause].to_numpy()[some].tolist()
+
+
 def test_large_schedules_are_not_walked_through_unless_asked(monkeypatch):
-    monkeypatch.setattr(causes, "MOST_LOOKS", 3)
+    for most in ("MOST_LOOKS", "MOST_LOOKS_COMPILED"):
+        monkeypatch.setattr(causes, most, 3)
     machine = f"knl-7250[cores=2,{WIDE},contention=false,share_tiles=true,caches.tile_slowdown=1.5]"
     graph = ss.TaskGraph.from_edges([1, 1], bytes_B=[1e10, 1e10])
     schedule = ss.simulate(graph, machine, "fifo", layout="2x1", runtime=ss.RuntimeProfile())
     why = ss.explain(schedule)
-    assert why.slow_downs["not told apart"].tolist() == [0.5, 0.5]
+    assert why.slow_downs["cause unknown"].tolist() == [0.5, 0.5]
     assert any("causes=True" in note for note in why.notes)
     asked = ss.explain(schedule, causes=True)
     assert asked.slow_downs["tiles"].tolist() == [0.5, 0.5]

@@ -232,7 +232,7 @@ def test_teams_are_resized_or_created(engine, reuse, start_of_second_s):
     )
     graph = ss.TaskGraph.from_edges([1, 2], [(0, 1)], kinds=["view", "MatMul"])
     costs = ss.CostModel(curves={"MatMul": Curve(0.0)})
-    schedule = ss.simulate(graph, "generic[cores=2]", "corun", costs=costs, runtime=runtime, engine=engine)
+    schedule = ss.simulate(graph, "generic[cores=2]", "corun", "2x2", costs, runtime, engine)
     assert schedule.widths.tolist() == [1, 2]
     assert schedule.finish_s[1] - schedule.start_s[1] == 1 + start_of_second_s
 

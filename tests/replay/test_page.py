@@ -19,13 +19,14 @@ ROUNDING = 1e-7
 
 def simulated(case):
     """Return what the third simulator makes of the arguments of `simulate`."""
-    graph, machine, policy, seed = case["graph"], case["machine"], case["policy"], case["seed"]
-    static = isinstance(policy, RankPolicy)
-    layout = policy.checked_layout(machine, case["layout"]) if static else case["layout"]
+    graph, machine, seed = case["graph"], case["machine"], case["seed"]
+    # Which layout is found where none is given is no rule of the page.
+    inputs = ss.simulate(**case).inputs
+    policy, layout = inputs.policy, inputs.layout
     costs = case["costs"].on(graph, machine, effective_runtime(case["runtime"], policy))
     problem = Problem(graph, machine, costs, layout, seed)
     common = problem, case["runtime"], case["costs"].factors(graph.n_tasks, seed)
-    if not static:
+    if not isinstance(policy, RankPolicy):
         return Asked(*common, policy.prepared(problem)).run()
     order = order_of(machine, policy.placement, getattr(policy, "reserved", 0))
     threads = [order[i % len(order)] for i in range(layout.cores)]

@@ -144,18 +144,21 @@ def test_engines(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("policy", "machine", "layout"),
+    ("policy", "layout"),
     [
-        ("fifo", "knl-7250", "34x2"),
-        ("critical-path", "knl-7250", "34x2"),
-        ("critical-path", "generic", "16x1"),
-        ("wavefront", "knl-7250", "68x1"),
-        ("sequential", "knl-7250", "1x68"),
-        ("corun", "knl-7250", ""),
+        ("fifo", "8x1"),
+        ("critical-path", "8x1"),
+        ("sequential", "1x8"),
+        ("corun", "8x1"),
+        ("wavefront", "8x1"),
     ],
 )
-def test_default_layouts(policy, machine, layout):
-    assert ss.simulate(GRAPH, machine, policy).layout == layout
+def test_without_a_layout_one_is_found(policy, layout):
+    """Eight tasks that no team runs faster: an executor for each."""
+    graph = ss.TaskGraph.from_edges([1.0] * 8)
+    schedule = ss.simulate(graph, "generic[cores=8]", policy)
+    assert (schedule.layout, schedule.inputs.layout_by) == (layout, "estimate")
+    assert ss.simulate(graph, "generic[cores=8]", policy, layout).inputs.layout_by == "given"
 
 
 def test_corun_layout_is_a_cap(engine):

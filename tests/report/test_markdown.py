@@ -16,7 +16,7 @@ def test_all_sections_are_there(three):
     titles = re.findall(r"^## (.*)$", three.markdown, re.MULTILINE)
     assert [title for title in titles if title in SECTIONS] == SECTIONS
     assert three.markdown.startswith("# three on generic[cores=2]\n")
-    assert "| fifo | 2x1 | 4 s |" in three.markdown
+    assert "| fifo | 2x1 | replays | 4 s |" in three.markdown
 
 
 def test_tables_are_whole(three):

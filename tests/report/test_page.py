@@ -116,5 +116,5 @@ def test_16_000_tasks_take_less_than_3_MB():
 
 def test_a_notebook_shows_it_in_a_frame(three):
     shown = three._repr_html_()
-    assert shown.startswith('<iframe title="Report: three takes 4 s')
+    assert '<iframe class="simsched-frame" title="Report: three takes 4 s' in shown
     assert 'sandbox="allow-scripts allow-downloads"' in shown

@@ -210,7 +210,7 @@ def test_a_folder(made, tmp_path):
 def test_a_wrong_data_file_says_where(tmp_path, old, new, says):
     path = tmp_path / "wrong.toml"
     path.write_text(PAPER.replace(old, new, 1))
-    with pytest.raises(FormatError, match=f"wrong.toml: .*{says}"):
+    with pytest.raises(FormatError, match=f"(?s)wrong.toml: .*{says}"):
         read_published(path)
 
 

@@ -12,7 +12,9 @@ from simsched.errors import GraphError, SimschedError
 from simsched.intervals import spread
 from simsched.sweep.binding import RESOURCES, binding, bound_by
 from simsched.sweep.knee import knee
+from simsched.sweep.parts import PARTS
 from simsched.testing import strategies as ours
+from simsched.units import format_time
 
 GRAPH = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
 CONVOLUTION = ss.TaskGraph.from_edges([1.0], kinds=["Conv2D"])
@@ -90,13 +92,13 @@ def test_what_binds_of_a_noisy_task_is_as_much_longer_or_shorter_as_the_task():
     graph, costs = ss.TaskGraph.from_edges([1.0]), ss.CostModel(default=ss.Curve(0.5))
     short = ss.simulate(graph, "generic[cores=2]", "sequential", costs=costs, factors=[0.2])
     found = bound_by(short)
-    assert (found["teams"], found["dependences"]) == pytest.approx((0.05, 0.1))
+    assert (found["team overhead"], found["dependencies"]) == pytest.approx((0.05, 0.1))
 
 
 def test_what_binds_by_hand():
     """One core: another task waits for it until 4 s, the last one waited. Two: the chain of 4 s is the makespan."""
     frame = ss.predict(GRAPH, "generic", "critical-path", [1, 2])
-    assert frame["binds"].tolist() == ["cores", "dependences"]
+    assert frame["binds"].tolist() == ["cores", "dependencies"]
     assert frame["binds_share"].tolist() == [1, 1]
 
 
@@ -104,7 +106,7 @@ def test_dispatch_binds_where_tasks_are_tiny(engine):
     """Eight tasks of 1 us, one after another started in 10 us each: 80 us of dispatch, 1 us of work."""
     tiny = ss.TaskGraph.from_edges([1e-6] * 8)
     run = ss.simulate(tiny, "generic[cores=8]", "fifo", runtime=ss.RuntimeProfile(pop_s=1e-5), engine=engine)
-    assert binding(run)[0] in ("dispatch", "queue")
+    assert binding(bound_by(run))[0] in ("dispatch", "queue")
     assert sum(bound_by(run).values()) == pytest.approx(run.makespan_s)
 
 
@@ -115,14 +117,14 @@ def test_memory_binds_where_tasks_ask_for_more_than_there_is(engine):
     run = ss.simulate(graph, machine, "fifo", engine=engine)
     assert run.makespan_s == pytest.approx(4)
     assert bound_by(run)["memory bandwidth"] == pytest.approx(3)
-    assert binding(run) == ("memory bandwidth", pytest.approx(0.75))
+    assert binding(bound_by(run)) == ("memory bandwidth", pytest.approx(0.75))
 
 
 def test_a_team_that_waits_for_its_own_bytes():
     """One task of 1 s moves 10 GB: on 4 cores with 10 GB/s together it takes 1 s, not 1/4."""
     graph = ss.TaskGraph.from_edges([1.0], kinds=["MatMul"], bytes_B=[1e10], flops=[1e12])
     run = ss.simulate(graph, "generic[cores=4,bandwidth_Bps=1e10]", "sequential")
-    assert bound_by(run) == {"dependences": 0.25, "memory bandwidth": 0.75}
+    assert bound_by(run) == {"dependencies": 0.25, "memory bandwidth": 0.75}
 
 
 def test_teams_bind_where_tasks_do_not_divide():
@@ -130,7 +132,44 @@ def test_teams_bind_where_tasks_do_not_divide():
     costs = ss.CostModel({"mine": ss.Curve(0.9)})
     graph = ss.TaskGraph.from_edges([1.0], kinds=["mine"])
     found = bound_by(ss.simulate(graph, "generic[cores=4]", "sequential", costs=costs))
-    assert found == {"dependences": 0.25, "teams": pytest.approx(0.675)}
+    assert found == {"dependencies": 0.25, "team overhead": pytest.approx(0.675)}
+
+
+def test_members_without_work_and_narrow_teams_bind():
+    """Two pieces of 1/2 s on four cores: 1/4 s is perfect. On executors of one core: 1 s, which two would halve."""
+    costs = ss.CostModel({"mine": ss.Curve(0.0, grain_flops=1e9)})
+    graph = ss.TaskGraph.from_edges([1.0], kinds=["mine"], flops=[2e9])
+
+    def found(layout):
+        options = {"costs": costs, "runtime": ss.RuntimeProfile(), "layout": layout}
+        return bound_by(ss.simulate(graph, "generic[cores=4]", "fifo", **options))
+
+    assert found("1x4") == {"dependencies": 0.25, "members without work": 0.25}
+    assert found("1x2") == {"dependencies": 0.5}
+    assert found("4x1") == {"dependencies": 0.5, "narrow teams": 0.5}
+
+
+def test_what_grew_explains_a_slow_down():
+    """A pop takes 10 us for each idle executor besides: the more executors poll, the longer 64 tasks of 1 us take."""
+    tiny = ss.TaskGraph.from_edges([1e-6] * 64)
+    runtime = ss.RuntimeProfile(pop_s=1e-6, pop_per_poller_s=1e-5)
+    frame = ss.predict(tiny, "generic", "fifo", [16, 4, 8], runtime=runtime, width=1, samples=1).set_index(
+        "cores"
+    )
+    assert frame["makespan_s"].sort_index().is_monotonic_increasing
+    assert frame["grew"][4] == ""
+    grown_s = frame["dispatch_s"][16] - frame["dispatch_s"][8]
+    assert frame["grew"][16].startswith(f"dispatch +{format_time(grown_s)}")
+
+
+def test_parts_of_predictions_add_up_and_name_every_resource():
+    frame = ss.predict(
+        ss.workload("lstm[layers=2,steps=3]"), "knl-7250", "critical-path", [4, 16, 64], samples=1
+    )
+    assert frame[list(PARTS)].sum(axis=1).to_numpy() == pytest.approx(
+        frame["makespan_s"].to_numpy(), rel=1e-6
+    )
+    assert sorted(RESOURCES) == sorted(resource for _, resources in PARTS.values() for resource in resources)
 
 
 @settings(max_examples=40)

@@ -43,13 +43,12 @@ def test_rows_of_a_sweep(engine, tmp_path):
 def test_rows_of_a_prediction(policy):
     costs = ss.CostModel(noise=NOISE)
     frame = ss.predict(GRAPH, "knl-7250", policy, [4, 68], costs=costs, samples=1, seed=3)
-    for cores, makespan_s in zip(frame["cores"], frame["makespan_s"], strict=True):
-        assert (
-            ss.simulate(GRAPH, f"knl-7250[cores={cores}]", policy, costs=costs, seed=3).makespan_s
-            == makespan_s
-        )
+    for cores, layout, makespan_s in frame[["cores", "layout", "makespan_s"]].itertuples(index=False):
+        machine = f"knl-7250[cores={cores}]"
+        for given in (layout, "best"):
+            assert ss.simulate(GRAPH, machine, policy, given, costs, seed=3).makespan_s == makespan_s
 
 
 def test_graphs_without_names_are_refused():
     with pytest.raises(SimschedError, match=r"expected graphs by name, as in \{'mine': graph\}"):
-        ss.replayed(GRAPH, "generic", ["fifo"])
+        ss.replayed([GRAPH], "generic", ["fifo"])

@@ -106,8 +106,21 @@ def test_all_mistakes_are_listed_with_place_and_value(spec):
 
 
 def test_what_is_missing_is_said(spec):
-    with pytest.raises(FormatError, match=r"graphs: missing; machines: missing; policies: missing"):
+    with pytest.raises(
+        FormatError, match=r"3 mistakes:\n  graphs: missing\n  machines: missing\n  policies: missing$"
+    ):
         read_sweep(spec("seeds = 1"))
+
+
+def test_mistakes_of_a_machine_file_stand_below_its_place(spec, tmp_path):
+    (tmp_path / "bad.toml").write_text("title = 3\nstructure.kind = 'flat'")
+    with pytest.raises(FormatError) as raised:
+        read_sweep(spec('graphs = ["lstm"]\nmachines = ["bad.toml"]\npolicies = ["fifo"]\nsedes = 1'))
+    first, *lines = str(raised.value).split("\n")
+    assert first.endswith("spec.toml: 2 mistakes:")
+    assert lines[0] == f"  machines.0: {tmp_path / 'bad.toml'}: 6 mistakes:"
+    assert "    title: Input should be a valid string (got 3)" in lines
+    assert lines[-1] == "  sedes: unknown key"
 
 
 def test_files_that_are_no_toml_or_not_there(spec, tmp_path):

@@ -17,7 +17,8 @@ def test_by_hand(engine):
     frame = ss.tune(GRAPH, "generic[cores=4]", "fifo", costs=COSTS, engine=engine)
     assert frame["layout"].tolist() == ["4x1", "2x2", "1x4"]
     assert frame["makespan_s"].tolist() == pytest.approx([4, 4.4, 5.2])
-    assert frame["speedup"].tolist() == pytest.approx([1.3, 5.2 / 4.4, 1])
+    assert frame["speedup"].tolist() == pytest.approx([4, 16 / 4.4, 16 / 5.2])
+    assert frame["over_sequential"].tolist() == pytest.approx([1.3, 5.2 / 4.4, 1])
     assert frame["executors"].tolist() == [4, 2, 1]
     assert frame["width"].tolist() == [1, 2, 4]
     assert (frame["policy"] == "fifo").all()
@@ -38,20 +39,21 @@ def test_of_equal_layouts_that_given_first_stands_first():
 
 
 def test_the_cores_that_graphi_tries():
-    """64 workers of 68 cores: (1, 64), (2, 32) ... (64, 1); of 66 the divisors of 66."""
+    """64 workers of 68 cores: (1, 64), (2, 32) ... (64, 1), and what fills them but for a rest, as (3, 21)."""
     knl = ss.machine("knl-7250[smt=2]")
-    assert [layout.executors for layout in worker_layouts(knl, 4)] == [1, 2, 4, 8, 16, 32, 64]
-    assert [layout.executors for layout in worker_layouts(knl, 2)] == [1, 2, 3, 6, 11, 22, 33, 66]
-    assert {layout.cores for layout in worker_layouts(knl)} == {68}
+    tried = [str(layout) for layout in worker_layouts(knl, 4)]
+    assert {"1x64", "2x32", "4x16", "8x8", "16x4", "32x2", "64x1", "3x21", "5x12"} < {*tried}
+    assert tried[0] == "1x64"
+    assert min(layout.cores for layout in worker_layouts(knl, 4)) > 64 - 8
 
 
 def test_sequential_has_one_executor():
-    assert ss.tune(GRAPH, "generic[cores=4]", "sequential")["layout"].tolist() == ["1x4"]
+    assert ss.tune(GRAPH, "generic[cores=4]", "sequential")["layout"].tolist() == ["1x4", "1x2", "1x1"]
 
 
 def test_corun_is_tuned_by_its_caps():
     frame = ss.tune(GRAPH, "generic[cores=4]", "corun", costs=COSTS)
-    assert sorted(frame["layout"]) == ["1x4", "2x2", "4x1"]
+    assert sorted(frame["layout"]) == ["1x4", "2x2", "4x1", "4x2", "4x4"]
 
 
 def test_uniform_parallelism_of_a_framework():

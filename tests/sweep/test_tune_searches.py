@@ -26,7 +26,7 @@ def test_kind_widths_by_hand(engine):
     two = ss.simulate(GRAPH, MACHINE, "kind-widths[widths=wide:2]", costs=COSTS, engine=engine)
     assert two.makespan_s == 12
     assert two.widths.tolist() == [1, 2, 2, 2, 1]
-    one = ss.simulate(GRAPH, MACHINE, "kind-widths", costs=COSTS, engine=engine)
+    one = ss.simulate(GRAPH, MACHINE, "kind-widths[widths=wide:1]", costs=COSTS, engine=engine)
     assert (one.makespan_s, one.widths.tolist()) == (20, [1] * 5)
 
 

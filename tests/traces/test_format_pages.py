@@ -10,7 +10,7 @@ import pytest
 from simsched.plugins import named, registered
 
 DOCS = Path(__file__).parents[2] / "docs"
-#: `| [`csv`, `parquet`](formats/tables.md) | dependences | times | options | written as |`
+#: `| [`csv`, `parquet`](formats/tables.md) | dependencies | times | options | written as |`
 _ROW = re.compile(r"\| \[(?P<names>[^]]+)\]\((?P<page>[^)]+)\) \|.*\|.*\|(?P<options>.*)\|(?P<written>.*)\|")
 _CODE = re.compile(r"`([^`]+)`")
 ROWS = {

@@ -31,7 +31,7 @@ def test_damaged_files(name: str) -> None:
 class _Broken:
     """A reader that does what none may."""
 
-    title = dependences = times = ""
+    title = dependencies = times = ""
     options: dict[str, str] = {}  # noqa: RUF012 - the protocol's type
 
     def __init__(self, error: Exception) -> None:

@@ -1,4 +1,4 @@
-"""The builder: dependences, gradients and updates, by hand."""
+"""The builder: dependencies, gradients and updates, by hand."""
 
 from __future__ import annotations
 

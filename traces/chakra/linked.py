@@ -1,6 +1,6 @@
 """A Chakra trace linked from PyTorch: operators with their tensors, and the kernels that they launched.
 
-`data_deps` are the order in which the linker visited the calls, so dependences are rebuilt from tensors, as for
+`data_deps` are the order in which the linker visited the calls, so dependencies are rebuilt from tensors, as for
 PyTorch's execution traces. A kernel runs after the operator that launched it and after what is before it on its
 stream; where an operator launched kernels, what it wrote is there when the last of them is done.
 """
@@ -24,7 +24,7 @@ from simsched.traces.chakra.record import Record
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.calls import Calls, topmost
 from simsched.traces.pytorch.execution_trace import ExecutionTrace, node_of
-from simsched.traces.pytorch.report import tell_dependences
+from simsched.traces.pytorch.report import tell_dependencies
 from simsched.traces.shared.timeline import recording, refuse_long
 
 _PIECE = re.compile(r"(.*)\(\d+\)\Z", re.DOTALL)
@@ -48,7 +48,7 @@ class _Parts:
 
 
 def of_operators(path: Path, records: list[Record], report: ImportReport, name: str) -> TaskGraph:
-    """Return the graph of the topmost operators and of the kernels, with dependences through tensors.
+    """Return the graph of the topmost operators and of the kernels, with dependencies through tensors.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def _tell(report: ImportReport, records: list[Record], parts: _Parts, calls: Cal
     report.facts["cut_operators"] = len(parts.alias)
     report.facts["data_deps"] = len(order)
     report.facts["recorded_threads"] = len({task.tid for task in calls.tasks})
-    tell_dependences(report, calls.found)
+    tell_dependencies(report, calls.found)
     if is_chain(order, len(records)):
         report.note(
             f"the file's {len(order)} data_deps are a chain, the order of execution, and were not taken; the edges are "

@@ -1,4 +1,4 @@
-"""A Chakra trace whose nodes are tasks as they stand, with the dependences that stand in it."""
+"""A Chakra trace whose nodes are tasks as they stand, with the dependencies that stand in it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Pairs = list[tuple[int, int]]
 
 
 def of_nodes(path: Path, records: list[Record], report: ImportReport, name: str) -> TaskGraph:
-    """Return the graph of all nodes, with the dependences that stand in it as its edges.
+    """Return the graph of all nodes, with the dependencies that stand in it as its edges.
 
     These are `data_deps` and `ctrl_deps`; but in traces with tensors, which come from PyTorch, `ctrl_deps` are the
     calls around a call.
@@ -24,7 +24,7 @@ def of_nodes(path: Path, records: list[Record], report: ImportReport, name: str)
     FormatError
         If a trace with tensors has no `data_deps`.
     GraphError
-        If the dependences run in a circle.
+        If the dependencies run in a circle.
     """
     nested = any(record.has_tensors() for record in records)
     if nested and not any(record.after for record in records):
@@ -32,12 +32,12 @@ def of_nodes(path: Path, records: list[Record], report: ImportReport, name: str)
             f"{path}: no node has data_deps; leave data_deps= out, the edges are rebuilt from tensors"
         )
     edges, missing = written(records, control=not nested)
-    report.facts["missing_dependences"] = missing
+    report.facts["missing_dependencies"] = missing
     if missing:
-        report.note(f"{missing} dependences on nodes that are not in the file were left out")
+        report.note(f"{missing} dependencies on nodes that are not in the file were left out")
     if is_chain(edges, len(records)):
         report.note(
-            "the dependences are one chain, the order of execution, so that no policy can do better than another"
+            "the dependencies are one chain, the order of execution, so that no policy can do better than another"
         )
     work = [work_of(record) for record in records]
     durations_s = [_seconds(record, both) for record, both in zip(records, work, strict=True)]
@@ -60,7 +60,7 @@ def of_nodes(path: Path, records: list[Record], report: ImportReport, name: str)
 
 
 def written(records: list[Record], control: bool) -> tuple[Pairs, int]:
-    """Return the dependences in the file between indices of records, and how many name no node.
+    """Return the dependencies in the file between indices of records, and how many name no node.
 
     Parameters
     ----------

@@ -38,10 +38,10 @@ class Chakra:
     """
 
     title = "Chakra: execution traces (.et), or PyTorch's linked with times as JSON"
-    dependences = "rebuilt from tensors; where it has none, data_deps and ctrl_deps"
+    dependencies = "rebuilt from tensors; where it has none, data_deps and ctrl_deps"
     times = "the file, us"
     options = {  # noqa: RUF012 - the protocol's attribute, never changed
-        "data_deps": "true to take the file's dependences, mostly the order of execution, though it holds tensors",
+        "data_deps": "true to take the file's dependencies, mostly the order of execution, though it holds tensors",
         "tolerant": TOLERANT,
     }
 
@@ -59,7 +59,7 @@ class Chakra:
         path : Path
             The file, plain or gzipped.
         data_deps : bool or str, optional
-            Whether every node is a task, with the dependences that stand in the file, though it holds tensors.
+            Whether every node is a task, with the dependencies that stand in the file, though it holds tensors.
         tolerant : bool or str, optional
             Whether to read what is complete of a file that is cut off.
 
@@ -68,7 +68,7 @@ class Chakra:
         FormatError
             If the file is damaged.
         GraphError
-            If its dependences run in a circle.
+            If its dependencies run in a circle.
         MissingExtraError
             If protobuf is not installed.
         """

@@ -64,12 +64,6 @@ def _empty_within(span: Span, outer: Span) -> bool:
     return span.finish_ns == span.start_ns == outer.start_ns == outer.finish_ns
 
 
-def chosen(spans: Sequence[Span], level: str) -> list[Span]:
-    """Return the spans that become tasks, by start: the outermost, or those that hold no other."""
-    kept = [span for span in spans if (span.depth == 0 if level == "outermost" else span.inner == 0)]
-    return sorted(kept, key=lambda span: (span.start_ns, span.finish_ns, span.order))
-
-
 def flow_edges(events: Events, tasks: Sequence[Span]) -> Flows:
     """Return the edges that the flows of a trace draw between its tasks.
 

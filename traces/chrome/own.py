@@ -1,4 +1,4 @@
-"""Chrome traces that simsched wrote: they hold the graph of the schedule, and give it back."""
+"""Chrome traces that simsched wrote, schedules and recordings of threads: they hold the graph, and give it back."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph.report import ImportReport
+from simsched.text import printable
 from simsched.traces.chrome.events import Events, Span
 from simsched.traces.json_stream import shown
 from simsched.traces.shared.timeline import recording
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Of the lanes of executors; another one has the lanes of cores, where tasks stand again.
 EXECUTORS, CORES = 1, 2
+#: Notes of recorders that are taken over, and of each so many characters.
+MOST_NOTES, MOST_CHARACTERS = 10, 300
 
 
 def made_by_simsched(events: Events) -> bool:
@@ -42,7 +45,7 @@ def graph(path: Path, events: Events, report: ImportReport) -> TaskGraph:
     start_ns, finish_ns = (
         np.array([getattr(t, key) for t in tasks], np.int64) for key in ("start_ns", "finish_ns")
     )
-    report.note("simsched wrote this trace; durations are those of its schedule")
+    _tell_origin(events, report)
     try:
         return TaskGraph.from_edges(
             (finish_ns - start_ns) / 1e9,
@@ -58,6 +61,17 @@ def graph(path: Path, events: Events, report: ImportReport) -> TaskGraph:
         )
     except GraphError as error:
         raise GraphError(f"{path}: {error}") from None
+
+
+def _tell_origin(events: Events, report: ImportReport) -> None:
+    """Note what wrote the trace; a recorder, unlike a replay, has notes that matter to the graph."""
+    if not isinstance(events.other.get("recorder"), str):
+        report.note("simsched wrote this trace; durations are those of its schedule")
+        return
+    report.note("simsched's recorder wrote this trace; durations are measured")
+    notes = events.other.get("notes")
+    for note in notes[:MOST_NOTES] if isinstance(notes, list) else []:
+        report.note(printable(note[:MOST_CHARACTERS]) if isinstance(note, str) else shown(note))
 
 
 def _tasks(path: Path, spans: list[Span]) -> list[Span]:

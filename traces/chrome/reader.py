@@ -1,7 +1,8 @@
 """Chrome traces in general: spans on lanes, whatever wrote them.
 
-The format knows no dependences. Tasks are the outermost spans of each lane, or the innermost ones; edges are the
-recorded order of each lane, a chain, and the arrows (flow events), which tools draw for all kinds of reasons: hints.
+The format knows no dependencies. Tasks are spans of each lane, chosen by lane, name, depth and level (the outermost,
+when nothing is given); edges are the recorded order of each lane, a chain, and the arrows (flow events), which tools
+draw for all kinds of reasons: hints.
 Traces that simsched wrote hold their graph and give it back.
 
 References
@@ -19,8 +20,9 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph.report import ImportReport
 from simsched.traces.chrome import own
+from simsched.traces.chrome.choosing import Choice
 from simsched.traces.chrome.events import Events, Span, read_events
-from simsched.traces.chrome.nesting import Flows, chosen, flow_edges, nest
+from simsched.traces.chrome.nesting import Flows, flow_edges
 from simsched.traces.json_stream import shown
 from simsched.traces.lanes import chain
 from simsched.traces.options import TOLERANT
@@ -30,7 +32,6 @@ from simsched.traces.shared.timeline import recording
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
-LEVELS = ("outermost", "innermost")
 EDGES = ("lanes+flows", "lanes", "flows")
 
 
@@ -53,12 +54,15 @@ class ChromeTrace:
     """
 
     title = "Chrome trace (Trace Event Format), of any tool"
-    dependences = "recorded order of each lane, a chain, and arrows as hints; simsched's own: as written"
+    dependencies = "recorded order of each lane, a chain, and arrows as hints; simsched's own: as written"
     times = "us with decimals, exact"
     #: Other formats are Chrome traces, too, and know more of them.
     general = True
     options = {  # noqa: RUF012 - the protocol's attribute
-        "level": "outermost (when not given) or innermost: which spans of a lane are tasks",
+        "depth": "how many spans of its lane are around a task: 2, or 1-3; any when not given",
+        "names": "patterns of the names of tasks, as load*+work*; any when not given",
+        "lanes": "patterns of the names of lanes, as Pool*; all when not given",
+        "level": "outermost (when not given) or innermost: which are tasks of chosen spans within each other",
         "edges": "lanes+flows (when not given), lanes, or flows: where edges come from",
         "process": "number or name of the process to take; all when not given",
         "tolerant": TOLERANT,
@@ -75,6 +79,9 @@ class ChromeTrace:
         self,
         path: Path,
         *,
+        depth: int | str | None = None,
+        names: str | None = None,
+        lanes: str | None = None,
         level: str = "outermost",
         edges: str = "lanes+flows",
         process: str | int | None = None,
@@ -85,18 +92,19 @@ class ChromeTrace:
         Raises
         ------
         FormatError
-            If the file is no such trace, holds no spans, or an option is none of its words.
+            If the file is no such trace, holds no spans, an option is none of its words, or chooses nothing.
         GraphError
             If a trace of simsched's own holds an impossible graph.
         """
-        _require(path, "level", level, LEVELS)
-        _require(path, "edges", edges, EDGES)
+        choice = Choice.of(path, level, depth, names, lanes)
+        if edges not in EDGES:
+            raise FormatError(f"{path}: edges is {shown(edges)}; expected one of {', '.join(EDGES)}")
         report = ImportReport(path.name, "chrome")
         # The format lets the list form end without its bracket: what wrote it may have been stopped at any time.
         events = read_events(path, mends_if(path, tolerant, report), report.note)
         if own.made_by_simsched(events):
-            if (level, edges, process) != ("outermost", "lanes+flows", None):
-                report.note("level, edges and process choose nothing here: the graph was taken as written")
+            if (choice, edges, process) != (Choice(), EDGES[0], None):
+                report.note("options choose nothing here: the graph was taken as written")
             return own.graph(path, events, report)
         _restrict(path, events, process)
         if not events.spans:
@@ -105,19 +113,13 @@ class ChromeTrace:
                 f"{path}: no span (events X, or B and E) in the trace; "
                 + ("; ".join([*dropped, *report.notes]) or "nothing ran, or was recorded")
             )
-        report.facts["overlaps"] = nest(events.spans)
-        tasks = chosen(events.spans, level)
+        tasks = choice.tasks(path, events, report)
         flows = flow_edges(events, tasks)
-        _tell(report, events, tasks, flows, edges)
+        _tell(report, events, flows, edges)
         return _graph(path, events, tasks, _edges(tasks, flows, edges), report)
 
 
 CHROME_TRACE = ChromeTrace()
-
-
-def _require(path: Path, option: str, value: object, words: tuple[str, ...]) -> None:
-    if value not in words:
-        raise FormatError(f"{path}: {option} is {shown(value)}; expected one of {', '.join(words)}")
 
 
 def _restrict(path: Path, events: Events, process: str | int | None) -> None:
@@ -140,22 +142,15 @@ def _edges(tasks: list[Span], flows: Flows, edges: str) -> list[tuple[int, int]]
     return found + flows.edges if "flows" in edges else found
 
 
-def _tell(report: ImportReport, events: Events, tasks: list[Span], flows: Flows, edges: str) -> None:
-    report.facts["spans"] = len(events.spans)
-    report.facts["inner_spans"] = sum(task.inner for task in tasks)
+def _tell(report: ImportReport, events: Events, flows: Flows, edges: str) -> None:
     report.facts["flow_edges"] = len(flows.edges)
     report.facts["flows_backwards"] = flows.backwards
     report.facts["flows_unbound"] = flows.unbound
     if "lanes" in edges:
-        report.note(
-            "a Chrome trace tells no dependences: edges are the recorded order of each lane, a chain"
+        report.doubt(
+            "a Chrome trace tells no dependencies: edges are the recorded order of each lane, a chain"
             + (f", and {len(flows.edges)} arrows as hints" if flows.edges and "flows" in edges else "")
             + "; no policy can run the tasks of a lane in parallel"
-        )
-    outside = len(events.spans) - len(tasks)
-    if outside:
-        report.note(
-            f"{outside} of {len(events.spans)} spans are not tasks: they lie within others, or hold others"
         )
     if report.facts["overlaps"]:
         report.note(

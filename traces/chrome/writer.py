@@ -43,7 +43,7 @@ class ChromeWriter:
     >>> import simsched as ss
     >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["load", "sum"], name="two")
     >>> with TemporaryDirectory() as folder:
-    ...     ss.simulate(graph, "generic[cores=2]", "fifo").save(f"{folder}/run.json")
+    ...     ss.simulate(graph, "generic[cores=2]", "fifo", layout="2x1").save(f"{folder}/run.json")
     ...     back = ss.load(f"{folder}/run.json")
     >>> back.report.format, back.recorded.makespan_s
     ('chrome', 3.0)

@@ -1,1 +1,1 @@
-"""Dask: task streams, with the dependences of their graph."""
+"""Dask: task streams, with the dependencies of their graph."""

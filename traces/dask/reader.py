@@ -1,7 +1,8 @@
-"""Dask's task streams: when and where each task computed, with the low-level graph for the dependences.
+"""Dask's task streams: when and where each task computed, with the low-level graph for the dependencies.
 
 Dask fuses tasks when it optimizes a graph and gives some of them new keys, so that neither all keys of the graph are
-executed nor all executed ones in the graph; the report says how many match.
+executed nor all executed ones in the graph; the report says how many match. `compute` adds a task that collects the
+pieces of a result, which depends on all of them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import open_plain, read_bounded
-from simsched.traces.dask.stream import Record, kind_of, read_dependences, read_records
+from simsched.traces.dask.stream import Record, kind_of, read_dependencies, read_records
 from simsched.traces.lanes import chain
 from simsched.traces.options import TOLERANT
 from simsched.traces.shared.companions import given
@@ -24,6 +25,8 @@ from simsched.traces.shared.timeline import numbered, recording
 
 _HTML = re.compile(rb"<title>\s*Dask Performance Report")
 _GRAPH = re.compile(rb'\{\s*"dependencies"\s*:\s*\{')
+#: What `compute` calls its own last task.
+_FINAL = "finalize-"
 _STREAM = re.compile(rb'[\[{].*"startstops"\s*:\s*\[', re.DOTALL)
 
 
@@ -46,8 +49,8 @@ class DaskReader:
     ('dask', ['load', 'sum'], [1.0, 2.0], 1)
     """
 
-    title = "Dask task stream (JSON), with the dependences of its graph"
-    dependences = "graph= (without it a chain a thread)"
+    title = "Dask task stream (JSON), with the dependencies of its graph"
+    dependencies = "graph= (without it a chain a thread)"
     times = "compute steps of the task stream, s"
     options = {  # noqa: RUF012 - the protocol's attribute
         "graph": 'JSON of the low-level graph, {"dependencies": {key: [key, ...]}}; else a chain a thread',
@@ -68,7 +71,7 @@ class DaskReader:
         path : Path
             The task stream, plain or gzipped.
         graph : str or Path, optional
-            The dependences of the low-level graph.
+            The dependencies of the low-level graph.
         tolerant : bool or str
             Keep what is complete of a cut-off file.
 
@@ -77,7 +80,7 @@ class DaskReader:
         FormatError
             If a file is malformed, or no task computed.
         GraphError
-            If the dependences form a cycle.
+            If the dependencies form a cycle.
         """
         _advise(path)
         report = ImportReport(path.name, "dask")
@@ -87,13 +90,13 @@ class DaskReader:
         if dropped:
             report.note(f"{dropped} records without a compute step, or that failed, are left out.")
         if graph is None:
-            report.note(
-                "The task stream alone tells no dependences: the tasks of each thread are a chain. Give the low-level "
+            report.doubt(
+                "The task stream alone tells no dependencies: the tasks of each thread are a chain. Give the low-level "
                 "graph as graph=."
             )
             return _graph(path, records, chain(record.lane for record in records), report)
-        file = given(path, "graph", graph, "the graph's dependences")
-        return _graph(path, records, _edges(file, records, read_dependences(file), report), report)
+        file = given(path, "graph", graph, "the graph's dependencies")
+        return _graph(path, records, _edges(file, records, read_dependencies(file), report), report)
 
 
 DASK = DaskReader()
@@ -105,12 +108,12 @@ def _advise(path: Path) -> None:
         head = read_bounded(file, 4096).removeprefix(b"\xef\xbb\xbf").lstrip()
     if head.startswith(b"<"):
         raise FormatError(
-            f"{path}: a performance report is a page without dependences; save client.get_task_stream() as JSON and "
+            f"{path}: a performance report is a page without dependencies; save client.get_task_stream() as JSON and "
             "load that (docs/formats/dask.md)"
         )
     if _GRAPH.match(head):
         raise FormatError(
-            f"{path}: dependences alone, without times; load the task stream and give this as graph="
+            f"{path}: dependencies alone, without times; load the task stream and give this as graph="
         )
 
 
@@ -121,12 +124,14 @@ def _edges(
     runs: dict[str, list[int]] = {}
     for task, record in enumerate(records):
         runs.setdefault(record.key, []).append(task)
+    report.facts["graph_keys"] = len(before)
+    before = _with_final(runs, before)
     finishes = {key: sorted((records[task].finish_ns, task) for task in tasks) for key, tasks in runs.items()}
     keys = list(dict.fromkeys((*runs, *before, *(source for told in before.values() for source in told))))
     index = {key: i for i, key in enumerate(keys)}
     told = ((index[source], index[key]) for key, sources in before.items() for source in sources)
     try:
-        joined = contracted(told, [key in runs for key in keys])
+        joined = contracted(told, [key in runs for key in keys], called=lambda node: repr(keys[node]))
     except GraphError as error:
         raise GraphError(f"{file}: {error}") from None
     _tell_matches(runs, before, len(records), report)
@@ -134,6 +139,16 @@ def _edges(
         (_latest(finishes[keys[a]], records[task].start_ns), task)
         for a, b in joined if a != b for task in runs[keys[b]]
     })  # fmt: skip
+
+
+def _with_final(
+    runs: Mapping[str, Sequence[int]], before: Mapping[str, Sequence[str]]
+) -> Mapping[str, Sequence[str]]:
+    """Return the dependencies with those of the task that collects the result, on all that nothing depends on."""
+    final = [key for key in runs if key.startswith(_FINAL) and key not in before]
+    needed = {source for sources in before.values() for source in sources}
+    pieces = [key for key in before if key not in needed]
+    return {**before, final[0]: pieces} if len(final) == 1 else before
 
 
 def _latest(finishes: Sequence[tuple[int, int]], moment_ns: int) -> int:
@@ -146,17 +161,16 @@ def _tell_matches(
     runs: Mapping[str, Sequence[int]], before: Mapping[str, Sequence[str]], n: int, report: ImportReport
 ) -> None:
     matched = sum(key in before for key in runs)
-    report.facts["graph_keys"] = len(before)
     report.facts["matched_keys"] = matched
     if len(runs) > matched:
         report.note(
             f"{len(runs) - matched} of {len(runs)} executed keys are not in the graph (Dask renames what it fuses): "
-            "these tasks have no dependences. Save the optimized graph."
+            "these tasks have no dependencies. Save the optimized graph, and run it by compute(optimize_graph=False)."
         )
     missing = len(before.keys() - runs.keys())
     if missing:
         report.note(
-            f"{missing} keys of the graph were not executed, most fused into others; dependences go through them."
+            f"{missing} keys of the graph were not executed, most fused into others; dependencies go through them."
         )
     if n > len(runs):
         report.note(

@@ -1,4 +1,4 @@
-"""The records of a Dask task stream, and the dependences of a graph, as plain values."""
+"""The records of a Dask task stream, and the dependencies of a graph, as plain values."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def read_records(path: Path, mend: Mend | None) -> tuple[list[Record], int]:
     return sorted(found, key=lambda r: (r.start_ns, r.finish_ns)), dropped
 
 
-def read_dependences(path: Path) -> dict[str, list[str]]:
+def read_dependencies(path: Path) -> dict[str, list[str]]:
     """Return of every key those it depends on, from `{"dependencies": {key: [key, ...]}}` or the inner object alone.
 
     Raises

@@ -1,1 +1,1 @@
-"""DOT, the text form of Graphviz: graphs in general, and the task dependence graphs of Nanos++."""
+"""DOT, the text form of Graphviz: graphs in general, and the task dependency graphs of Nanos++."""

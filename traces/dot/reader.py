@@ -1,4 +1,4 @@
-"""DOT files: nodes with their attributes, every edge a dependence."""
+"""DOT files: nodes with their attributes, every edge a dependency."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class DotFile:
     """
 
     title = "DOT, the text form of Graphviz (.dot, .gv)"
-    dependences = "in the file"
+    dependencies = "in the file"
     times = "attribute duration_s, or the one that duration= names"
     options: dict[str, str] = OPTIONS
 

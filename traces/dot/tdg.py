@@ -1,4 +1,4 @@
-"""Task dependence graphs of Nanos++: DOT files for a picture, in which times are the sizes of nodes.
+"""Task dependency graphs of Nanos++: DOT files for a picture, in which times are the sizes of nodes.
 
 A node's diameter is that of a circle whose area is the task's time, over the smallest one: the width itself
 (`--node-size=linear`), or the logarithm of e times it (`log`, the default). Times are therefore known as ratios only.
@@ -46,7 +46,7 @@ SECONDS = math.ulp(0.0), sys.float_info.max
 
 
 class TdgFile:
-    """Reader of Nanos++'s task dependence graphs.
+    """Reader of Nanos++'s task dependency graphs.
 
     Examples
     --------
@@ -64,8 +64,8 @@ class TdgFile:
     ('tdg', ['work', 'work'], [0.3576087660663526, 2.6423912339336475], 1)
     """
 
-    title = "Nanos++ task dependence graph (.dot)"
-    dependences = "in the file"
+    title = "Nanos++ task dependency graph (.dot)"
+    dependencies = "in the file"
     times = "ratios from the sizes of nodes; seconds= gives their sum"
     options: dict[str, str] = {  # noqa: RUF012 - the protocol's type; nothing changes it
         "seconds": "sum of the tasks' durations, which the file does not tell; they are unknown when not given",
@@ -175,7 +175,7 @@ def _graph(path: Path, dot: Dot, tasks: list[str], seconds: list[float], report:
 
 
 def _edges(path: Path, dot: Dot, tasks: list[str], report: ImportReport) -> list[tuple[int, int]]:
-    """Return the dependences; an edge of a cluster is one of each of its nodes."""
+    """Return the dependencies; an edge of a cluster is one of each of its nodes."""
     index = {task: i for i, task in enumerate(tasks)}
     found: list[tuple[int, int]] = []
     nested = 0

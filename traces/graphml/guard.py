@@ -15,7 +15,7 @@ from simsched.text import printable
 from simsched.traces.json_stream import shown
 
 MOST_DEPTH = 30
-HYPEREDGE = "hyperedge: an edge of several tasks is not a dependence; write one edge a pair"
+HYPEREDGE = "hyperedge: an edge of several tasks is not a dependency; write one edge per pair"
 #: Only those that every XML file may use. Expat refuses others, but where a DOCTYPE is given they would vanish.
 _ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)[^;&<>\"'\s]{0,40};?")
 _UNDEFINED = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]

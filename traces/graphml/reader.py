@@ -1,4 +1,4 @@
-"""GraphML files: nodes with their data, every edge a dependence."""
+"""GraphML files: nodes with their data, every edge a dependency."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class GraphmlFile:
     """
 
     title = "GraphML (.graphml)"
-    dependences = "in the file"
+    dependencies = "in the file"
     times = "data duration_s, or that which duration= names"
     options: dict[str, str] = OPTIONS
 

@@ -17,7 +17,7 @@ from simsched.traces.shared.timeline import LATEST_NS
 
 #: The format's version that this reader knows; files without one are as of before versions.
 VERSION = 1
-Dependence = tuple[str, int]
+Dependency = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Log:
     ----------
     events : list of Event
         In order of time.
-    dependences : dict of int to list of (str, int)
+    dependencies : dict of int to list of (str, int)
         Of each task the addresses it names and how (`ompt_dependence_type_t`).
     places : dict of str to str
         Of an address of code its object file and place in it.
@@ -79,7 +79,7 @@ class Log:
     """
 
     events: list[Event] = field(default_factory=list)
-    dependences: dict[int, list[Dependence]] = field(default_factory=lambda: defaultdict(list))
+    dependencies: dict[int, list[Dependency]] = field(default_factory=lambda: defaultdict(list))
     places: dict[str, str] = field(default_factory=dict)
     tool: dict[str, Any] = field(default_factory=dict)
     complete: bool = False
@@ -111,7 +111,7 @@ class _Line:
             raise self.wrong(key, "a string of at most 1000 characters")
         return plain_text(value)
 
-    def dependences(self) -> list[Dependence]:
+    def dependencies(self) -> list[Dependency]:
         """Return pairs of address and kind."""
         found = self.values.get("deps")
         if not isinstance(found, list) or not all(
@@ -192,7 +192,7 @@ def _add(log: Log, line: _Line) -> None:
     if ev in ("create", "sched", "parallel", "implicit", "sync", "wait"):
         log.events.append(line.event())
     elif ev == "depend":
-        log.dependences[line.whole("task")] += line.dependences()
+        log.dependencies[line.whole("task")] += line.dependencies()
     elif ev == "code":
         log.places[line.text("codeptr")] = line.text("at")
     elif ev == "tool":

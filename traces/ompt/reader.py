@@ -51,7 +51,7 @@ class OmptReader:
     """
 
     title = "OpenMP tasks recorded through OMPT (.jsonl)"
-    dependences = "from depend clauses, taskwait, taskgroup, barriers"
+    dependencies = "from depend clauses, taskwait, taskgroup, barriers"
     times = "in the file, ns"
     options = {  # noqa: RUF012 - the protocol's attribute
         "names": "a text file of lines ADDRESS NAME: what the tasks of each address of code are called",
@@ -202,7 +202,7 @@ def _describe(report: ImportReport, log: Log, run: Run) -> None:
     for wrong, sentence in (
         (
             unfinished,
-            f"{unfinished} tasks did not finish; what they did last is left out, dependences go through them",
+            f"{unfinished} tasks did not finish; what they did last is left out, dependencies go through them",
         ),
         (
             run.undeferred,
@@ -220,7 +220,7 @@ def _describe(report: ImportReport, log: Log, run: Run) -> None:
         (log.lost_B, f"the recorder could not write {log.lost_B} bytes; was the disk full?"),
         (
             log.tool.get("dependences", 5) != 5,
-            "the OpenMP runtime does not tell all dependences (ompt_set_always is 5); edges may be missing",
+            "the OpenMP runtime does not tell all dependencies (ompt_set_always is 5); edges may be missing",
         ),
     ):
         if wrong:

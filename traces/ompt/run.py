@@ -108,7 +108,7 @@ class Run:
     @property
     def exclusive(self) -> int:
         """Tasks that exclude each other (`mutexinoutset`), which edges cannot say."""
-        told = self._log.dependences.values()
+        told = self._log.dependencies.values()
         return sum(any(kind == MUTEXINOUTSET for _, kind in one) for one in told)
 
     def _task(self, number: int, region: Region | None = None) -> Task:
@@ -125,7 +125,7 @@ class Run:
         self._cut(parent, event.ns)
         task = self._task(event.task, parent.region)
         task.parent, task.region = parent, parent.region
-        before = parent.siblings.add(task.index, self._log.dependences.get(event.task, ()))
+        before = parent.siblings.add(task.index, self._log.dependencies.get(event.task, ()))
         task.after += [*(parent.pieces[-1:] if parent.explicit else parent.after), *(~i for i in before)]
         self._count(len(before))
         if event.code & TASKWAIT:
@@ -265,7 +265,7 @@ class Run:
     def _count(self, references: int) -> None:
         self._references += references
         if self._references > MAX_EDGES:
-            raise GraphError(f"more than {MAX_EDGES} dependences; record a shorter part of the run")
+            raise GraphError(f"more than {MAX_EDGES} dependencies; record a shorter part of the run")
 
 
 def _created(log: Log) -> dict[int, Event]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from simsched.traces.ompt.events import Dependence
+from simsched.traces.ompt.events import Dependency
 
 IN, OUT, INOUT, MUTEXINOUTSET, SOURCE, SINK, INOUTSET = range(1, 8)
 #: `omp_all_memory`, as OpenMP 5.2 numbers it.
@@ -42,10 +42,10 @@ class Siblings:
         self._addresses: dict[str, _Address] = {}
         self._all: list[int] = []
 
-    def add(self, task: int, dependences: Iterable[Dependence]) -> list[int]:
+    def add(self, task: int, dependencies: Iterable[Dependency]) -> list[int]:
         """Return the tasks that a new one waits for; all have been added before."""
         kinds: dict[str, int] = {}
-        for address, kind in dependences:
+        for address, kind in dependencies:
             if kind in ALL_MEMORY:
                 return self._after_all(task)
             if kind not in (SOURCE, SINK):

@@ -1,4 +1,4 @@
-"""Dependences between the nodes of an ONNX model, by the tensors they make and read."""
+"""Dependencies between the nodes of an ONNX model, by the tensors they make and read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from simsched.traces.onnx.model import Model
 
 
 def edges(model: Model, kept: Sequence[object]) -> dict[tuple[int, int], str]:
-    """Return the dependences between the nodes that are kept, each with one tensor that carries it.
+    """Return the dependencies between the nodes that are kept, each with one tensor that carries it.
 
     Parameters
     ----------
     model : Model
     kept : sequence
-        None for each node that is left out: it passes its own dependences on to its readers.
+        None for each node that is left out: it passes its own dependencies on to its readers.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def edges(model: Model, kept: Sequence[object]) -> dict[tuple[int, int], str]:
             passed_on += len(made_by)
         if len(found) + passed_on > MAX_EDGES:
             raise FormatError(
-                f"{model.file}: more than {MAX_EDGES} dependences, most through nodes that are left out"
+                f"{model.file}: more than {MAX_EDGES} dependencies, most through nodes that are left out"
             )
         sources.update((name, made_by) for name in node.outputs)
     return found

@@ -82,7 +82,7 @@ class OnnxReader:
     """
 
     title = "ONNX model (.onnx), without times: costs follow from operations and bytes"
-    dependences = "tensors"
+    dependencies = "tensors"
     times = "none: from cost curves"
     options = {  # noqa: RUF012 - the protocol's attribute
         "dims": "sizes of dimensions that the model leaves open, as batch:8+seq:128",

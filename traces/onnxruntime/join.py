@@ -62,7 +62,7 @@ def outermost(events: Sequence[Event], model: Model | None) -> list[Event]:
 def match(file: Path, events: Sequence[Event], model: Model) -> list[Task | None]:
     """Return the task of each node of the model, None for one that did not run.
 
-    Nodes that share a name, or have none and share an operator, are told apart by their order, if the whole
+    Nodes that share a name, or have none and share an operator, are distinguished by their order, if the whole
     run kept to the model's order on one thread, as sequential execution does.
 
     Raises

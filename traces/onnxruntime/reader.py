@@ -1,4 +1,4 @@
-"""ONNX Runtime: a session's profile, with the optimized model of the same session for its dependences.
+"""ONNX Runtime: a session's profile, with the optimized model of the same session for its dependencies.
 
 Record both from one session::
 
@@ -10,7 +10,7 @@ Record both from one session::
         session.run(None, inputs)
     profile = session.end_profiling()
 
-The profile alone tells times and shapes and no dependences; the model as exported is not enough either, since
+The profile alone tells times and shapes and no dependencies; the model as exported is not enough either, since
 the session fuses, splits and renames its nodes.
 """
 
@@ -65,8 +65,8 @@ class OnnxRuntimeReader:
     ('onnxruntime', ['Relu', 'Exp'], [1e-05, 2e-05], 1)
     """
 
-    title = "ONNX Runtime profile, with the optimized model of the same session (model=) for its dependences"
-    dependences = "from the optimized model (without it a chain a thread)"
+    title = "ONNX Runtime profile, with the optimized model of the same session (model=) for its dependencies"
+    dependencies = "from the optimized model (without it a chain a thread)"
     times = "profile, us"
     options = {  # noqa: RUF012 - the protocol's attribute
         "model": "the .onnx that the same session saved at optimized_model_filepath; else a chain a thread",
@@ -135,7 +135,7 @@ def _choose(path: Path, runs: Sequence[Run], wanted: object) -> int:
 def _events(
     path: Path, contents: Contents, chosen: int, report: ImportReport, mend: Mend | None
 ) -> list[Event]:
-    """Return the events of a run; those of overlapping runs are told apart by the thread that called each."""
+    """Return the events of a run; those of overlapping runs are distinguished by the thread that called each."""
     runs = contents.runs
     run = runs[chosen]
     events = read_events(path, run, mend)
@@ -145,7 +145,7 @@ def _events(
         if len(callers) <= len(others) or any(event.thread not in callers for event in events):
             raise FormatError(
                 f"{path}: runs {chosen} and {others[0]} overlap and share threads, so that their nodes "
-                "cannot be told apart; choose another run=, or record one run at a time"
+                "cannot be distinguished; choose another run=, or record one run at a time"
             )
         events = [event for event in events if event.thread == run.thread]
         report.note(
@@ -192,8 +192,8 @@ def _graph(path: Path, run: Run, events: list[Event], model: Model | None, repor
 
 def _chains(events: list[Event], report: ImportReport) -> tuple[list[Row], Edges]:
     """Return the events of a profile alone as tasks, those of one thread in a chain."""
-    report.note(
-        "The profile alone tells no dependences: the tasks of each thread are chained in the order they ran, "
+    report.doubt(
+        "The profile alone tells no dependencies: the tasks of each thread are chained in the order they ran, "
         "so that no policy can run them in parallel. Give the optimized model of the same session as model=."
     )
     rows = [_row(e, Sizes(e.inputs or (), e.outputs or (), 0.0)) for e in events]
@@ -207,7 +207,7 @@ def _joined(path: Path, events: list[Event], model: Model, report: ImportReport)
     report.facts["early_starts"] = check_order(path, model, tasks, found)
     shapes = sizes(path, model, tasks)
     if report.facts["early_starts"]:
-        report.note("Some tasks start 1 us before a dependence finishes: the clock tells no more than that.")
+        report.note("Some tasks start 1 us before a dependency finishes: the clock tells no more than that.")
     rows: list[Row] = []
     index = {}
     for i, (task, size) in enumerate(zip(tasks, shapes, strict=True)):

@@ -71,7 +71,7 @@ def describe_model(report: ImportReport, model: Model, tasks: Sequence[Task | No
         first = shown(dropped[0].name or f"a {dropped[0].op_type}")
         report.note(
             f"{len(dropped)} nodes of the model did not run in this run and are left out ({first} first); "
-            "dependences go through them."
+            "dependencies go through them."
         )
 
 

@@ -1,6 +1,6 @@
 """Paje: states of containers become tasks on lanes; what programs on StarPU, SimGrid, ViTE, Aftermath or poti write.
 
-The format knows no dependences: the tasks of each lane are chained in their order, and links (messages) join lanes.
+The format knows no dependencies: the tasks of each lane are chained in their order, and links (messages) join lanes.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class PajeReader:
     """
 
     title = "Paje trace (StarPU's paje.trace, SimGrid, poti)"
-    dependences = "links, and a chain per lane; StarPU's dag.dot (dag=)"
+    dependencies = "links, and a chain per lane; StarPU's dag.dot (dag=)"
     times = "in the file, s (StarPU: ms)"
     options = {  # noqa: RUF012 - the protocol's attribute
         "states": "names of the states that are tasks, separated by commas; else all but waiting ones",
@@ -128,7 +128,7 @@ class PajeReader:
         FormatError
             If a file or an option is malformed, or no state is a task.
         GraphError
-            If dependences form a cycle.
+            If dependencies form a cycle.
         """
         report = ImportReport(path.name, "paje")
         mend = mends_if(path, tolerant, report)
@@ -263,8 +263,8 @@ def _edges(
         return dag_edges(given(path, "dag", dag, "the dag.dot"), list(jobs), [], report)
     joined = _linked(trace, tasks)
     report.facts.update(links=len(trace.links), links_used=len(joined))
-    report.note(
-        "a chain per lane: the format tells no dependences, so that no policy can run the tasks of a lane in parallel"
+    report.doubt(
+        "a chain per lane: the format tells no dependencies, so that no policy can run the tasks of a lane in parallel"
         + ("; links join lanes" if joined else "")
         + (
             "; give StarPU's dag.dot as dag=, or import its tasks.rec"

@@ -12,7 +12,7 @@ import numpy as np
 from simsched.errors import GraphError
 from simsched.graph.report import ImportReport
 from simsched.text import printable
-from simsched.traces.paraver.dependences import dependences, taskwaits
+from simsched.traces.paraver.dependencies import dependencies, taskwaits
 from simsched.traces.paraver.header import Header, Thread
 from simsched.traces.paraver.records import Records
 from simsched.traces.paraver.tasks import Interval, Key, Told, tasks_of
@@ -67,9 +67,9 @@ def assemble(
     Raises
     ------
     FormatError
-        If there are too many dependences.
+        If there are too many dependencies.
     GraphError
-        If no task ran, or dependences form a cycle.
+        If no task ran, or dependencies form a cycle.
     """
     from simsched.graph.taskgraph import TaskGraph
 
@@ -79,7 +79,7 @@ def assemble(
     if not keys:
         raise GraphError(f"{path}: no task in it ran to its end; is the trace cut off?")
     rows = [_row(key, told, vocabulary) for key in keys]
-    edges = dependences(path, told, {key: i for i, key in enumerate(keys)})
+    edges = dependencies(path, told, {key: i for i, key in enumerate(keys)})
     _tell(report, records, told, keys, rows, edges, len(every))
     _add_taskwaits(told, keys, rows, edges, report)
     try:
@@ -172,22 +172,24 @@ def _tell(
     facts = report.facts
     facts["trace_s"] = records.header.duration_ns / 1e9
     facts["threads"] = len(records.header.threads) or len(records.threads)
-    facts["dependence_events"] = len(told.by_events) + len(told.meetings)
-    facts["dependence_communications"] = len(told.by_communications)
+    facts["dependency_events"] = len(told.by_events) + len(told.meetings)
+    facts["dependency_communications"] = len(told.by_communications)
     facts["tasks_unfinished"] = every - len(keys)
     facts["zero_length_tasks"] = sum(row.ran_ns == 0 for row in rows)
     _tell_outside(report, told, keys, rows, edges)
     if facts["tasks_unfinished"]:
         report.note(
-            f"{facts['tasks_unfinished']} tasks never ran to an end and were left out, with their dependences"
+            f"{facts['tasks_unfinished']} tasks never ran to an end and were left out, with their dependencies"
         )
     if not edges:
-        report.note(
-            "no dependences in the trace: record with --instrument-default=all, or they are none of this program's"
+        report.doubt(
+            "no dependencies in the trace: record with --instrument-default=all, or they are none of this program's"
         )
     differing = told.by_events.keys() ^ told.by_communications.keys()
     if told.by_events and told.by_communications and differing:
-        report.note(f"{len(differing)} dependences are told by events or communications alone; all were kept")
+        report.note(
+            f"{len(differing)} dependencies are named only by events or only by communications; all were kept"
+        )
     parents = set(keys)
     nested = sum(told.created[key][1] in parents for key in keys if key in told.created)
     if nested:

@@ -1,4 +1,4 @@
-"""Reader of Paraver traces: the tasks of an OmpSs program, their dependences, when and where they ran."""
+"""Reader of Paraver traces: the tasks of an OmpSs program, their dependencies, when and where they ran."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ParaverFile:
     """
 
     title = "Paraver trace of OmpSs (.prv, with .pcf and .row)"
-    dependences = "events and communications of the runtime, and its taskwaits"
+    dependencies = "events and communications of the runtime, and its taskwaits"
     times = "trace, ns or us"
     options: dict[str, str] = {  # noqa: RUF012 - the protocol's type; nothing changes it
         "pcf": "the .pcf file, which says what the numbers mean; the one beside the trace when not given",
@@ -78,7 +78,7 @@ class ParaverFile:
         FormatError
             If the file is not a Paraver trace, holds no tasks, or a companion cannot be read.
         GraphError
-            If its dependences form a cycle.
+            If its dependencies form a cycle.
         """
         report = ImportReport(path.name, "paraver")
         mend = mends_if(path, tolerant, report)

@@ -1,4 +1,4 @@
-"""From events to tasks: when each ran and where, what it is called, who created it, which dependences are told."""
+"""From events to tasks: when each ran and where, what it is called, who created it, which dependencies it names."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Told:
     created : dict of Key to (int, Key or None, bool)
         When a task was first handed over, by which task, and whether that was after an event that tells of a creation.
     by_events, by_communications : dict of (Key, Key) to None
-        Dependences, first to second.
+        Dependencies, first to second.
     meetings : dict of (Key, Key) to int
         The same through a point where concurrent or commutative tasks meet: 1 into such a point, 2 out of it.
     taskwaits : list of (int, Key)
@@ -79,7 +79,7 @@ class Told:
     unfinished: set[Key] = field(default_factory=set)
 
 
-#: Directions of dependences from a task to where concurrent, commutative or other tasks meet, and from there.
+#: Directions of dependencies from a task to where concurrent, commutative or other tasks meet, and from there.
 INTO, OUT_OF = (4, 6, 8), (5, 7, 9)
 LOW = 2**32 - 1
 
@@ -212,7 +212,7 @@ class _Walk:
 def tasks_of(told: Told, vocabulary: Vocabulary) -> Iterator[Key]:
     """Yield those that are tasks, by process and number, and not threads or idle loops of the runtime.
 
-    These are the ones of which an event told the creation, or that a dependence names; where no event tells of
+    These are the ones of which an event told the creation, or that a dependency names; where no event tells of
     creations, all but what each thread was in first.
     """
     named = {end for pair in (*told.by_events, *told.by_communications) for end in pair}

@@ -28,7 +28,7 @@ class Event(IntEnum):
     CREATE_POINTER = 6
     CREATE_ID = 7
     TASKWAIT = 8
-    #: Communications: a task is handed over to where it runs next, first when it is created; a dependence is released.
+    #: Communications: a task is handed over to where it runs next, first when it is created; a dependency is released.
     HANDED = 9
     RELEASED = 10
 
@@ -52,7 +52,7 @@ NANOS6 = {
 }
 #: Only a trace of MPI, OpenMP, ... without tasks has none of these.
 RUNNING, RUNNING_LABEL = 7, "running"
-#: Tags of communications in Nanos++, and those of dependences in Nanos6: of data, and of taskwaits.
+#: Tags of communications in Nanos++, and those of dependencies in Nanos6: of data, and of taskwaits.
 HANDED_TAG, RELEASED_TAG = 0, 1
 NANOS6_TAGS = (0xFFFFFF01, 0xFFFFFF03)
 

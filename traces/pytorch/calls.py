@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from simsched.traces.pytorch.execution_trace import USER_SCOPE, ExecutionTrace, Node, composite_flops
 from simsched.traces.pytorch.nesting import BACKWARD, is_autograd, is_operator
-from simsched.traces.pytorch.tensors import Dependences, access, dependences
+from simsched.traces.pytorch.tensors import Dependencies, access, dependencies
 
 _PSEUDO = ("[pytorch|profiler|execution_", "__ROOT_", "ProfilerStep#")
 
@@ -23,7 +23,7 @@ class Calls:
         Names of the annotations around each, outermost first, joined by `/`; `backward` first within autograd's.
     flops, bytes_B : list of float
         Work of each; NaN where unknown.
-    found : Dependences
+    found : Dependencies
         Edges between indices of tasks.
     task_of : dict of int to int
         Index of the task that each call is or lies in, by the call's id.
@@ -33,7 +33,7 @@ class Calls:
     scopes: list[str] = field(default_factory=list)
     flops: list[float] = field(default_factory=list)
     bytes_B: list[float] = field(default_factory=list)
-    found: Dependences = field(default_factory=Dependences)
+    found: Dependencies = field(default_factory=Dependencies)
     task_of: dict[int, int] = field(default_factory=dict)
 
 
@@ -46,7 +46,7 @@ class _Around:
 
 
 def topmost(trace: ExecutionTrace) -> Calls:
-    """Return the operators of a trace that lie in no other operator, with their dependences through tensors.
+    """Return the operators of a trace that lie in no other operator, with their dependencies through tensors.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def _enter(path: list[Node], trace: ExecutionTrace, around: dict[int, _Around], 
 def _work(found: Calls, trace: ExecutionTrace) -> None:
     inner = trace.within_tasks()
     accesses = [access(task, inner) for task in found.tasks]
-    found.found = dependences(accesses)
+    found.found = dependencies(accesses)
     for task, it in zip(found.tasks, accesses, strict=True):
         found.flops.append(0.0 if it.writes_nothing else composite_flops(task, inner))
         traffic = task.io.traffic() if task.io else float("nan")

@@ -1,7 +1,7 @@
-"""Compiled regions: what stands for the dependences through kernels that the profiler does not record.
+"""Compiled regions: what stands for the dependencies through kernels that the profiler does not record.
 
 `torch.compile` fuses operators into kernels of its own, of which a trace holds neither times nor tensors; only the
-operators that were not fused are there, within wrappers. Their dependences lead through the kernels. So the tasks of a
+operators that were not fused are there, within wrappers. Their dependencies lead through the kernels. So the tasks of a
 region keep their recorded order, after the last task before the region on its lane and before the next one after it.
 """
 

@@ -17,7 +17,7 @@ from simsched.traces.pytorch.compiled import order_of_regions
 from simsched.traces.pytorch.execution_trace import ExecutionTrace, composite_flops, read_execution_trace
 from simsched.traces.pytorch.nesting import Nesting, Task
 from simsched.traces.pytorch.report import Edges
-from simsched.traces.pytorch.tensors import Access, access, dependences
+from simsched.traces.pytorch.tensors import Access, access, dependencies
 from simsched.traces.shared.places import Place
 
 _SPELLED = re.compile(r"[0-9]{1,15}(?:,[0-9]{1,15})*", re.ASCII)
@@ -102,7 +102,7 @@ def joined(path: Path, et_path: Path, nesting: Nesting) -> Columns:
     nodes = [trace.by_rf_id.get(task.event.rf_id or 0) for task in tasks]
     _require_same_run(path, trace, tasks)
     accesses = [Access() if node is None else access(node, inner) for node in nodes]
-    found = dependences(accesses)
+    found = dependencies(accesses)
     forward = _possible(found.edges, tasks)
     ordered = _possible(order_of_regions(nesting), tasks)
     nan = float("nan")

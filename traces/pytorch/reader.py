@@ -5,7 +5,7 @@ Tasks are the top-level operators of one training step: those that no other oper
 seconds include everything within it. The rest of the step is Python, autograd and the cost of tracing, and is
 reported as lost.
 
-Kineto knows the times and no dependences; the execution trace knows which tensors every call read and wrote and no
+Kineto knows the times and no dependencies; the execution trace knows which tensors every call read and wrote and no
 times. The record function id joins them, and `simsched.traces.pytorch.tensors` draws the edges. A Kineto trace alone
 gives the recorded order of every thread as a chain.
 """
@@ -56,7 +56,7 @@ class PyTorch:
     """
 
     title = "PyTorch: Kineto trace, joined with the execution trace of the same run"
-    dependences = "from the tensors of the execution trace (without it a chain a thread)"
+    dependencies = "from the tensors of the execution trace (without it a chain a thread)"
     times = "Kineto trace, ns"
     options = {  # noqa: RUF012 - the protocol's attribute, never changed
         "execution_trace": "file of ExecutionTraceObserver from the same run; without it, a chain per thread",
@@ -75,8 +75,13 @@ class PyTorch:
             return False
         if _is_execution_trace(head):
             return True
+        # VizTracer's files have the time base of Kineto's in their metadata.
         events = b'"traceEvents"' in head or b'"schemaVersion"' in head
-        return events and any(mark in head for mark in (*_MARKS, *_MARKS_OF_LISTS))
+        return (
+            events
+            and b'"viztracer_metadata"' not in head
+            and any(mark in head for mark in (*_MARKS, *_MARKS_OF_LISTS))
+        )
 
     def read(
         self,

@@ -12,7 +12,7 @@ from simsched.traces.lanes import covered
 from simsched.traces.pytorch.events import Step
 from simsched.traces.pytorch.kineto import Survey
 from simsched.traces.pytorch.nesting import Nesting
-from simsched.traces.pytorch.tensors import Dependences
+from simsched.traces.pytorch.tensors import Dependencies
 from simsched.traces.shared.places import Place
 
 
@@ -22,7 +22,7 @@ class Edges:
 
     Parameters
     ----------
-    found : Dependences or None
+    found : Dependencies or None
         From tensors; None where the execution trace is missing and edges are the recorded order.
     impossible : int
         Edges that were left out because their ends overlapped in the recorded run.
@@ -32,7 +32,7 @@ class Edges:
         Name of the execution trace.
     """
 
-    found: Dependences | None = None
+    found: Dependencies | None = None
     impossible: int = 0
     joined: int = 0
     companion: str = ""
@@ -143,7 +143,7 @@ def _edges(graph: TaskGraph, edges: Edges) -> None:
             else f"and none of the {lanes} threads waits for another, so that a replay may overlap what could not, as "
             "forward and backward pass"
         )
-        report.note(
+        report.doubt(
             f"no execution trace was given: the edges are the recorded order of each thread, a chain, {so_that}; "
             "record one with torch.profiler.ExecutionTraceObserver in the same run "
             "(simsched.traces.recorders.record_pytorch does) and pass it as execution_trace="
@@ -154,17 +154,17 @@ def _edges(graph: TaskGraph, edges: Edges) -> None:
     report.facts["unjoined"] = graph.n_tasks - edges.joined
     report.facts["impossible_edges"] = edges.impossible
     if edges.joined < graph.n_tasks:
-        report.note(
+        report.doubt(
             f"{graph.n_tasks - edges.joined} operators are not in the execution trace and have no edges"
         )
-    tell_dependences(report, found)
+    tell_dependencies(report, found)
     if edges.impossible:
         report.note(
             f"{edges.impossible} edges were left out: their second task started before the first had finished"
         )
 
 
-def tell_dependences(report: ImportReport, found: Dependences) -> None:
+def tell_dependencies(report: ImportReport, found: Dependencies) -> None:
     """Add what makes edges through tensors doubtful to a report."""
     report.facts["in_place_writes"] = found.in_place
     report.facts["reused_storage_ids"] = found.reused_ids

@@ -1,4 +1,4 @@
-"""Dependences through tensors: who wrote what a task reads.
+"""Dependencies through tensors: who wrote what a task reads.
 
 An edge runs from the last writer of a storage to every task that reads it (read after write), and from a view to the
 tasks that use the tensor it made, because that tensor does not exist before. Storages carry versions:
@@ -96,7 +96,7 @@ def access(node: Node, inner: dict[int, list[Node]]) -> Access:
 
 
 @dataclass
-class Dependences:
+class Dependencies:
     """Edges between tasks, and what makes some of them doubtful.
 
     Parameters
@@ -155,7 +155,7 @@ class _Storages:
     """What lies in each storage at one moment of the replay of a recording, and which task made each view."""
 
     def __init__(self) -> None:
-        self.found = Dependences()
+        self.found = Dependencies()
         self._versions: dict[int, _Version] = {}
         self._views: dict[tuple[int, int], tuple[int, int | None]] = {}
         self._reused: set[int] = set()
@@ -232,7 +232,7 @@ class _Storages:
         self._versions[storage] = _Version(task, old.born, old.reused, elements=old.elements)
 
 
-def dependences(accesses: Sequence[Access]) -> Dependences:
+def dependencies(accesses: Sequence[Access]) -> Dependencies:
     """Return the read-after-write edges between tasks in their recorded order.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The graph of an execution trace alone: kinds, shapes, work and dependences, no seconds."""
+"""The graph of an execution trace alone: kinds, shapes, work and dependencies, no seconds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simsched.graph.loading import Mend
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.calls import topmost
 from simsched.traces.pytorch.execution_trace import read_execution_trace
-from simsched.traces.pytorch.report import tell_dependences
+from simsched.traces.pytorch.report import tell_dependencies
 
 
 def untimed(path: Path, width: int | None, report: ImportReport, mend: Mend | None) -> TaskGraph:
@@ -43,9 +43,9 @@ def untimed(path: Path, width: int | None, report: ImportReport, mend: Mend | No
     report.facts["calls"] = len(trace.nodes)
     report.facts["calls_in_tasks"] = len(calls.task_of)
     report.facts["recorded_threads"] = len({task.tid for task in calls.tasks})
-    tell_dependences(report, calls.found)
+    tell_dependencies(report, calls.found)
     report.note(
-        "an execution trace alone holds no times: the tasks have shapes, work and dependences, their seconds are "
+        "an execution trace alone holds no times: the tasks have shapes, work and dependencies, their seconds are "
         "unknown and must come from costs (costs=...); for recorded ones load the Kineto trace of the same run with "
         f"execution_trace={path.name!r}"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend, open_plain
 
-#: The longest real lines list some thousand dependences.
+#: The longest real lines list some thousand dependencies.
 MAX_LINE_B = 16 * 1024 * 1024
 
 

@@ -68,9 +68,9 @@ def recording(
     ----------
     path : Path
         The file, for the message.
-    starts_ns, finishes_ns : sequences of int, one a task
+    starts_ns, finishes_ns : sequences of int, one per task
         On the recording's clock, within 64 bits.
-    lanes : sequence of int, one a task
+    lanes : sequence of int, one per task
         Indices into `names`.
     names : sequence of str
         Of the lanes.
@@ -115,7 +115,7 @@ def numbered(lanes: Sequence[str]) -> tuple[list[int], list[str]]:
 
     Parameters
     ----------
-    lanes : sequence of str, one a task
+    lanes : sequence of str, one per task
         Names of what ran them.
 
     Examples
@@ -133,9 +133,9 @@ def overlaps(starts_ns: Sequence[int], finishes_ns: Sequence[int], lanes: Sequen
 
     Parameters
     ----------
-    starts_ns, finishes_ns : sequences of int, one a task
+    starts_ns, finishes_ns : sequences of int, one per task
         On the recording's clock.
-    lanes : sequence of str, one a task
+    lanes : sequence of str, one per task
         What ran them.
 
     Examples

@@ -37,15 +37,14 @@ def dag_edges(path: Path, jobs: Iterable[str], known: list[Edge], report: Import
     n = len(index)
     for name in dot.nodes:
         index.setdefault(name, len(index))
+    names, pairs = list(index), ((index[a], index[b]) for a, b in _plain(dot))
     try:
-        joined = contracted(
-            ((index[a], index[b]) for a, b in _plain(dot)), [i < n for i in range(len(index))]
-        )
+        joined = contracted(pairs, [i < n for i in range(len(names))], called=lambda node: repr(names[node]))
     except GraphError as error:
         raise GraphError(f"{path}: {error}") from None
     found = sorted({(a, b) for a, b in joined if a != b} - set(known))
     report.facts.update(dag=path.name, dag_edges=len(dot.edges), added_by_dag=len(found))
-    drawn = sum(name in dot.nodes for name in list(index)[:n])
+    drawn = sum(name in dot.nodes for name in names[:n])
     # Control records are not drawn.
     if 2 * drawn < n:
         report.note(f"{path.name} draws {drawn} of {n} jobs alone; is it of the same run?")

@@ -1,4 +1,4 @@
-"""StarPU: `tasks.rec`, which tells of every task its dependences, times, worker, work and data.
+"""StarPU: `tasks.rec`, which tells of every task its dependencies, times, worker, work and data.
 
 Record one with a StarPU that was configured `--with-fxt`::
 
@@ -62,7 +62,7 @@ class StarPUReader:
     """
 
     title = "StarPU records of tasks (tasks.rec)"
-    dependences = "in the file; also of dag.dot (dag=)"
+    dependencies = "in the file; also of dag.dot (dag=)"
     times = "in the file, ms"
     options = {  # noqa: RUF012 - the protocol's attribute
         "dag": "the dag.dot of the same run, whose edges are added: those of records without DependsOn",
@@ -90,12 +90,12 @@ class StarPUReader:
         FormatError
             If a file is malformed, or no task ran.
         GraphError
-            If dependences form a cycle.
+            If dependencies form a cycle.
         """
         report = ImportReport(path.name, "starpu")
         mend = mends_if(path, tolerant, report)
         jobs = _jobs(path, list(records(path, mend)))
-        edges = _dependences(path, jobs, report)
+        edges = _dependencies(path, jobs, report)
         if dag is not None:
             edges += dag_edges(given(path, "dag", dag, "the dag.dot"), jobs, edges, report)
         try:
@@ -122,7 +122,7 @@ def _jobs(path: Path, found: list[Record]) -> dict[str, Record]:
     return jobs
 
 
-def _dependences(path: Path, jobs: dict[str, Record], report: ImportReport) -> list[Edge]:
+def _dependencies(path: Path, jobs: dict[str, Record], report: ImportReport) -> list[Edge]:
     """Return the pairs of records, by position, that DependsOn and EndDependencies tell.
 
     A job with EndDependencies gets a second position, behind those of all records: that of its end.
@@ -141,10 +141,10 @@ def _dependences(path: Path, jobs: dict[str, Record], report: ImportReport) -> l
             edges.append((end[before], i))
         else:
             unknown += 1
-    report.facts["dependences"] = len(told) - unknown
+    report.facts["dependencies"] = len(told) - unknown
     if unknown:
-        report.facts["unknown_dependences"] = unknown
-        report.note(f"{unknown} dependences name jobs of which the file holds no record; they are left out")
+        report.facts["unknown_dependencies"] = unknown
+        report.note(f"{unknown} dependencies name jobs of which the file holds no record; they are left out")
     return edges
 
 
@@ -157,7 +157,10 @@ def _graph(path: Path, jobs: Sequence[Record], edges: list[Edge], report: Import
     kept = [time is not None for time in times] + [False] * (
         1 + max((max(edge) for edge in edges), default=0) - len(times)
     )
-    pairs = [(index[a], index[b]) for a, b in contracted(edges, kept)]
+    late = [record for record in jobs if "EndDependencies" in record.values]
+    names = [_name(record) for record in (*jobs, *late)]
+    joined = contracted(edges, kept, called=lambda node: repr(names[node]))
+    pairs = [(index[a], index[b]) for a, b in joined]
     rows = [record for record, _ in ran]
     starts, finishes = ([time[end] for _, time in ran] for end in (0, 1))
     lanes = [_lane(record) for record in rows]
@@ -167,7 +170,7 @@ def _graph(path: Path, jobs: Sequence[Record], edges: list[Edge], report: Import
         [(finish - start) / 1e9 for start, finish in zip(starts, finishes, strict=True)],
         pairs,
         kinds=[_kind(record) for record in rows],
-        names=[f"{record.values.get('Name') or _kind(record)} {record.job}" for record in rows],
+        names=[_name(record) for record in rows],
         shapes=[format_shape(record.shape()) for record in rows],
         scopes=[_scope(record) for record in rows],
         flops=[record.flops() for record in rows],
@@ -176,6 +179,10 @@ def _graph(path: Path, jobs: Sequence[Record], edges: list[Edge], report: Import
         report=report,
         recording=recording(path, starts, finishes, *numbered(lanes)),
     )
+
+
+def _name(record: Record) -> str:
+    return f"{record.values.get('Name') or _kind(record)} {record.job}"
 
 
 def _kind(record: Record) -> str:
@@ -204,7 +211,7 @@ def _describe(report: ImportReport, jobs: Sequence[Record], rows: Sequence[Recor
     if facts["records_not_run"]:
         report.note(
             f"{len(jobs) - len(rows)} records (control, acquiring of data, tasks without a codelet or a worker) have "
-            "no times and are not tasks; dependences go through them"
+            "no times and are not tasks; dependencies go through them"
         )
     priorities = sorted({record.whole("Priority") or 0 for record in rows})
     facts["priorities"] = f"{priorities[0]} to {priorities[-1]}"
@@ -216,5 +223,5 @@ def _describe(report: ImportReport, jobs: Sequence[Record], rows: Sequence[Recor
     if len(ranks) > 1:
         facts["mpi_ranks"] = len(ranks)
         report.note(
-            f"the file holds {len(ranks)} MPI ranks; what they waited for of each other is told by dag= alone"
+            f"the file holds {len(ranks)} MPI ranks; only dag= says what they waited for of each other"
         )

@@ -86,7 +86,7 @@ class Record:
         return self._unique(self.values["JobId"])
 
     def _unique(self, job: str) -> str:
-        # Of several ranks, StarPU writes "0_12"; control records and end dependences lack the rank.
+        # Of several ranks, StarPU writes "0_12"; control records and end dependencies lack the rank.
         return f"{self.rank}_{job}" if self.rank >= 0 and "_" not in job else job
 
     def jobs(self, key: str) -> list[str]:

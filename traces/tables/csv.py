@@ -64,7 +64,7 @@ class CsvTables:
     """
 
     title = "CSV tables of tasks and edges"
-    dependences = "the table of edges (edges=, or beside it)"
+    dependencies = "the table of edges (edges=, or beside it)"
     times = "duration_s, seconds"
     suffixes = (".tasks.csv",)
     writes: Subject = "graph"

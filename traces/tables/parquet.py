@@ -52,7 +52,7 @@ class ParquetTables:
     """
 
     title = "Parquet tables of tasks and edges"
-    dependences = "the table of edges (edges=, or beside it)"
+    dependencies = "the table of edges (edges=, or beside it)"
     times = "duration_s, seconds"
     suffixes = (".tasks.parquet",)
     writes: Subject = "graph"

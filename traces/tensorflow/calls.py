@@ -37,7 +37,7 @@ def enter_calls(path: Path, run: Joined) -> None:
         if task not in after:
             run.edges.add((task, call))
         if len(run.edges) > MAX_STEPS:
-            raise FormatError(f"{path}: more than {MAX_STEPS} dependences, most through calls of functions")
+            raise FormatError(f"{path}: more than {MAX_STEPS} dependencies, most through calls of functions")
     for call in set(inside.values()):
         run.starts_ns[call] = run.tasks[call].finish_ns
         run.calls += 1

@@ -67,7 +67,7 @@ class RunMetadataReader:
     """
 
     title = "TensorFlow RunMetadata, binary (.pb) or text (.pbtxt)"
-    dependences = "partition graphs in the file (else graph=, else labels)"
+    dependencies = "partition graphs in the file (else graph=, else labels)"
     times = "step statistics, ns (us in old ones)"
     options = {  # noqa: RUF012 - the protocol's attribute
         "graph": "a GraphDef, binary or text, for nodes that no partition graph in the file has",
@@ -96,7 +96,7 @@ class RunMetadataReader:
         FormatError
             If a file is malformed, or no task is left.
         GraphError
-            If the dependences form a cycle.
+            If the dependencies form a cycle.
         """
         with open_plain(path, lambda _: None) as file:
             if (other := _other(read_bounded(file, HEAD_B))) is not None:
@@ -132,7 +132,7 @@ def _given(path: Path, graph: object, definitions: Sequence[Definition]) -> list
 
 
 def _tell_origin(run: Run, result: Joined, graph: str | Path | None, report: ImportReport) -> None:
-    """Say where the dependences come from, and of how many tasks."""
+    """Say where the dependencies come from, and of how many tasks."""
     report.facts["stats"] = len(run.executions) + run.without_time
     report.facts["graph_nodes"] = len(run.definitions)
     report.facts["matched_tasks"] = result.matched
@@ -145,12 +145,12 @@ def _tell_origin(run: Run, result: Joined, graph: str | Path | None, report: Imp
         report.note(f"{given} of {len(result.tasks)} executed nodes were looked up in {Path(graph).name}.")
     missing = len(result.tasks) - result.matched
     if missing:
-        report.note(
-            f"{missing} executed nodes are in no graph: their dependences are what their labels tell, which leaves out "
-            "control dependences that TensorFlow added. Record with output_partition_graphs=True."
+        report.doubt(
+            f"{missing} executed nodes are in no graph: their dependencies are those of their labels, without the "
+            "control dependencies that TensorFlow added. Record with output_partition_graphs=True."
         )
     if missing and not result.edges:
-        report.note("No dependences at all were found.")
+        report.doubt("No dependencies at all were found.")
 
 
 def _tell_dropped(run: Run, copies: int, report: ImportReport) -> None:

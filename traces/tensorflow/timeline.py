@@ -57,7 +57,7 @@ class TimelineReader:
     """
 
     title = "TensorFlow timeline (Chrome JSON)"
-    dependences = "inputs of the ops (added control dependences are lost)"
+    dependencies = "inputs of the ops (added control dependencies are lost)"
     times = "timeline, us"
     options = {"tolerant": TOLERANT}  # noqa: RUF012 - the protocol's attribute
 
@@ -81,7 +81,7 @@ class TimelineReader:
         FormatError
             If the file is malformed or holds no op.
         GraphError
-            If the dependences form a cycle.
+            If the dependencies form a cycle.
         """
         report = ImportReport(path.name, "tensorflow-timeline")
         found = _executions(path, mends_if(path, tolerant, report))
@@ -92,7 +92,7 @@ class TimelineReader:
             )
         result = joined(path, ops, [])
         report.note(
-            "A timeline tells what ops read, as whole microseconds and with lanes made up: control dependences that "
+            "A timeline tells what ops read, as whole microseconds and with lanes made up: control dependencies that "
             "TensorFlow added and shapes are lost. The run metadata that it was made of tells them."
         )
         if copies:

@@ -47,7 +47,7 @@ class Task:
     cores, cpu_share : float
         NaN where not told.
     moved_B : float
-        Bytes read and written by the execution; NaN where not both are told.
+        Bytes read and written by the execution; NaN where not both are stated.
     reads, writes : list of str
         Ids of files.
     machines : list of str
@@ -71,7 +71,7 @@ class Task:
 
 @dataclass
 class Instance:
-    """A workflow: its tasks in the file's order, sizes of files, and what is told of the whole."""
+    """A workflow: its tasks in the file's order, sizes of files, and what is stated about the whole."""
 
     tasks: list[Task] = field(default_factory=list)
     sizes_B: dict[str, float] = field(default_factory=dict)

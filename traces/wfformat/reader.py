@@ -53,7 +53,7 @@ class WfFormatReader:
     """
 
     title = "WfFormat of WfCommons, 1.0 to 1.6"
-    dependences = "parents and children"
+    dependencies = "parents and children"
     times = "runtimes of the execution, s (no starts)"
     options = {"tolerant": TOLERANT}  # noqa: RUF012 - the protocol's attribute
 
@@ -81,7 +81,7 @@ class WfFormatReader:
         FormatError
             If the file is malformed or holds no task.
         GraphError
-            If the dependences form a cycle.
+            If the dependencies form a cycle.
         """
         report = ImportReport(path.name, "wfformat")
         found = read_instance(path, mends_if(path, tolerant, report))
@@ -122,7 +122,7 @@ def _edges(path: Path, found: Instance, report: ImportReport) -> list[tuple[int,
     references.tell(report)
     one_sided = by_parents ^ by_children
     if one_sided and by_parents and by_children:
-        report.note(f"{len(one_sided)} edges are told by one of their two ends alone; they are kept.")
+        report.note(f"{len(one_sided)} edges are named by only one of their two ends; they are kept.")
     edges = by_parents | by_children
     if not edges:
         edges = references.of_files
@@ -131,7 +131,7 @@ def _edges(path: Path, found: Instance, report: ImportReport) -> list[tuple[int,
                 "No task names parents or children: edges are from the task that writes a file to its readers."
             )
         elif len(found.tasks) > 1:
-            report.note(
+            report.doubt(
                 "No task names parents or children, and no file joins two: no task waits for another."
             )
     return sorted(edges)

@@ -96,7 +96,7 @@ class References:
             (makers[f], t.place) for t in self._tasks for f in t.reads if f in makers and makers[f] != t.place
         }
         if len(edges) > MAX_EDGES:
-            raise FormatError(f"{self._path}: more than {MAX_EDGES} dependences through files")
+            raise FormatError(f"{self._path}: more than {MAX_EDGES} dependencies through files")
         return edges
 
     def tell(self, report: ImportReport) -> None:

@@ -470,7 +470,7 @@ class CalibratedModel(CostModel):
     calibration: Calibration | None = None
 
     def drawn(self, generator: np.random.Generator) -> Self:
-        """Return a model drawn from what is known, curves of kinds from the intervals of their fits."""
+        """Return a model sampled from what is known, curves of kinds from the intervals of their fits."""
         model = super().drawn(generator)
         fits = {} if self.calibration is None else self.calibration.wide_fits()
         curves = {kind: drawn_curve_of(of, generator) for kind, of in fits.items()}

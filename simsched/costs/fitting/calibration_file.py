@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from simsched.costs.fitting.calibration import Calibration
 from simsched.errors import CostError, FormatError
 from simsched.files import replacing
+from simsched.mistakes import refusal
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -60,9 +61,7 @@ def read(path: Path) -> Calibration:
         # Again as JSON: in it arrays are tuples, and numbers have the file's types.
         return _adapter().validate_json(json.dumps(content))
     except ValidationError as error:
-        said = [_said(mistake) for mistake in error.errors()[:_LISTED]]
-        more = len(error.errors()) - len(said)
-        raise FormatError(f"{path}: " + "; ".join(said) + (f"; and {more} more" if more else "")) from None
+        raise refusal(FormatError, path, [_said(mistake) for mistake in error.errors()], _LISTED) from None
     except CostError as error:
         raise FormatError(f"{path}: {error}") from None
 

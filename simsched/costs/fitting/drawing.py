@@ -1,4 +1,4 @@
-"""Measurements as they might have come out: points drawn within their errors, curves within their fits."""
+"""Measurements as they might have come out: points sampled within their errors, curves within their fits."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def drawn_ops(ops: Sequence[MeasuredOp], generator: np.random.Generator) -> tupl
 
 
 def drawn_curve_of(fits: Sequence[Fit], generator: np.random.Generator) -> Curve:
-    """Return the curve of a kind from as many of its fits, drawn with replacement, each within its intervals."""
+    """Return the curve of a kind from as many of its fits, sampled with replacement, each within its intervals."""
     again = [fits[place] for place in generator.integers(len(fits), size=len(fits)).tolist()]
     return curve_of([_drawn_fit(fit, generator) for fit in again])
 

@@ -52,7 +52,7 @@ class MeasuredCurves:
     notes : tuple of str
         Said with every use.
     work_seed : int, optional
-        Seconds predicted from work are off by as much as they were for shapes left out, drawn from this seed; exactly
+        Seconds predicted from work are off by as much as they were for shapes left out, sampled from this seed; exactly
         what the model says when not given.
 
     Examples
@@ -109,7 +109,7 @@ class MeasuredCurves:
         return table, (*self.notes, *self._said(graph, table, np.flatnonzero(learned >= 0)))
 
     def drawn(self, generator: np.random.Generator) -> MeasuredCurves:
-        """Return curves through points that are drawn within the errors of their medians."""
+        """Return curves through points that are sampled within the errors of their medians."""
         ops = drawn_ops(self.ops, generator)
         return replace(self, ops=ops, work_seed=int(generator.integers(2**62)))
 

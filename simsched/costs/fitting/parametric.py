@@ -163,7 +163,7 @@ def _check(points: Sequence[Point], confidence: float, bootstrap: int, generator
     if bootstrap < 0:
         raise CostError(f"bootstrap is {bootstrap}; expected the number of draws, or 0")
     if bootstrap and generator is None:
-        raise CostError("a bootstrap draws at random; give it a generator, as np.random.default_rng(0)")
+        raise CostError("a bootstrap takes random samples; give it a generator, as np.random.default_rng(0)")
 
 
 def fitted(one: MeasuredOp, runtime: RuntimeProfile | None = None) -> MeasuredOp:

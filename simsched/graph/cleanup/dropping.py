@@ -61,7 +61,7 @@ class Drop(Matching):
 
 @dataclass(frozen=True)
 class Select(Matching):
-    """Keep some tasks only: a layer, an iteration, a step; dependences through others stay.
+    """Keep some tasks only: a layer, an iteration, a step; dependencies through others stay.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Fusing tasks into neighbours, where that adds no dependence that was not there."""
+"""Fusing tasks into neighbours, where that adds no dependency that was not there."""
 
 from __future__ import annotations
 

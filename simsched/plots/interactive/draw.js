@@ -45,14 +45,14 @@ function choose(args) {
 const rule = (args) => args.picker.options.indexOf(args.picker.value)
 
 function draw(args) {
-  const { start: x0, end: x1 } = args.range
   for (const chart of charts) {
+    const { start: x0, end: x1 } = chart.range
     const [from, to] = between(chart, x0, x1)
     if (chart.total > MOST) aggregate(args, chart, from, to, x0, x1)
     else if (chart.drawn !== rule(args)) rectangles(args, chart, 0, chart.latest.length, -Infinity, 0)
     chart.drawn = rule(args)
     outline(chart, count(chart, from, to, x0, 0))
-    for (const line of chart.lines) line.source.data = means(chart, line, x0, x1)
+    for (const line of chart.lines) line.source.data = means(chart, line, x0, x1, args.range)
   }
   performance.mark("simsched drawn")
 }
@@ -173,8 +173,8 @@ function fill(image, parts, steps) {
   for (let k = 3; k < pixels.length; k += 4) pixels[k] = 255
 }
 
-// The mean of a line over each bin, as steps.
-function means(chart, line, x0, x1) {
+// The mean of a line over each bin, as steps along the time that all panels share.
+function means(chart, line, x0, x1, shared) {
   const { start, length, wait, team } = chart.tasks
   const each = line.column && chart.tasks[line.column]
   const known = !line.column || each
@@ -192,10 +192,10 @@ function means(chart, line, x0, x1) {
   const x = new Float64Array(BINS + 1), y = new Float64Array(BINS + 1)
   for (let k = 0, level = 0; k < BINS; k++) {
     level += steps[k]
-    x[k] = x0 + k / scale
+    x[k] = shared.start + k * (shared.end - shared.start) / BINS
     y[k] = Math.max(parts[k] + level, 0)
   }
-  x[BINS] = x1
+  x[BINS] = shared.end
   y[BINS] = y[BINS - 1]
   return { x, y }
 }

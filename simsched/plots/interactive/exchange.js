@@ -34,6 +34,7 @@ function show(model, news) {
   // In place: a change of the property would load the script anew, with all it keeps.
   draw.args.charts = [{ ...chart, ...news.chart, lines }]
   draw.args.texts = [news.texts]
+  draw.args.time = news.time
   draw.args.rules = news.rules
   model("title 0").text = news.title
   model("traffic").visible = "demand" in news.chart.tasks

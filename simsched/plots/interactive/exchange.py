@@ -14,10 +14,10 @@ from simsched.html import document, framed
 from simsched.plots.interactive.colours import rules
 from simsched.plots.interactive.columns import Array, texts
 from simsched.plots.interactive.explorer import STYLE
-from simsched.plots.interactive.figures import AROUND_PX, row_labels, rows_px, script
+from simsched.plots.interactive.figures import AROUND_PX, row_labels, rows_px
 from simsched.plots.interactive.layout import chart_columns, chosen_by, layout, title
-from simsched.plots.interactive.pages import data, library
-from simsched.plots.interactive.panels import PANEL_PX
+from simsched.plots.interactive.pages import data, library, script
+from simsched.plots.interactive.panels import AXIS_PX, PANEL_PX
 from simsched.plots.interactive.rows import rows
 from simsched.units import format_time, time_unit
 
@@ -29,7 +29,7 @@ TYPES = {"uint8": "Uint8Array", "uint16": "Uint16Array", "int32": "Int32Array", 
          "float64": "Float64Array"}  # fmt: skip
 #: Bytes at multiples of which arrays begin.
 ALIGNED = 8
-CONTROLS_PX = 190
+CONTROLS_PX = 220
 NOTHING_ELSE = "main { padding: 0 } h1 { display: none }"
 
 
@@ -86,7 +86,7 @@ class ExchangedChart:
 
 def page_px(schedule: Schedule) -> int:
     """Return the height of the frame: controls and legend, the chart, four panels."""
-    return CONTROLS_PX + _chart_px(schedule) + 4 * PANEL_PX
+    return CONTROLS_PX + _chart_px(schedule) + 4 * PANEL_PX + AXIS_PX
 
 
 def _chart_px(schedule: Schedule) -> int:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simsched.errors import SimschedError
+from simsched.errors import MissingExtraError, SimschedError
 from simsched.files import replacing
 from simsched.html import document, facts_table, framed, listed, text
 from simsched.plots.gantt import gantt_title
 from simsched.plots.interactive.pages import data, library, require_bokeh
+from simsched.plots.stacked import write_still
 
 if TYPE_CHECKING:
     from simsched.schedule import Schedule
@@ -25,8 +28,8 @@ SHOW = """<script>
 Bokeh.embed.embed_item(JSON.parse(document.getElementById("data").textContent))
 </script>"""
 HOW_TO = (
-    "Wheel or drag to zoom and move along time; point at a task to read what it is and why it started then. "
-    "The buttons do the same from the keyboard."
+    "Drag to move along time; point at a task to read what it is and why it started then. "
+    "The buttons zoom and move from the keyboard, too."
 )
 
 
@@ -58,10 +61,13 @@ class Explorer:
     @cached_property
     def html(self) -> str:
         """The page as HTML5: everything is in it, and it loads nothing."""
+        return self._page(self._facts())
+
+    def _page(self, below: str = "") -> str:
         names = " and ".join(dict.fromkeys(one.graph.name for one in self.schedules))
         body = (
             f'<p>{text(HOW_TO)}</p>\n<div id="chart" role="group" aria-label="{text(self.description)}"></div>\n'
-            f"{self._facts()}<script>{library()}</script>\n{data(self.item)}\n{SHOW}\n"
+            f"{below}<script>{library()}</script>\n{data(self.item)}\n{SHOW}\n"
         )
         return document(f"Schedule of {names}", body, STYLE)
 
@@ -106,10 +112,31 @@ class Explorer:
     def __repr__(self) -> str:
         return f"<Explorer: {self.description}>"
 
+    @cached_property
+    def _still(self) -> bytes | None:
+        """The charts as a PNG that does not move; None without matplotlib."""
+        file = BytesIO()
+        try:
+            write_still(self.schedules, file)
+        except MissingExtraError:
+            return None
+        return file.getvalue()
+
     def _repr_html_(self) -> str:
+        """Return the chart in a frame, its still picture for notebooks that are not trusted, and all notes."""
         from simsched.plots.interactive.layout import height_px
 
-        return framed(self.html, self.description, f"height:{height_px(self.schedules)}px")
+        notes = list(dict.fromkeys(note for one in self.schedules for note in one.notes))
+        still = f"<p>{text(self.description)}</p>" if self._still is None else self._image(self._still)
+        frame = framed(self._page(), self.description, f"height:{height_px(self.schedules)}px", still)
+        return frame + (f"<div class='tex2jax_ignore mathjax_ignore'>{listed(notes)}</div>" if notes else "")
+
+    def _image(self, png: bytes) -> str:
+        content = b64encode(png).decode()
+        return f'<img alt="{text(self.description)}" style="max-width:100%" src="data:image/png;base64,{content}">'
+
+    def _repr_png_(self) -> bytes | None:
+        return self._still
 
 
 def explore(*schedules: Schedule, color: str = "kind") -> Explorer:
@@ -124,7 +151,8 @@ def explore(*schedules: Schedule, color: str = "kind") -> Explorer:
     ----------
     *schedules : Schedule
         Several are stacked over one time axis, each from its own first start, with the same colours: two policies,
-        recorded and replayed, measured and simulated.
+        recorded and replayed, measured and simulated. Where the longest takes more than three times as long as the
+        shortest, each has its own axis, and a switch on the page puts all on one.
     color : str
         Rule that colours the tasks at first, and can be changed on the page: "kind", "level" (seconds from the task
         to the end of the graph), "critical path", "wait reason", "executor".

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simsched.plots.canvas import plain
+from simsched.plots.interactive.pages import script
 from simsched.plots.interactive.rows import Rows
 
 if TYPE_CHECKING:
@@ -29,18 +29,13 @@ HOVER = [("task", "name"), ("kind", "kind"), ("shape", "shape"), ("scope", "scop
          ("on", "where"), ("why then", "why"), ("waited", "waited")]  # fmt: skip
 
 
-def script(name: str) -> str:
-    """Return the text of a script of this folder."""
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
-
-
 def rows_px(rows: int) -> int:
     """Return the height of that many rows."""
     return min(max(ROW_PX * rows, LOWEST_PX), HIGHEST_PX)
 
 
-def time_range(span: float) -> Range1d:
-    """Return the time axis of a page, from 0; one unit long where no time passes."""
+def time_range(span: float, name: str) -> Range1d:
+    """Return a time axis, from 0; one unit long where no time passes."""
     from bokeh.models import Range1d
 
     span = span or 1.0
@@ -49,7 +44,7 @@ def time_range(span: float) -> Range1d:
         span,
         reset_start=0.0,
         reset_end=span,
-        name="time",
+        name=name,
         bounds=(-0.02 * span, 1.02 * span),
         min_interval=span * 1e-9,
     )
@@ -99,7 +94,7 @@ def add_hover(chart: plotting.figure, boxes: Any, draw: CustomJS, number: int) -
     """Add what is said of the task under the pointer, by tell.js; bokeh escapes it."""
     from bokeh.models import CustomJSHover, HoverTool
 
-    tell = CustomJSHover(args={"draw": draw, "chart": number}, code=script("tell.js"))
+    tell = CustomJSHover(args={"draw": draw, "chart": number}, code=script("fitting.js") + script("tell.js"))
     tips = [(label, f"@at{{{what}}}") for label, what in HOVER]
     chart.add_tools(
         HoverTool(renderers=[boxes], tooltips=tips, formatters={"@at": tell}, point_policy="follow_mouse")

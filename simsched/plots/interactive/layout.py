@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from simsched.html import text
 from simsched.plots.gantt import gantt_title
+from simsched.plots.interactive.axes import time_axes
 from simsched.plots.interactive.colours import Rule, rules
 from simsched.plots.interactive.columns import PARTS, Array, task_columns, team_columns, texts
 from simsched.plots.interactive.figures import (
@@ -15,13 +16,11 @@ from simsched.plots.interactive.figures import (
     add_picture,
     gantt_figure,
     rows_px,
-    script,
-    time_range,
 )
-from simsched.plots.interactive.panels import LEGEND_PX, PANEL_PX, panels
+from simsched.plots.interactive.pages import script
+from simsched.plots.interactive.panels import AXIS_PX, LEGEND_PX, PANEL_PX, panels
 from simsched.plots.interactive.rows import Rows, rows
 from simsched.schedule.explanation import REASONS
-from simsched.units import time_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +52,8 @@ range.setv({{ start: a, end: b }})
 def height_px(schedules: Sequence[Schedule]) -> int:
     """Return the height of the page above its tables."""
     charts = sum(rows_px(one.n_cores) + AROUND_PX for one in schedules)
-    return 300 + charts + 4 * (PANEL_PX + LEGEND_PX)
+    legends = LEGEND_PX if len(schedules) > 1 else 0
+    return 320 + charts + 4 * (PANEL_PX + legends) + AXIS_PX
 
 
 def layout(schedules: Sequence[Schedule], chosen: int, *, exchanged: bool = False) -> Column:
@@ -70,8 +70,7 @@ def layout(schedules: Sequence[Schedule], chosen: int, *, exchanged: bool = Fals
     from bokeh.layouts import column
     from bokeh.models import CustomJS, Div, LinearColorMapper, Row, Select
 
-    unit = time_unit(max((one.makespan_s for one in schedules), default=0.0))
-    x_range = time_range(max(one.makespan_s for one in schedules) * unit.per_s)
+    axes = time_axes(schedules)
     reasons = [one.waits for one in schedules]
     coloured = rules(schedules, reasons)
     first: Rule = coloured[chosen]
@@ -85,27 +84,32 @@ def layout(schedules: Sequence[Schedule], chosen: int, *, exchanged: bool = Fals
     place = list(labels).index
     figures: list[Any] = []
     for number, (one, why) in enumerate(zip(schedules, reasons, strict=True)):
-        placed = rows(one)
+        placed, x_range, unit = rows(one), axes.of[number], axes.units[number]
         figure, parts = gantt_figure(one, placed, x_range, mapper, unit, number)
         parts |= add_picture(figure, max(one.n_cores, 1), number)
         add_hover(figure, parts.pop("boxes"), draw, number)
         codes = [rule.codes[number] for rule in coloured]
-        own = {"texts": place(id(one.graph)), "lines": []}
+        own = {"texts": place(id(one.graph)), "lines": [], "range": x_range}
         charts.append({**parts, **chart_columns(one, placed, why, codes, unit), **own})
         figures += [_title(one, number), figure]
-    below = panels(schedules, charts, x_range, exchanged)
+    below = panels(schedules, charts, axes.shared, draw, exchanged)
     draw.args = {
         "charts": charts,
         "texts": list(labels.values()),
-        "range": x_range,
+        "range": axes.shared,
+        "time": axes.unit,
         "picker": picker,
         "legend": legend,
         "mapper": mapper,
         "rules": chosen_by(coloured),
     }
-    _connect(draw, x_range, picker, figures[1])
+    axes.connect(draw, below[-1])
+    _connect(draw, axes.shared, picker, figures[1])
+    choices = [picker] if axes.switch is None else [picker, axes.switch]
     controls = Row(
-        children=[picker, *_buttons(x_range)], styles={"flex-wrap": "wrap"}, sizing_mode="stretch_width"
+        children=[*choices, *_buttons(axes.shared)],
+        styles={"flex-wrap": "wrap"},
+        sizing_mode="stretch_width",
     )
     return column(controls, legend, *figures, *below, sizing_mode="stretch_width")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from simsched.errors import MissingExtraError
 
 
@@ -13,11 +15,20 @@ def require_bokeh(purpose: str) -> None:
         raise MissingExtraError("bokeh", "interactive", purpose) from None
 
 
+def script(name: str) -> str:
+    """Return the text of a script of this folder."""
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
 def library() -> str:
-    """Return bokeh's scripts; a page that has them in it loads nothing."""
+    """Return bokeh's scripts, and the one that leaves the wheel to the page; a page with them in it loads nothing.
+
+    They stand below an element whose id is "chart".
+    """
     from bokeh.resources import Resources
 
-    return "\n".join(Resources(mode="inline", components=["bokeh", "bokeh-widgets"]).js_raw)
+    scripts = Resources(mode="inline", components=["bokeh", "bokeh-widgets"]).js_raw
+    return "\n".join([*scripts, script("wheel.js")])
 
 
 def data(json_text: str) -> str:

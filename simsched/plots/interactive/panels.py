@@ -9,16 +9,19 @@ from simsched.plots.canvas import plain
 from simsched.plots.interactive.colours import css
 from simsched.plots.interactive.columns import domain_shares
 from simsched.plots.interactive.figures import BORDER_PX, TOOLS
+from simsched.plots.interactive.pages import script
 from simsched.plots.palette import OKABE_ITO
 
 if TYPE_CHECKING:
     from bokeh import plotting
-    from bokeh.models import Range1d
+    from bokeh.models import CustomJS, Range1d
 
     from simsched.schedule import Schedule
 
 PANEL_PX = 105
 LEGEND_PX = 20
+#: What the numbers below the lowest panel take, and what they count, where that is said.
+AXIS_PX = 40
 DASHES = ("solid", "dashed", "dotted", "dotdash")
 
 Chart = dict[str, Any]
@@ -29,7 +32,7 @@ TRAFFIC = "memory traffic asked for (GB/s)"
 
 
 def panels(
-    schedules: Sequence[Schedule], charts: Sequence[Chart], x_range: Range1d, exchanged: bool
+    schedules: Sequence[Schedule], charts: Sequence[Chart], x_range: Range1d, draw: CustomJS, exchanged: bool
 ) -> list[plotting.figure]:
     """Return the panels, a line a schedule in each; the charts are told of their lines.
 
@@ -37,26 +40,35 @@ def panels(
     is out of sight while no bytes are known.
     """
     names = [one.policy or "schedule" for one in schedules]
+    if len(set(names)) < len(names):
+        names = [f"{place}. {name}" for place, name in enumerate(names, 1)]
     named = list(zip(names, charts, strict=True))
     below = [
-        _panel("cores busy", x_range, [(name, c, {"by_team": c["teams"]["width"]}) for name, c in named]),
-        _panel("tasks running", x_range, [(name, c, {}) for name, c in named]),
-        _panel("ready tasks that wait", x_range, [(name, c, {"waits": True}) for name, c in named]),
+        _panel(
+            "cores busy", x_range, draw, [(name, c, {"by_team": c["teams"]["width"]}) for name, c in named]
+        ),
+        _panel("tasks running", x_range, draw, [(name, c, {}) for name, c in named]),
+        _panel("ready tasks that wait", x_range, draw, [(name, c, {"waits": True}) for name, c in named]),
     ]
     known = any("demand" in chart["tasks"] for chart in charts)
     if exchanged:
-        below.insert(2, _panel(TRAFFIC, x_range, [(name, c, DEMAND) for name, c in named]))
+        below.insert(2, _panel(TRAFFIC, x_range, draw, [(name, c, DEMAND) for name, c in named]))
         below[2].update(name="traffic", visible=known)
     elif known:
-        below.insert(2, _traffic(schedules, names, charts, x_range))
+        below.insert(2, _traffic(schedules, names, charts, x_range, draw))
     for each in below[:-1]:
         # The lowest one has the numbers for all.
         each.xaxis.major_label_text_font_size = "0px"
+    below[-1].height += AXIS_PX
     return below
 
 
 def _traffic(
-    schedules: Sequence[Schedule], names: Sequence[str], charts: Sequence[Chart], x_range: Range1d
+    schedules: Sequence[Schedule],
+    names: Sequence[str],
+    charts: Sequence[Chart],
+    x_range: Range1d,
+    draw: CustomJS,
 ) -> plotting.figure:
     """Return the panel of memory traffic: a line a schedule, or, of a single schedule, a memory domain."""
     known = [(name, chart, one) for name, chart, one in zip(names, charts, schedules, strict=True)
@@ -64,14 +76,14 @@ def _traffic(
     lines = [(name, chart, DEMAND) for name, chart, _ in known]
     if len(known) == 1 and (shares := domain_shares(known[0][2])):
         lines = [(domain, known[0][1], {**DEMAND, "by_team": share}) for domain, share in shares.items()]
-    return _panel(TRAFFIC, x_range, lines)
+    return _panel(TRAFFIC, x_range, draw, lines)
 
 
 def _panel(
-    title: str, x_range: Range1d, lines: Sequence[tuple[str, Chart, dict[str, Any]]]
+    title: str, x_range: Range1d, draw: CustomJS, lines: Sequence[tuple[str, Chart, dict[str, Any]]]
 ) -> plotting.figure:
     """Return a panel with a line for each name, chart and recipe."""
-    from bokeh.models import ColumnDataSource, DataRange1d, HoverTool
+    from bokeh.models import ColumnDataSource, CustomJSHover, DataRange1d, HoverTool
     from bokeh.plotting import figure
 
     drawn = figure(
@@ -81,7 +93,9 @@ def _panel(
     )  # fmt: skip
     drawn.title.update(text=title, text_font_size="12px")
     drawn.yaxis.ticker.desired_num_ticks = 3
-    drawn.add_tools(HoverTool(tooltips=[("", "$name"), ("mean", "@y"), ("time", "@x")], mode="vline"))
+    tell = CustomJSHover(args={"draw": draw}, code=script("fitting.js") + script("tell_panel.js"))
+    tips = [("", "$name"), ("mean", "@y{mean}"), ("time", "@x{time}")]
+    drawn.add_tools(HoverTool(tooltips=tips, formatters={"@x": tell, "@y": tell}, mode="vline"))
     named = []
     for place, (name, chart, recipe) in enumerate(lines):
         source = ColumnDataSource({"x": [], "y": []}, name=f"{title} {place}")

@@ -1,7 +1,7 @@
 // Says one thing of the task under the pointer; bokeh escapes what is returned.
 const { tasks, unit, parts, reasons } = draw.args.charts[chart]
 const texts = draw.args.texts[draw.args.charts[chart].texts]
-const time = (value, digits = 4) => `${+value.toPrecision(digits)} ${unit}`
+const time = (value, digits = 4) => written(value, unit, fitting(value, unit), digits)
 const name = (task, kind) => {
   if (!texts.names) return `${kind || "task"} ${task}`
   return new TextDecoder().decode(texts.names.slice(texts.name_at[task], texts.name_at[task + 1]))
@@ -15,7 +15,8 @@ switch (format) {
   case "scope": return short(texts.scopes[tasks.scope[value]]) || "none"
   case "time": {
     const start = tasks.start[value], length = tasks.length[value]
-    return `${time(start, 8)} to ${time(start + length, 8)}: ${time(length)}`
+    const end = start + length, along = fitting(end, unit)
+    return `${written(start, unit, along, 8)} to ${written(end, unit, along, 8)}: ${time(length)}`
   }
   case "where": {
     const width = draw.args.charts[chart].teams.width[tasks.team[value]]

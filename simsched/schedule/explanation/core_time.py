@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.schedule.explanation.places import entries
 from simsched.schedule.explanation.steps import Steps, on_common_times
@@ -14,13 +15,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from simsched.graph.taskgraph import Seconds
+    from simsched.replay.team_time import TeamTime
     from simsched.schedule.explanation.waits import Waits
 
-#: Causes of slow-down, in the order of the table; the last is what is left where they are not told apart.
+#: Slow-down whose causes are not known, or were not looked for.
+UNKNOWN = "cause unknown"
+#: Causes of slow-down, in the order of the table.
 SLOW_DOWNS = ("hardware threads", "memory bandwidth", "tiles", "remote memory", "interconnect", "team changes", "noise",
-              "not told apart")  # fmt: skip
+              UNKNOWN)  # fmt: skip
+#: What teams take beyond the work, in the order of the table, and the columns of `TeamTime` that hold it.
+TEAM = {"waiting for memory": "memory_s", "overhead": "overhead_s", "members without work": "idle_s"}
 #: Causes of idle cores, in the order of the table.
-IDLE = ("dependences", "queue", "dispatch", "tail", "reserved", "layout")
+IDLE = ("dependencies", "queue", "dispatch", "tail", "reserved", "layout")
 #: Threads that shared a core are counted as one core each above; this takes them out again.
 SHARED = "threads of one core"
 #: Parts below this share are neither drawn nor told.
@@ -32,12 +38,13 @@ def labelled(group: str, cause: str) -> str:
     return cause if group in {"work", "shared"} else f"{group}: {cause}"
 
 
-def core_time_frame(waits: Waits, slow_downs: Mapping[str, Seconds]) -> pd.DataFrame:
+def core_time_frame(waits: Waits, teams: TeamTime, slow_downs: Mapping[str, Seconds]) -> pd.DataFrame:
     """Return the table of `Explanation.core_time`.
 
     Parameters
     ----------
     waits : Waits
+    teams : TeamTime
     slow_downs : mapping of str to float64 array, shape (n,)
         Seconds by which each task took longer than alone, by cause, of `SLOW_DOWNS`.
     """
@@ -46,9 +53,10 @@ def core_time_frame(waits: Waits, slow_downs: Mapping[str, Seconds]) -> pd.DataF
     schedule = waits.schedule
     widths = schedule.widths
     idle = _idle(waits)
-    rows = [("work", "work", float(schedule.alone_s @ widths))]
+    rows = [("work", "work", float(teams.work_s.sum()))]
+    rows += [("team", cause, float(getattr(teams, column).sum())) for cause, column in TEAM.items()]
     rows += [
-        ("slow-down", cause, float(slow_downs[cause] @ widths)) for cause in SLOW_DOWNS if cause in slow_downs
+        ("slow-down", cause, _total(slow_downs[cause], widths)) for cause in SLOW_DOWNS if cause in slow_downs
     ]
     rows += [
         ("shared", SHARED, -idle.pop(SHARED)),
@@ -84,14 +92,20 @@ def _idle(waits: Waits) -> dict[str, float]:
     unowned_s = (schedule.n_cores - len(places.owned)) * schedule.makespan_s
     reserved_s = min(_reserved(waits) * schedule.makespan_s, unowned_s)
     return {
-        "dependences": float(dt @ np.where(over, 0, rest - queue)),
-        "queue": float(dt @ np.where(over, 0, queue)),
-        "dispatch": float(dt @ dispatch),
-        "tail": float(dt @ np.where(over, rest, 0)),
+        "dependencies": _total(dt, np.where(over, 0, rest - queue)),
+        "queue": _total(dt, np.where(over, 0, queue)),
+        "dispatch": _total(dt, dispatch),
+        "tail": _total(dt, np.where(over, rest, 0)),
         "reserved": reserved_s,
         "layout": unowned_s - reserved_s,
-        SHARED: float(dt @ (threads - cores)),
+        SHARED: _total(dt, threads - cores),
     }
+
+
+def _total(seconds: Seconds, count: npt.NDArray[np.integer]) -> float:
+    """Return the core-seconds of so many cores each."""
+    # Not by @: the threads of a BLAS only cost time on short arrays.
+    return float((seconds * count).sum())
 
 
 def _reserved(waits: Waits) -> int:

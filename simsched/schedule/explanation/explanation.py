@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from simsched.errors import MissingExtraError
 from simsched.html import card
 from simsched.schedule.explanation.core_time import LEAST_SHARE, core_time_frame, labelled
-from simsched.schedule.explanation.path import path_frame
+from simsched.schedule.explanation.path import Path
 from simsched.schedule.explanation.task import TaskExplanation, found
 from simsched.schedule.explanation.waits import Waits
 from simsched.text import printable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from simsched.replay.team_time import TeamTime
     from simsched.schedule.schedule import Schedule
 
 
@@ -29,8 +30,8 @@ class Explanation:
     ----------
     schedule : Schedule
     causes : bool, optional
-        Whether to tell the causes of slow-down apart, which walks through the schedule once more; by default, if that
-        takes no more than some seconds.
+        Whether to find the causes of slow-down, which walks through the schedule once more; by default, if that takes
+        no more than some seconds.
 
     Examples
     --------
@@ -43,6 +44,8 @@ class Explanation:
     [[0, 'run', 1.0, 'start'], [1, 'run', 2.0, 'no core'], [2, 'run', 3.0, 'no core']]
     >>> why.core_time[["cause", "core_s"]].values.tolist()[:1], len(why.slow_downs)
     ([['work', 6.0]], 3)
+    >>> why.path.task.tolist(), why.team_time.work_s.tolist()
+    ([0, 1, 2], [1.0, 2.0, 3.0])
     """
 
     def __init__(self, schedule: Schedule, causes: bool | None = None) -> None:
@@ -56,24 +59,29 @@ class Explanation:
 
     @cached_property
     def tasks(self) -> pd.DataFrame:
-        """One row a task: task, depends_on, freed_by, dependence_s, no_core_s, queue_s, dispatch_s, reason.
+        """One row a task: task, depends_on, freed_by, dependency_s, no_core_s, queue_s, dispatch_s, reason.
 
         `depends_on` is the predecessor that made it ready, `freed_by` the task that gave back its cores last, -1 for
-        none. `dependence_s` are the seconds from 0 until it was ready; with the three others it adds up to its start.
-        `reason` is the largest of the three others: "no core", "queue" or "dispatch"; where they are 0, "dependence",
+        none. `dependency_s` are the seconds from 0 until it was ready; with the three others it adds up to its start.
+        `reason` is the largest of the three others: "no core", "queue" or "dispatch"; where they are 0, "dependency",
         or "none" for tasks that depend on nothing.
         """
         return self.waits.frame()
+
+    @cached_property
+    def path(self) -> Path:
+        """The critical path through time, as arrays."""
+        return Path.of(self.waits)
 
     @cached_property
     def critical_path(self) -> pd.DataFrame:
         """One row a segment, from the first start to the last finish without a gap: their sum is the makespan.
 
         begin_s, end_s, seconds_s; part ("run", "dispatch", "queue"); task, name, kind; after, what the task had waited
-        for until then ("dependence", "no core", "scheduler", "start"), and other, the task that ended that, -1 for
+        for until then ("dependency", "no core", "scheduler", "start"), and other, the task that ended that, -1 for
         none.
         """
-        return path_frame(self.waits)
+        return self.path.frame(self.waits)
 
     @cached_property
     def slow_downs(self) -> pd.DataFrame:
@@ -83,12 +91,21 @@ class Explanation:
         return slow_downs(self.schedule, self._causes)
 
     @cached_property
-    def core_time(self) -> pd.DataFrame:
-        """One row a cause: group ("work", "slow-down", "shared", "idle"), cause, core_s, share.
+    def team_time(self) -> TeamTime:
+        """What the core-time of each task's team is made of, as arrays."""
+        from simsched.replay.team_time import TeamTime
 
-        The sum of `core_s` is the number of cores times the makespan.
+        return TeamTime.of(self.schedule)
+
+    @cached_property
+    def core_time(self) -> pd.DataFrame:
+        """One row per cause: group ("work", "team", "slow-down", "shared", "idle"), cause, core_s, share.
+
+        The sum of `core_s` is the number of cores times the makespan. Work is what one core would need, so that its
+        share is the efficiency: the speed-up over one core, over the cores.
         """
-        return core_time_frame(self.waits, {str(c): s.to_numpy() for c, s in self.slow_downs.items()})
+        slow_downs = {str(cause): seconds.to_numpy() for cause, seconds in self.slow_downs.items()}
+        return core_time_frame(self.waits, self.team_time, slow_downs)
 
     def what_if(
         self,
@@ -161,14 +178,19 @@ class Explanation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What this explanation cannot tell, and why."""
+        """What this explanation does not know, and why."""
         from simsched.replay.causes import too_large
 
         if not self.waits.costs_known:
-            return ("what decisions cost is not known for a real run; their time is counted as queue",)
+            said = ["what decisions cost is not known for a real run; their time is counted as queue"]
+            if (self.schedule.widths > 1).any():
+                said.append(
+                    "what its teams lose is not known for a real run; all of their time is counted as work"
+                )
+            return tuple(said)
         if self._causes is None and too_large(self.schedule):
             return (
-                "the causes of slow-down are not told apart for a schedule this large; causes=True does so",
+                "the causes of slow-down are not looked for in a schedule this large; causes=True does so",
             )
         return ()
 
@@ -188,7 +210,7 @@ class Explanation:
         --------
         >>> import simsched as ss
         >>> graph = ss.TaskGraph.from_edges([1.0, 3.0], [(0, 1)], kinds=["Conv2D", "MatMul"])
-        >>> ax = ss.simulate(graph, "generic[cores=2]", "fifo").explain().plot_critical_path()
+        >>> ax = ss.simulate(graph, "generic[cores=2]", "fifo", "2x1").explain().plot_critical_path()
         >>> [label.get_text() for label in ax.get_yticklabels()]
         ['MatMul: 75.0%', 'Conv2D: 25.0%']
         """
@@ -245,7 +267,7 @@ class Explanation:
         return what_if(self.what_if(), ax=ax)
 
     def summary(self) -> dict[str, str]:
-        """Return the makespan, what its critical path and its cores' time are made of, in words.
+        """Return the makespan, what tasks waited for, what critical path and core-time are made of, in words.
 
         Returns
         -------
@@ -262,8 +284,7 @@ class Explanation:
         facts = {"makespan": format_time(self.schedule.makespan_s)}
         path = self.critical_path.groupby("part", observed=False)["seconds_s"].sum()
         facts |= {f"critical path: {part}": format_time(seconds) for part, seconds in path.items() if seconds}
-        reasons = self.tasks["reason"].value_counts(sort=False)
-        facts |= {f"tasks: {reason}": str(count) for reason, count in reasons.items() if count}
+        facts |= {f"tasks that {waited}": f"{count:,}" for waited, count in self.waits.in_words().items()}
         columns = (self.core_time[name].tolist() for name in ("group", "cause", "share"))
         shares = {labelled(group, cause): share for group, cause, share in zip(*columns, strict=True)}
         return facts | {
@@ -273,7 +294,7 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        lines = [f"  {key:<36} {value}" for key, value in self.summary().items()]
+        lines = [f"  {key:<38} {value}" for key, value in self.summary().items()]
         return "\n".join(
             [printable(self.schedule.graph.name), *lines, *(f"  note: {note}" for note in self.notes)]
         )
@@ -299,8 +320,8 @@ def explain(schedule: Schedule, *, causes: bool | None = None) -> Explanation:
     ----------
     schedule : Schedule
     causes : bool, optional
-        Whether to tell the causes of slow-down apart (memory bandwidth, tiles, ...), which walks through the schedule
-        once more; by default, if that takes no more than some seconds.
+        Whether to find the causes of slow-down (memory bandwidth, tiles, ...), which walks through the schedule once
+        more; by default, if that takes no more than some seconds.
 
     Returns
     -------

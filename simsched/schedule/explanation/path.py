@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from simsched.graph.adjacency import Index
+from simsched.graph.taskgraph import Seconds
 from simsched.schedule.explanation.names import task_names
 
 if TYPE_CHECKING:
@@ -17,94 +19,100 @@ if TYPE_CHECKING:
 
 #: What a segment is, and what it came after.
 SEGMENTS = ("run", "dispatch", "queue")
-CAUSES = ("start", "dependence", "no core", "scheduler")
+CAUSES = ("start", "dependency", "no core", "scheduler")
+
+Codes = npt.NDArray[np.int8]
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A piece of the path.
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The segments of a critical path through time, the first one first. All arrays of shape (segments,).
 
     Parameters
     ----------
-    begin_s, end_s : float
-    part : str
-        One of `SEGMENTS`.
-    task : int
+    begin_s, end_s : float64 array
+        Each begins where the one before ends.
+    part : int8 array
+        What each is, as a place in `SEGMENTS`.
+    task : int32 array
         Whose.
-    after : str
-        What had made its task wait until then, one of `CAUSES`.
-    other : int
+    after : int8 array
+        What had made its task wait until then, as a place in `CAUSES`.
+    other : int32 array
         The task that ended the wait: a predecessor, the one that had its place, or the one decided before; -1 for none.
     """
 
-    begin_s: float
-    end_s: float
-    part: str
-    task: int
-    after: str
-    other: int
+    begin_s: Seconds
+    end_s: Seconds
+    part: Codes
+    task: Index
+    after: Codes
+    other: Index
 
-
-class _Moments:
-    """The moments of all tasks as lists: what a long path looks at, one by one."""
-
-    def __init__(self, waits: Waits) -> None:
+    @classmethod
+    def of(cls, waits: Waits) -> Path:
+        """Return the path of a schedule."""
         schedule = waits.schedule
-        self.first_s = float(schedule.start_s.min())
-        self.start_s: list[float] = schedule.start_s.tolist()
-        self.finish_s: list[float] = schedule.finish_s.tolist()
-        self.held_s: list[float] = waits.held_s.tolist()
-        self._ready_s, self._depends_on = waits.ready_s.tolist(), waits.depends_on.tolist()
-        self._free_s, self._freed_by = waits.free_s.tolist(), waits.freed_by.tolist()
-        self._decided_s, self._decided = waits.decided_s.tolist(), waits.decided.tolist()
+        if not schedule.graph.n_tasks:
+            none, codes, tasks = np.empty(0), np.empty(0, np.int8), np.empty(0, np.int32)
+            return cls(none, none, codes, tasks, codes, tasks)
+        first_s = float(schedule.start_s.min())
+        moment_s, after, other = _before(waits, first_s)
+        task, running = _chain(waits, other, after, (other < 0) | (moment_s <= first_s))
+        # Of each task on the path, backwards: its run, its dispatch, and what its decision waited for.
+        begin_s = np.stack([schedule.start_s[task], waits.held_s[task], moment_s[task]], axis=1)
+        end_s = np.stack([schedule.finish_s[task], schedule.start_s[task], waits.held_s[task]], axis=1)
+        begin_s = np.maximum(begin_s, first_s)
+        lasts = end_s > begin_s
+        lasts[:, 0] &= running
+        row, part = (places[::-1] for places in np.nonzero(lasts))
+        task = task[row]
+        return cls(begin_s[row, part], end_s[row, part], part.astype(np.int8), task, after[task], other[task])
 
-    def before(self, task: int) -> tuple[float, str, int]:
-        """Return until when a task had to wait at least, for what, and for which task."""
-        ready_s, free_s = self._ready_s[task], self._free_s[task]
-        if max(ready_s, free_s) < self._decided_s[task] == self.held_s[task]:
-            return self._decided_s[task], "scheduler", self._decided[task]
-        if self._depends_on[task] >= 0 and ready_s >= free_s:
-            return ready_s, "dependence", self._depends_on[task]
-        if self._freed_by[task] >= 0:
-            return free_s, "no core", self._freed_by[task]
-        return min(self.first_s, self.held_s[task]), "start", -1
+    @property
+    def seconds_s(self) -> Seconds:
+        """The length of each segment."""
+        return self.end_s - self.begin_s
+
+    def frame(self, waits: Waits) -> pd.DataFrame:
+        """Return the table of `Explanation.critical_path`."""
+        import pandas as pd
+
+        graph = waits.schedule.graph
+        return pd.DataFrame({
+            "begin_s": self.begin_s,
+            "end_s": self.end_s,
+            "seconds_s": self.seconds_s,
+            "part": pd.Categorical.from_codes(self.part, pd.Index(SEGMENTS)),
+            "task": self.task,
+            "name": task_names(graph, self.task.tolist()),
+            "kind": [graph.kinds.labels[code] for code in graph.kinds.codes[self.task].tolist()],
+            "after": pd.Categorical.from_codes(self.after, pd.Index(CAUSES)),
+            "other": self.other,
+        })  # fmt: skip
 
 
-def segments(waits: Waits) -> Iterator[Segment]:
-    """Yield the pieces of the path, the last one first; each begins where the next one yielded ends."""
-    schedule = waits.schedule
-    if not schedule.graph.n_tasks:
-        return
-    moments = _Moments(waits)
-    task, running = int(schedule.finish_s.argmax()), True
-    while True:
-        begin_s, held_s = moments.start_s[task], moments.held_s[task]
-        moment_s, after, other = moments.before(task)
-        pieces = [(begin_s, moments.finish_s[task], "run")] if running else []
-        for start_s, end_s, part in [*pieces, (held_s, begin_s, "dispatch"), (moment_s, held_s, "queue")]:
-            if end_s > max(start_s, moments.first_s):
-                yield Segment(max(start_s, moments.first_s), end_s, part, task, after, other)
-        if other < 0 or moment_s <= moments.first_s:
-            return
-        # The scheduler only decided on the other task: the path does not go through its run.
-        task, running = other, after != "scheduler"
+def _before(waits: Waits, first_s: float) -> tuple[Seconds, Codes, Index]:
+    """Return until when each task had to wait at least, for what, and for which task."""
+    ready_s, free_s, held_s = waits.ready_s, waits.free_s, waits.held_s
+    decided = (np.maximum(ready_s, free_s) < waits.decided_s) & (waits.decided_s == held_s)
+    depends = (waits.depends_on >= 0) & (ready_s >= free_s)
+    which = [decided, depends, waits.freed_by >= 0]
+    moment_s = np.select(which, [waits.decided_s, ready_s, free_s], np.minimum(first_s, held_s))
+    after = np.select(which, [CAUSES.index(cause) for cause in ("scheduler", "dependency", "no core")], 0)
+    other = np.select(which, [waits.decided, waits.depends_on, waits.freed_by], -1)
+    return moment_s, after.astype(np.int8), other.astype(np.int32)
 
 
-def path_frame(waits: Waits) -> pd.DataFrame:
-    """Return the table of `Explanation.critical_path`."""
-    import pandas as pd
-
-    pieces = list(segments(waits))[::-1]
-    tasks = np.array([piece.task for piece in pieces], np.int32)
-    graph = waits.schedule.graph
-    return pd.DataFrame({
-        "begin_s": np.array([piece.begin_s for piece in pieces], np.float64),
-        "end_s": np.array([piece.end_s for piece in pieces], np.float64),
-        "seconds_s": np.array([piece.end_s - piece.begin_s for piece in pieces], np.float64),
-        "part": pd.Categorical([piece.part for piece in pieces], SEGMENTS),
-        "task": tasks,
-        "name": task_names(graph, tasks),
-        "kind": [graph.kinds[int(task)] for task in tasks],
-        "after": pd.Categorical([piece.after for piece in pieces], CAUSES),
-        "other": np.array([piece.other for piece in pieces], np.int32),
-    })  # fmt: skip
+def _chain(
+    waits: Waits, other: Index, after: Codes, ends: npt.NDArray[np.bool_]
+) -> tuple[Index, npt.NDArray[np.bool_]]:
+    """Return the tasks that the path leads through, the last one first, and whether through their runs."""
+    # As lists: what a long path looks at, one by one.
+    others, last = other.tolist(), ends.tolist()
+    chain = [int(waits.schedule.finish_s.argmax())]
+    while not last[chain[-1]]:
+        chain.append(others[chain[-1]])
+    tasks = np.array(chain, np.int32)
+    # The scheduler only decided on the other task: the path does not go through its run.
+    return tasks, np.append(True, after[tasks[:-1]] != CAUSES.index("scheduler"))

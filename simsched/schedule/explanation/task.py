@@ -45,7 +45,7 @@ class TaskExplanation:
     dispatch_s : float
         What the decision to start it cost.
     reason : str
-        The largest of these, one of `REASONS`; "dependence" where it started as soon as it was ready.
+        The largest of these, one of `REASONS`; "dependency" where it started as soon as it was ready.
     holders : DataFrame
         Who held its cores between ready and start: task, name, n_cores (of its cores), seconds_s; the longest first.
     notes : tuple of str

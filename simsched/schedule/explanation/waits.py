@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from simsched.schedule.schedule import Schedule
 
 #: Why a task started when it did, in the order of the categories of `Explanation.tasks`.
-REASONS = ("none", "dependence", "no core", "queue", "dispatch")
+REASONS = ("none", "dependency", "no core", "queue", "dispatch")
+
+#: The same of several tasks, in words: they ...
+WAITED = {
+    "no core": "mostly waited for a core",
+    "queue": "mostly waited in the queue",
+    "dispatch": "mostly waited for dispatch",
+}
+AT_ONCE = "started as soon as ready"
 
 #: Of decisions: start minus cost is known to so many digits.
 RELATIVE = 1e-9
@@ -67,7 +75,7 @@ class Waits:
         rank = np.empty(schedule.graph.n_tasks, np.int64)
         rank[schedule.start_order] = np.arange(schedule.graph.n_tasks)
         ready_s, depends_on = _ready(schedule, rank)
-        free_s, freed_by = _freed(schedule, places, rank)
+        free_s, freed_by = _freed(schedule, places)
         most_s = _most_s(schedule)
         decided_s, decided = _decided(schedule, np.maximum(ready_s, free_s), most_s)
         held_s = _held(schedule.start_s, np.maximum.reduce([ready_s, free_s, decided_s]), most_s)
@@ -109,8 +117,16 @@ class Waits:
         """The largest part of each task's wait, shape (n,), as a place in `REASONS`."""
         parts = np.stack([self.no_core_s, self.queue_s, self.dispatch_s])
         largest = parts.argmax(axis=0) + REASONS.index("no core")
-        at_once = np.where(self.depends_on >= 0, REASONS.index("dependence"), REASONS.index("none"))
+        at_once = np.where(self.depends_on >= 0, REASONS.index("dependency"), REASONS.index("none"))
         return np.where((parts > 0).any(axis=0), largest, at_once).astype(np.int32)
+
+    def in_words(self) -> dict[str, int]:
+        """Return how many tasks waited mostly for what, or did not, by a phrase; those that are none left out."""
+        counts = dict(zip(REASONS, np.bincount(self.reason, minlength=len(REASONS)).tolist(), strict=True))
+        waited = {phrase: counts.pop(reason) for reason, phrase in WAITED.items()} | {
+            AT_ONCE: sum(counts.values())
+        }
+        return {phrase: count for phrase, count in waited.items() if count}
 
     def frame(self) -> pd.DataFrame:
         """Return the table of `Explanation.tasks`."""
@@ -120,7 +136,7 @@ class Waits:
             "task": np.arange(len(self.ready_s), dtype=np.int32),
             "depends_on": self.depends_on,
             "freed_by": self.freed_by,
-            "dependence_s": self.ready_s,
+            "dependency_s": self.ready_s,
             "no_core_s": self.no_core_s,
             "queue_s": self.queue_s,
             "dispatch_s": self.dispatch_s,
@@ -141,22 +157,27 @@ def _ready(schedule: Schedule, rank: Ints) -> tuple[Seconds, Index]:
     return ready_s, depends_on
 
 
-def _freed(schedule: Schedule, places: Places, rank: Ints) -> tuple[Seconds, Index]:
+def _freed(schedule: Schedule, places: Places) -> tuple[Seconds, Index]:
     """Return when, and by whom, the places of each task were given back last; nothing by a task that still ran."""
     n = schedule.graph.n_tasks
-    task, place = entries(places.places, places.row)
+    nth, place = entries(places.places, places.row[schedule.start_order])
+    task = schedule.start_order[nth]
+    # By place, and of each place as the tasks started. Of small numbers a stable sort is a quick one.
+    order = np.argsort(place.astype(np.min_scalar_type(place.max(initial=0))), kind="stable")
+    task, place = task[order], place[order]
+    same = place[1:] == place[:-1]
     # A thread that strays may share a core with another of its own team.
-    order = np.unique(place * np.int64(n) + rank[task], return_index=True)[1]
-    before = np.full(len(task), -1, np.int64)
-    same = place[order[1:]] == place[order[:-1]]
-    before[order[1:][same]] = task[order[:-1][same]]
+    once = np.append(np.ones(len(task[:1]), bool), ~same | (task[1:] != task[:-1]))
+    task, place = task[once], place[once]
+    before = np.full(len(task), -1, np.int32)
+    before[1:] = np.where(place[1:] == place[:-1], task[:-1], -1)
     given_back = before >= 0
     given_back[given_back] = schedule.finish_s[before[given_back]] <= schedule.start_s[task[given_back]]
     task, before = task[given_back], before[given_back]
     free_s, freed_by = np.full(n, -np.inf), np.full(n, -1, np.int32)
     np.maximum.at(free_s, task, schedule.finish_s[before])
     last = np.flatnonzero(schedule.finish_s[before] == free_s[task])[::-1]
-    # Of several, the one on the lowest place: it is written last.
+    # Of several, the one on the lowest place: places ascend, and it is written last.
     freed_by[task[last]] = before[last]
     return free_s, freed_by
 

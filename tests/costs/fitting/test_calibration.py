@@ -175,7 +175,6 @@ def test_mistakes_are_named_with_their_place(tmp_path, message):
         Calibration.load(path)
     assert str(path) in str(caught.value)
     assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_all_mistakes_are_listed(tmp_path):
@@ -185,7 +184,7 @@ def test_all_mistakes_are_listed(tmp_path):
         del content["method"]
 
     with pytest.raises(
-        FormatError, match=r"points.0.width .*points.1.width .*method is missing|method is missing"
+        FormatError, match=r"4 mistakes:\n  method is missing\n.*points\.0\.width .*\n.*points\.1\.width "
     ):
         Calibration.load(broken(tmp_path / "bad.json", change))
 
@@ -268,7 +267,7 @@ def test_any_calibration_survives_its_file(tmp_path_factory, made):
 
 @given(st.data())
 def test_damaged_files_load_or_say_why(tmp_path_factory, data):
-    """Whatever is cut, doubled or replaced: a calibration or a FormatError of one line."""
+    """Whatever is cut, doubled or replaced: a calibration, or a FormatError with a line per mistake, up to eight."""
     path = tmp_path_factory.getbasetemp() / "damaged.json"
     calibration().save(path)
     raw = path.read_bytes()
@@ -280,7 +279,8 @@ def test_damaged_files_load_or_say_why(tmp_path_factory, data):
         Calibration.load(path)
     except FormatError as error:
         said = str(error)
-    assert "\n" not in said
+    assert all(line.startswith("  ") for line in said.split("\n")[1:10])
+    assert said.count("\n") <= 9
 
 
 @pytest.mark.parametrize(

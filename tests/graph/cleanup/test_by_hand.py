@@ -58,7 +58,7 @@ def test_tiny_tasks_join_what_alone_they_wait_for_else_what_alone_waits_for_them
     assert edges(fused) == [(0, 2), (1, 2), (2, 3), (2, 4)]
 
 
-def test_dropping_keeps_dependences_through_what_is_dropped() -> None:
+def test_dropping_keeps_dependencies_through_what_is_dropped() -> None:
     graph = TaskGraph.from_edges(
         [1, 2, 3, 4, 5],
         [(0, 2), (1, 2), (2, 3), (3, 4)],
@@ -77,7 +77,7 @@ def test_a_joint_of_many_is_not_dropped_at_any_price() -> None:
     n = 200
     pairs = [(i, n) for i in range(n)] + [(n, n + 1 + i) for i in range(n)]
     graph = TaskGraph.from_edges(np.ones(2 * n + 1), pairs, kinds=["a"] * n + ["noop"] + ["b"] * n)
-    with pytest.raises(GraphError, match=r"more than 3204 dependences.*keep tasks that join many"):
+    with pytest.raises(GraphError, match=r"more than 3204 dependencies.*keep tasks that join many"):
         graph.cleaned("drop")
 
 

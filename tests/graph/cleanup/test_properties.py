@@ -49,7 +49,7 @@ def test_dropping_keeps_exactly_the_order_of_what_is_kept(graph: TaskGraph, data
 
 
 @given(graphs(), st.data())
-def test_groups_become_acyclic_and_keep_every_dependence(graph: TaskGraph, data: st.DataObject) -> None:
+def test_groups_become_acyclic_and_keep_every_dependency(graph: TaskGraph, data: st.DataObject) -> None:
     n = graph.n_tasks
     wanted = np.array(data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)), np.int64)
     groups = acyclic_groups(graph, wanted)

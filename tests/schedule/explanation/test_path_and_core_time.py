@@ -19,12 +19,12 @@ def core_time(schedule):
     return {cause: seconds for cause, seconds in zip(frame["cause"], frame["core_s"], strict=True) if seconds}
 
 
-def test_through_a_dependence_and_through_a_core(replay):
+def test_through_a_dependency_and_through_a_core(replay):
     """One core: 0, then 1 has it, which 2 waits for. Two cores: 2 follows 0."""
     one = replay([1, 2, 3], [(0, 2)], "fifo", "generic[cores=1]")
     assert path(one) == [("run", 0, 1, "start", -1), ("run", 1, 2, "no core", 0), ("run", 2, 3, "no core", 1)]
     two = replay([1, 2, 3], [(0, 2)], "fifo")
-    assert path(two) == [("run", 0, 1, "start", -1), ("run", 2, 3, "dependence", 0)]
+    assert path(two) == [("run", 0, 1, "start", -1), ("run", 2, 3, "dependency", 0)]
 
 
 def test_through_the_scheduler(replay):
@@ -36,13 +36,13 @@ def test_through_the_scheduler(replay):
     assert schedule.makespan_s == 10
 
 
-def test_work_dependences_and_tail(replay):
+def test_work_dependencies_and_tail(replay):
     """Two cores for 4 s: 6 s work; until 1 s all busy, then core 1 until 2 s; after the last start at 1 s, 2 s tail."""
     schedule = replay([1, 2, 3], [(0, 2)], "fifo")
     assert core_time(schedule) == {"work": 6, "tail": 2}
     late = replay([3, 1, 1], [(0, 2)], "fifo")
     # Core 1 is idle from 1 to 3 s, as 2 waits for 0, and from 3 to 4 s, after the last start.
-    assert core_time(late) == {"work": 5, "dependences": 2, "tail": 1}
+    assert core_time(late) == {"work": 5, "dependencies": 2, "tail": 1}
 
 
 def test_queue_and_dispatch(replay):
@@ -54,10 +54,40 @@ def test_queue_and_dispatch(replay):
 
 
 def test_cores_that_no_executor_owns(replay):
-    """Four cores, one executor of two, one core reserved: 1 s each of idle and of reserved core."""
+    """Four cores, one executor of two, one core reserved: 1 s each of work, of a member without, idle and reserved."""
     schedule = replay([1], [], "critical-path[reserved=1]", "generic[cores=4]", layout="1x2")
     seconds = schedule.makespan_s
-    assert core_time(schedule) == pytest.approx({"work": 2 * seconds, "reserved": seconds, "layout": seconds})
+    parts = {"work": seconds, "members without work": seconds, "reserved": seconds, "layout": seconds}
+    assert core_time(schedule) == pytest.approx(parts)
+
+
+def test_what_a_team_takes_beyond_what_one_core_would_need(engine):
+    """Four cores. Half serial: 1 s takes 5/8 s, 1.5 core-seconds lost; two pieces of it: 3/4 s, two members idle."""
+    machine, halves = "generic[cores=4]", ss.Curve(0.5)
+    divided = {"half": halves, "pieces": ss.Curve(0.0, grain_flops=1e9)}
+    costs = ss.CostModel(divided)
+
+    def parts(kind):
+        graph = ss.TaskGraph.from_edges([1.0], kinds=kind, flops=[2e9])
+        schedule = ss.simulate(
+            graph, machine, "sequential", costs=costs, runtime=ss.RuntimeProfile(), engine=engine
+        )
+        return schedule.makespan_s, core_time(schedule)
+
+    assert parts("half") == (0.625, {"work": 1, "overhead": 1.5})
+    assert parts("pieces") == (0.5, {"work": 1, "members without work": 1})
+    # On kinds that do not divide at all one member works, and three have nothing to do.
+    assert parts("unknown") == (1, {"work": 1, "members without work": 3})
+
+
+def test_a_team_that_waits_for_its_bytes_and_a_noisy_one(engine):
+    """1 s moves 10 GB, which four cores get at 20 GB/s: 1/2 s, 2 core-seconds; twice as long by noise: 2 more."""
+    graph = ss.TaskGraph.from_edges([1.0], kinds=["MatMul"], bytes_B=[1e10], flops=[1e12])
+    machine = "generic[cores=4,core_bandwidth_Bps=1e10,bandwidth_Bps=2e10]"
+    schedule = ss.simulate(
+        graph, machine, "sequential", factors=[2.0], runtime=ss.RuntimeProfile(), engine=engine
+    )
+    assert core_time(schedule) == pytest.approx({"work": 1, "waiting for memory": 1, "noise": 2})
 
 
 def test_threads_of_one_core_are_counted_once(replay):

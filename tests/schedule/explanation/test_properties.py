@@ -11,6 +11,7 @@ import simsched as ss
 from simsched.replay import simpy_engine
 from simsched.replay.run import Run
 from simsched.replay.sharing_run import SharingRun
+from simsched.replay.team_time import costs_of
 from simsched.testing.equivalence import cases
 from simsched.testing.invariants import RELATIVE
 
@@ -28,12 +29,26 @@ def check(schedule):
     slower = schedule.finish_s - schedule.start_s - schedule.alone_s
     assert why.slow_downs.sum(axis=1).to_numpy() == pytest.approx(slower, rel=1e-6, abs=RELATIVE * scale)
     negative = why.core_time[why.core_time["core_s"] < -RELATIVE * scale * schedule.n_cores]
-    assert set(negative["cause"]) <= {"noise", "not told apart", "threads of one core"}
+    assert set(negative["cause"]) <= {"noise", "cause unknown", "threads of one core"}
+    check_teams(why)
     return why
 
 
+def check_teams(why):
+    """What a team takes is split without rest; its work is what one core needs, and so its share is the efficiency."""
+    schedule, time = why.schedule, why.team_time
+    parts = np.stack([time.work_s, time.memory_s, time.overhead_s, time.idle_s])
+    taken = schedule.alone_s * schedule.widths
+    assert (parts >= -1e-12 * taken).all()
+    assert parts.sum(axis=0) == pytest.approx(taken, rel=1e-12)
+    work = why.core_time.set_index("cause").loc["work", "share"]
+    if schedule.inputs is not None and schedule.makespan_s and schedule.inputs.costs.measured is None:
+        one_core_s = costs_of(schedule).one_core_s.sum()
+        assert work == pytest.approx(one_core_s / schedule.makespan_s / schedule.n_cores)
+
+
 def check_tasks(why, scale):
-    tasks, parts = why.tasks, ["dependence_s", "no_core_s", "queue_s", "dispatch_s"]
+    tasks, parts = why.tasks, ["dependency_s", "no_core_s", "queue_s", "dispatch_s"]
     assert (tasks[parts[1:]].to_numpy() >= 0).all()
     assert tasks[parts].sum(axis=1).to_numpy() == pytest.approx(
         why.schedule.start_s, rel=1e-12, abs=1e-15 * scale
@@ -58,10 +73,10 @@ def check_path(why):
 def test_simulated_schedules(case):
     schedule = ss.simulate(**case)
     why = check(schedule)
-    assert why.tasks["dependence_s"].to_numpy().tolist() == schedule.ready_s.tolist()
+    assert why.tasks["dependency_s"].to_numpy().tolist() == schedule.ready_s.tolist()
     check(replace(schedule, inputs=None, engine="measured"))
     # What the walk through the schedule leaves over is rounding: it takes the engine's rates.
-    left = why.slow_downs["not told apart"].abs().max() if schedule.graph.n_tasks else 0.0
+    left = why.slow_downs["cause unknown"].abs().max() if schedule.graph.n_tasks else 0.0
     assert left <= RELATIVE * max(float(schedule.finish_s.max(initial=0.0)), 1e-300)
 
 

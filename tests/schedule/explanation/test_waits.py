@@ -10,14 +10,14 @@ ONE_CORE = "generic[cores=1]"
 
 def rows(schedule):
     frame = schedule.waits
-    columns = ["dependence_s", "no_core_s", "queue_s", "dispatch_s", "reason"]
+    columns = ["dependency_s", "no_core_s", "queue_s", "dispatch_s", "reason"]
     return [tuple(row) for row in frame[columns].itertuples(index=False)]
 
 
-def test_dependence(replay):
+def test_dependency(replay):
     """0 (1 s) and 1 (2 s) side by side, 2 starts the moment 1 finishes."""
     schedule = replay([1, 2, 3], [(0, 2), (1, 2)])
-    assert rows(schedule) == [(0, 0, 0, 0, "none"), (0, 0, 0, 0, "none"), (2, 0, 0, 0, "dependence")]
+    assert rows(schedule) == [(0, 0, 0, 0, "none"), (0, 0, 0, 0, "none"), (2, 0, 0, 0, "dependency")]
     assert schedule.waits["depends_on"].tolist() == [-1, -1, 1]
 
 
@@ -104,7 +104,7 @@ def test_small_tasks_run_inline_without_a_decision(replay):
     """Dispatch 0.25 s. 0 until 1.25 s; 1 is small and runs there at once; no decision is charged to it."""
     policy = "critical-path[small_s=0.5]"
     schedule = replay([1, 0.25], [(0, 1)], policy, ONE_CORE, runtime=ss.RuntimeProfile(dispatch_s=0.25))
-    assert rows(schedule) == [(0, 0, 0, 0.25, "dispatch"), (1.25, 0, 0, 0, "dependence")]
+    assert rows(schedule) == [(0, 0, 0, 0.25, "dispatch"), (1.25, 0, 0, 0, "dependency")]
 
 
 def test_a_buffer_hides_the_decision(replay):

@@ -1,4 +1,4 @@
-"""Chakra traces of both forms: tasks, seconds, dependences, damage."""
+"""Chakra traces of both forms: tasks, seconds, dependencies, damage."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def edges(graph) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("zipped", [False, True], ids=["plain", "zipped"])
-def test_nodes_without_tensors_are_tasks_with_the_dependences_in_the_file(put, zipped):
+def test_nodes_without_tensors_are_tasks_with_the_dependencies_in_the_file(put, zipped):
     path = put(*SYNTHETIC)
     if zipped:
         path.write_bytes(gzip.compress(path.read_bytes()))
@@ -146,7 +146,7 @@ def test_nodes_without_tensors_are_tasks_with_the_dependences_in_the_file(put, z
         ("layer_2#2", "reduce_3#3"),
         ("reduce_3#3", "send_4#4"),
     }
-    assert graph.report.facts["missing_dependences"] == 1
+    assert graph.report.facts["missing_dependencies"] == 1
     assert any("tell their work" in note for note in graph.report.notes)
 
 
@@ -156,7 +156,7 @@ def test_a_chain_is_told(put):
     assert graph.average_parallelism == 1
 
 
-def test_dependences_are_rebuilt_from_tensors(put):
+def test_dependencies_are_rebuilt_from_tensors(put):
     graph = ss.load(put(*LINKED))
     assert graph.kinds.to_list() == ["mm", "relu", "add_", "gemm", "broadcast"]
     assert graph.durations_s.tolist() == [9e-6, 1e-6, 1e-6, 9e-6, 3e-6]
@@ -176,7 +176,7 @@ def test_host_operators_depend_through_what_they_wrote(put):
     assert graph.flops.tolist() == [2 * 2 * 3 * 4, 6, 8]
 
 
-def test_the_dependences_of_the_file_where_they_are_asked_for(put):
+def test_the_dependencies_of_the_file_where_they_are_asked_for(put):
     graph = ss.load(put(*LINKED), data_deps=True)
     assert graph.n_tasks == len(LINKED)
     assert ("relu#6", "add_#7") not in edges(graph)

@@ -56,8 +56,12 @@ def test_outermost_spans_are_tasks_and_lanes_are_chains(tmp_path: Path) -> None:
     assert edges(graph) == [("outer", "next")]
     assert graph.recorded is not None
     assert graph.recorded.executor.tolist() == [0, 1, 0]
-    assert graph.report.facts["inner_spans"] == 2
-    assert "a chain" in graph.report.notes[0]
+    assert graph.report.facts["spans_by_depth"] == "0: 3, 1: 1, 2: 1"
+    assert graph.report.facts["left_out_level"] == 2
+    assert (
+        "Spans by depth: 0: 3, 1: 1, 2: 1; depth=, names= and lanes= choose others" in graph.report.notes[0]
+    )
+    assert "a chain" in graph.report.notes[1]
 
 
 def test_innermost_spans_of_the_list_form(tmp_path: Path) -> None:
@@ -245,7 +249,7 @@ def test_our_own_says_that_options_choose_nothing(tmp_path: Path) -> None:
     )
     assert len(ss.load(tmp_path / "run.json").report.notes) == 1
     notes = ss.load(tmp_path / "run.json", process="cores", edges="flows").report.notes
-    assert "level, edges and process choose nothing here: the graph was taken as written" in notes
+    assert "options choose nothing here: the graph was taken as written" in notes
 
 
 def test_our_own_that_was_edited(tmp_path: Path) -> None:

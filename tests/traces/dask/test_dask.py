@@ -1,4 +1,4 @@
-"""Dask's task streams by hand: dependences through fused keys, threads, and what is refused."""
+"""Dask's task streams by hand: dependencies through fused keys, threads, and what is refused."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_alone_a_chain_a_thread(tmp_path: Path, wrapped: bool) -> None:
     assert "chain" in graph.report.notes[0]
 
 
-def test_dependences_go_through_fused_keys(tmp_path: Path) -> None:
+def test_dependencies_go_through_fused_keys(tmp_path: Path) -> None:
     told = {"dependencies": {C: ["fused"], "fused": [A, "lost"], "lost": []}}
     for value in (told, told["dependencies"]):
         graph = load(write(tmp_path, records()), graph=write(tmp_path, value, "graph.json"))
@@ -64,6 +64,18 @@ def test_dependences_go_through_fused_keys(tmp_path: Path) -> None:
         assert (graph.report.facts["graph_keys"], graph.report.facts["matched_keys"]) == (3, 1)
         assert any("2 of 3 executed keys are not in the graph" in note for note in graph.report.notes)
         assert any("2 keys of the graph were not executed" in note for note in graph.report.notes)
+
+
+def test_the_task_that_collects_the_result_depends_on_all_pieces(tmp_path: Path) -> None:
+    final = "finalize-hlgfinalizecompute-0123"
+    stream = write(tmp_path, [*records(), record(final, 3, 3.5)])
+    graph = load(stream, graph=write(tmp_path, {B: [], C: [A], A: []}, "graph.json"))
+    assert edges(graph) == {(A, C), (B, final), (C, final)}
+    assert graph.report.facts["matched_keys"] == 4
+    # Two of them collect two results, and nobody knows which.
+    stream = write(tmp_path, [*records(), record(final, 3, 3.5), record(f"{final}4", 3.5, 4)])
+    graph = load(stream, graph=write(tmp_path, {B: [], C: [A], A: []}, "graph.json"))
+    assert edges(graph) == {(A, C)}
 
 
 def test_a_key_that_ran_twice(tmp_path: Path) -> None:
@@ -148,5 +160,5 @@ def test_any_structure(tmp_path: Path, at: int, field: str, new: Any, told: dict
 def test_a_real_stream() -> None:
     graph = load(SAMPLES / "cholesky.task_stream.json", graph=SAMPLES / "cholesky.lowlevel_deps.json")
     facts = graph.report.facts
-    assert (graph.n_tasks, facts["graph_keys"], facts["matched_keys"], facts["lanes"]) == (408, 877, 385, 2)
+    assert (graph.n_tasks, facts["graph_keys"], facts["matched_keys"], facts["lanes"]) == (408, 877, 386, 2)
     assert facts["early_starts"] == 1

@@ -1,4 +1,4 @@
-"""Nanos++'s task dependence graphs: sizes as ratios of times, taskwaits, the legend, clusters; a real one."""
+"""Nanos++'s task dependency graphs: sizes as ratios of times, taskwaits, the legend, clusters; a real one."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_damage(data: st.DataObject, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the shared samples are not here")
 def test_a_real_one(tmp_path: Path) -> None:
-    """220 tasks and 495 dependences of a tiled Cholesky, and the taskwait at its end."""
+    """220 tasks and 495 dependencies of a tiled Cholesky, and the taskwait at its end."""
     graph = ss.load(next(SAMPLES.glob("*.tdg.dot.gz")), seconds=0.1)
     assert (graph.n_tasks, graph.n_edges) == (221, 496)
     assert graph.work_s == pytest.approx(0.1)

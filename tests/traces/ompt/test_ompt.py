@@ -19,7 +19,7 @@ IMPLICIT, TASKWAIT, TASKGROUP, BARRIER = 2, 5, 6, 3
 DEFERRED, UNDEFERRED, WAITS = 4, 0x8000004, 0x18000010
 
 
-def test_dependences_threads_and_times(log: Any) -> None:
+def test_dependencies_threads_and_times(log: Any) -> None:
     log.create(1, 0, deps=[["x", 3]]).create(2, 0, deps=[["x", 1]]).create(3, 0, deps=[["x", 1]]).create(
         4, 0, deps=[["x", 2]]
     )
@@ -118,7 +118,7 @@ def test_waiting_in_a_taskgroup_is_no_work(log: Any) -> None:
     assert log.read().work_s == pytest.approx(50e-9)
 
 
-def test_taskwait_with_dependences(log: Any) -> None:
+def test_taskwait_with_dependencies(log: Any) -> None:
     """It waits for task 1 alone, and what is created behind waits for it."""
     log.create(1, 9, deps=[["x", 2]]).create(2, 9).create(3, 9, flags=WAITS, deps=[["x", 1]])
     log.run(1).sched(3, 8, 0).create(4, 9).run(2, 4)
@@ -149,7 +149,7 @@ def test_undeferred_tasks_of_one_team_beside_others(
     assert [note.partition(" tasks")[0] for note in told] == (["2"] if threads == 1 else [])
 
 
-def test_tasks_that_never_ran_hand_their_dependences_on(log: Any) -> None:
+def test_tasks_that_never_ran_hand_their_dependencies_on(log: Any) -> None:
     log.create(1, 0, deps=[["x", 3]]).create(2, 0, deps=[["x", 3]]).create(3, 0, deps=[["x", 3]]).run(1, 3)
     assert log.named_edges() == [("1", "3")]
     assert any("1 tasks did not finish" in note for note in log.read().report.notes)
@@ -186,7 +186,7 @@ def test_what_the_recorder_tells_of_itself(log: Any) -> None:
     log.create(1, 0, deps=[["x", 4]]).run(1)
     notes = "; ".join(log.read().report.notes)
     assert all(
-        told in notes for told in ("did not reach its end", "not tell all dependences", "1 tasks exclude")
+        told in notes for told in ("did not reach its end", "not tell all dependencies", "1 tasks exclude")
     )
     log.add("end", lost_B=7)
     notes = "; ".join(log.read().report.notes)
@@ -275,7 +275,7 @@ def test_damage(data: st.DataObject, log: Any) -> None:
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the shared samples are not here")
 @pytest.mark.parametrize("file", sorted(SAMPLES.glob("*.jsonl.gz")), ids=lambda file: file.name)
 def test_captures(file: Path) -> None:
-    """A Cholesky factorisation of 10 x 10 tiles on one thread: 220 tasks, 495 dependences as the other tools told."""
+    """A Cholesky factorisation of 10 x 10 tiles on one thread: 220 tasks, 495 dependencies as the other tools told."""
     graph = ss.load(file)
     assert (graph.n_tasks, graph.n_edges) == (220, 495)
     assert (graph.report.facts["early_starts"], graph.report.facts["lanes"]) == (0, 1)

@@ -28,9 +28,9 @@ def test_all_and_only_what_the_specification_orders(tasks: list[list[tuple[str, 
     siblings, found, told = Siblings(), nx.DiGraph(), nx.DiGraph()
     for graph in (found, told):
         graph.add_nodes_from(range(len(tasks)))
-    for i, dependences in enumerate(tasks):
-        found.add_edges_from((before, i) for before in siblings.add(i, dependences))
-        told.add_edges_from((k, i) for k in range(i) if ordered(tasks[k], dependences))
+    for i, dependencies in enumerate(tasks):
+        found.add_edges_from((before, i) for before in siblings.add(i, dependencies))
+        told.add_edges_from((k, i) for k in range(i) if ordered(tasks[k], dependencies))
     assert set(nx.transitive_closure(found).edges) == set(nx.transitive_closure(told).edges)
     assert set(found.edges) <= set(told.edges)
 

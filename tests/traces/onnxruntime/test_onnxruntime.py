@@ -78,7 +78,7 @@ def test_runs_at_once_are_told_apart_by_their_thread(hand: Any, tmp_path: Path) 
         hand.join(tmp_path, events)
 
 
-def test_node_that_did_not_run_passes_its_dependences_on(hand: Any, tmp_path: Path) -> None:
+def test_node_that_did_not_run_passes_its_dependencies_on(hand: Any, tmp_path: Path) -> None:
     events = [e for e in hand.diamond() if not e["name"].startswith("c")]
     graph = hand.join(tmp_path, events)
     assert hand.edges(graph) == [("a", "b"), ("a", "d"), ("b", "d")]

@@ -98,7 +98,7 @@ class Trace:
         self.event(thread, leave, WD, 0, STATE, 0)
 
     def depend(self, time: int, before: int, after: int, direction: int = 1) -> None:
-        """Tell of a dependence that was found."""
+        """Tell of a dependency that was found."""
         self.event(1, time, DEPENDENCE, before << 32 | after, DIRECTION, direction)
 
     def write(self) -> Path:

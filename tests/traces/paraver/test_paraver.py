@@ -1,4 +1,4 @@
-"""Paraver traces of OmpSs by hand: intervals, dependences, taskwaits, labels; what is refused."""
+"""Paraver traces of OmpSs by hand: intervals, dependencies, taskwaits, labels; what is refused."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_by_hand(ompss: Trace) -> None:
     assert (ns(run.start_s), ns(run.finish_s)) == ([0, 110, 120], [100, 200, 230])
     assert (run.lanes.tolist(), run.lane_names) == ([0, 1, 0], ("master", "worker <1>"))
     facts = graph.report.facts
-    assert (facts["dependence_events"], facts["dependence_communications"]) == (2, 2)
+    assert (facts["dependency_events"], facts["dependency_communications"]) == (2, 2)
     assert (facts["threads"], facts["trace_s"], facts["unit"]) == (2, 5e-6, "ns")
     assert facts["in_runtime_s"] == pytest.approx((125 - 100 + 105 - 90 + 124 - 110) * 1e-9)
     # Task 5 begins while thread 1 is still in task 4, whose body has run.
@@ -64,18 +64,21 @@ def test_microseconds_where_no_unit_is_named(ompss: Trace) -> None:
     assert (ns(graph.durations_s), graph.report.facts["unit"]) == ([100_000, 90_000, 110_000], "1000 ns")
 
 
-def test_dependences_of_communications_alone(ompss: Trace) -> None:
+def test_dependencies_of_communications_alone(ompss: Trace) -> None:
     ompss.lines = [line for line in ompss.lines if f":{DEPENDENCE}:" not in line]
     graph = ompss.read()
     assert graph.n_edges == 2
-    assert graph.report.facts["dependence_events"] == 0
+    assert graph.report.facts["dependency_events"] == 0
 
 
-def test_dependences_of_events_alone_and_of_both(ompss: Trace) -> None:
+def test_dependencies_of_events_alone_and_of_both(ompss: Trace) -> None:
     ompss.lines.remove(next(line for line in ompss.lines if line.endswith(":6:1")))
     graph = ompss.read()
     assert graph.n_edges == 2
-    assert "1 dependences are told by events or communications alone; all were kept" in graph.report.notes
+    assert (
+        "1 dependencies are named only by events or only by communications; all were kept"
+        in graph.report.notes
+    )
 
 
 def test_a_task_that_was_switched_out(ompss: Trace) -> None:
@@ -106,7 +109,7 @@ def test_visits_without_states_count_whole(ompss: Trace) -> None:
 
 
 def test_a_taskwait_between_tasks(ompss: Trace) -> None:
-    """Tasks 7 and 8 were created behind a taskwait: they wait for all before, though no dependence says so."""
+    """Tasks 7 and 8 were created behind a taskwait: they wait for all before, though no dependency says so."""
     ompss.event(1, 350, WD, 1, STATE, 17)
     ompss.event(1, 351, TASKWAIT, 1)
     ompss.create(360, 7)
@@ -148,7 +151,7 @@ def test_a_task_without_an_end(ompss: Trace) -> None:
     ompss.event(2, 401, STATE, 17, NAME, 1)
     graph = ompss.read()
     assert (graph.n_tasks, graph.n_edges) == (3, 2)
-    assert "1 tasks never ran to an end and were left out, with their dependences" in graph.report.notes
+    assert "1 tasks never ran to an end and were left out, with their dependencies" in graph.report.notes
 
 
 def test_a_task_that_never_began(ompss: Trace) -> None:
@@ -193,14 +196,14 @@ def test_two_processes_count_their_tasks_apart(ompss: Trace) -> None:
     assert graph.scopes.to_list() == [""] * 3 + ["1.2"] * 3
 
 
-def test_messages_between_processes_are_no_dependences(ompss: Trace) -> None:
+def test_messages_between_processes_are_no_dependencies(ompss: Trace) -> None:
     """A message of MPI of 6 bytes with tag 1, sent in task 5; its own process would mean that 6 waits for 5."""
     ompss.lines.append("3:2:1:1:2:250:250:3:1:2:1:260:260:6:1")
     assert ompss.read().n_edges == 2
 
 
 def test_nanos6(new_trace: New) -> None:
-    """Tasks of OmpSs-2: the next number ends the task before, dependences are communications of a tag of their own."""
+    """Tasks of OmpSs-2: the next number ends the task before, dependencies are communications of a tag of their own."""
     trace = new_trace()
     trace.path.with_suffix(".pcf").write_text(
         "EVENT_TYPE\n0    9200002    Task instance\n\nEVENT_TYPE\n0 9200011 Running Name\nVALUES\n0 End\n7 axpy\n"
@@ -275,7 +278,7 @@ def test_wrong_headers_options_and_companions(ompss: Trace) -> None:
         ompss.read(row=3)
 
 
-def test_dependences_that_form_a_cycle(ompss: Trace) -> None:
+def test_dependencies_that_form_a_cycle(ompss: Trace) -> None:
     ompss.depend(60, 5, 4)
     with pytest.raises(GraphError, match=r"run\.prv: the graph has a cycle"):
         ompss.read()

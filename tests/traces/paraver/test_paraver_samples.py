@@ -23,11 +23,11 @@ def test_both_are_here() -> None:
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
 def test_a_tiled_cholesky(path: Path) -> None:
-    """220 tasks; 495 dependences, as many by events as by communications; no body begins before its predecessors'."""
+    """220 tasks; 495 dependencies, as many by events as by communications; no body begins before its predecessors'."""
     graph = ss.load(path)
     assert (graph.n_tasks, graph.n_edges) == (220, 495)
     facts = graph.report.facts
-    assert (facts["dependence_events"], facts["dependence_communications"], facts["early_starts"]) == (
+    assert (facts["dependency_events"], facts["dependency_communications"], facts["early_starts"]) == (
         495,
         495,
         0,
@@ -38,7 +38,7 @@ def test_a_tiled_cholesky(path: Path) -> None:
     np.testing.assert_allclose(run.finish_s - run.start_s, graph.durations_s, rtol=0, atol=1e-15)
 
 
-def test_its_dependences_are_those_of_the_task_graph() -> None:
+def test_its_dependencies_are_those_of_the_task_graph() -> None:
     """Tasks of the two files of one run have the same numbers; the task graph has a taskwait more."""
     pytest.importorskip("lark")
     trace = ss.load(next(path for path in TRACES if ".2w." in path.name))

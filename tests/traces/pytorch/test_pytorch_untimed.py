@@ -24,7 +24,7 @@ def step(mini):
     return mini
 
 
-def test_kinds_work_and_dependences_without_seconds(step):
+def test_kinds_work_and_dependencies_without_seconds(step):
     path = step.write()[1]
     assert PYTORCH.recognises(path.read_bytes())
     graph = ss.load(path)

@@ -112,7 +112,7 @@ def test_by_hand(tmp_path: Path) -> None:
     assert run.lane_names == ("worker 0", "worker 9", "worker 10")
     assert run.lanes.tolist() == [0, 1, 2]
     assert graph.report.facts["priorities"] == "0 to 2"
-    told = ("records", "control_records", "records_not_run", "dependences", "zero_length_tasks")
+    told = ("records", "control_records", "records_not_run", "dependencies", "zero_length_tasks")
     assert [graph.report.facts[key] for key in told] == [5, 1, 2, 5, 1]
     assert (graph.report.facts["unit"], graph.report.facts["overlaps"]) == ("ms", 0)
     assert (
@@ -132,7 +132,7 @@ def test_load_finds_the_format(tmp_path: Path) -> None:
     assert not STARPU.recognises(b"")
 
 
-def test_the_end_of_a_job_waits_for_its_end_dependences(tmp_path: Path) -> None:
+def test_the_end_of_a_job_waits_for_its_end_dependencies(tmp_path: Path) -> None:
     """StarPU writes them last, without a blank line behind; who waits for job 1 waits for job 4, too."""
     records = [
         f"Name: {name}\nJobId: {job}\nSubmitOrder: {job}\nStartTime: {job}.0\nEndTime: {job}.5\n{more}"
@@ -216,12 +216,16 @@ def test_nothing_ran(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("DependsOn: 1 2", "DependsOn: 1 5", "the graph has a cycle"),
+        (
+            "DependsOn: 1 2",
+            "DependsOn: 1 5",
+            "the graph has a cycle: task 1 'trsm 4' -> task 2 'gemm 5' -> task 1 'trsm 4'",
+        ),
         ("DependsOn: 1 2", "DependsOn: 1 4", "self-loop"),
         (
             "Control: WontUse",
             "Control: WontUse\nDependsOn: 3",
-            "nodes that are left out depend on each other in a cycle",
+            "nodes that are left out depend on each other in a cycle: 'task 2' -> '_starpu_data_acquire_pre 3'",
         ),
     ],
 )
@@ -237,7 +241,7 @@ def test_a_file_cut_off(tmp_path: Path) -> None:
     graph = read(tmp_path, cut, tolerant=True)
     assert graph.n_tasks == 2
     assert any("cut off" in note for note in graph.report.notes)
-    assert graph.report.facts["unknown_dependences"] == 1
+    assert graph.report.facts["unknown_dependencies"] == 1
 
 
 def test_wrong_options(tmp_path: Path) -> None:
@@ -278,7 +282,8 @@ def test_captures(file: Path) -> None:
     graph = ss.load(file)
     facts = graph.report.facts
     told = [
-        facts[key] for key in ("records", "control_records", "records_not_run", "dependences", "early_starts")
+        facts[key]
+        for key in ("records", "control_records", "records_not_run", "dependencies", "early_starts")
     ]
     assert told == [407, 55, 187, 616, 0]
     assert (graph.n_tasks, graph.n_edges) == (220, 495)

@@ -64,7 +64,7 @@ def test_without_partition_graphs_labels_tell(diamond: Any, named_edges: Named) 
 
 
 def test_a_graphdef_helps_where_names_match(diamond: Any, named_edges: Named) -> None:
-    """Of the GraphDef, `bias` was fused away: dependences go through it; what fusion made has its label alone."""
+    """Of the GraphDef, `bias` was fused away: dependencies go through it; what fusion made has its label alone."""
     step = diamond()
     del step.message.partition_graphs[:]
     for stats in step.devices.popitem()[1].node_stats:

@@ -131,7 +131,7 @@ def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
     told = "\n".join(graph.report.notes)
     for sentence in (
         "2 parents or children are not tasks",
-        "1 edges are told by one",
+        "1 edges are named by only one",
         "1 executions are of no task",
         "1 executions are of a task that was executed before",
     ):
@@ -169,7 +169,7 @@ def test_names_that_several_tasks_have_mean_those_that_a_file_joins(tmp_path: Pa
     assert any("; 6 share one with none and give no edge" in note for note in graph.report.notes)
 
 
-def test_no_dependences_at_all_are_told(tmp_path: Path) -> None:
+def test_no_dependencies_at_all_are_told(tmp_path: Path) -> None:
     made = instance()
     for one in made["workflow"]["specification"]["tasks"]:
         one.update(parents=[], children=[], inputFiles=[])

@@ -11,8 +11,8 @@ from simsched.graph.contracting import MAX_EDGES
 from simsched.traces.paraver.tasks import Key, Told
 
 
-def dependences(path: Path, told: Told, index: dict[Key, int]) -> dict[tuple[int, int], None]:
-    """Return the dependences between tasks that ran, from events and communications together, each once.
+def dependencies(path: Path, told: Told, index: dict[Key, int]) -> dict[tuple[int, int], None]:
+    """Return the dependencies between tasks that ran, from events and communications together, each once.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def dependences(path: Path, told: Told, index: dict[Key, int]) -> dict[tuple[int
     for firsts, seconds in _meetings(told):
         if len(found) + len(firsts) * len(seconds) > MAX_EDGES:
             raise FormatError(
-                f"{path}: more than {MAX_EDGES} dependences, most between concurrent tasks; refused"
+                f"{path}: more than {MAX_EDGES} dependencies, most between concurrent tasks; refused"
             )
         found |= {
             (index[a], index[b]): None

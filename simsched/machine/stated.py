@@ -1,0 +1,110 @@
+"""Numbers that a machine file or its variations state for an effect: those that switch it on, and those left unused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from simsched.spec import Scalar, parse_path
+
+if TYPE_CHECKING:
+    from simsched.machine.machine import Fact, Machine
+
+#: Effects that use a number, by its place; within a memory mode, by its place there.
+USED_BY = {
+    "bandwidth": ("share_bandwidth",),
+    "link_bandwidth": ("share_bandwidth", "remote_memory"),
+    "remote_latency": ("remote_memory",),
+    "caches.tile_slowdown": ("share_tiles",),
+    "cores.compute_throughput": ("share_cores",),
+    "cores.memory_throughput": ("share_cores",),
+}
+#: In the source of a number that describes no machine.
+BY_DEFINITION = "by definition"
+
+
+def meant(params: Mapping[str, Scalar], mode: str) -> set[str]:
+    """Return the effects that variations switch on because they state a number for them.
+
+    Parameters
+    ----------
+    params : mapping
+        Variations, by name.
+    mode : str
+        Memory mode in use.
+
+    Returns
+    -------
+    set of str
+        Without those that the variations switch on or off themselves.
+
+    Examples
+    --------
+    >>> meant({"bandwidth_Bps": 4e11, "cores": 192}, "ddr")
+    {'share_bandwidth'}
+    >>> meant({"bandwidth_Bps": 4e11, "contention": False}, "ddr"), meant({"smt": 2}, "ddr")
+    (set(), {'share_cores'})
+    """
+    if "contention" in params:
+        return set()
+    found = {effect for key in params for effect in _used_by(key.removesuffix("_Bps"), mode)}
+    smt = params.get("smt", 1)
+    if not isinstance(smt, str) and smt > 1:
+        found.add("share_cores")
+    return found - params.keys()
+
+
+def unused(machine: Machine) -> Iterator[str]:
+    """Yield a note on the numbers of a machine's file that change nothing, as the file switches off what uses them.
+
+    There is none on numbers by definition, nor on what a variation switches off.
+    """
+    from simsched.machine.build import varied_spec
+
+    params = parse_path(machine.spec).params
+    switched_off = {name for name, on in machine.content.get("effects", {}).items() if not on}
+    off = {name for name in switched_off - params.keys() if not getattr(machine.effects, name)}
+    if not off or "contention" in params:
+        return
+    idle = {fact: off.intersection(_effects_of(fact, machine)) for fact in machine.facts}
+    stated = [fact for fact in idle if idle[fact] and BY_DEFINITION not in fact.source]
+    if stated:
+        needed = sorted(set().union(*(idle[fact] for fact in stated)))
+        again = varied_spec(machine, dict.fromkeys(needed, True))
+        be, these = ("is", "it") if len(stated) == 1 else ("are", "them")
+        yield (
+            f"{', '.join(map(_shown, stated))} {be} stated, but running tasks do not slow each other down by {these}, "
+            f"because the file switches {', '.join(needed)} off; write {again} if they should"
+        )
+
+
+def _effects_of(fact: Fact, machine: Machine) -> tuple[str, ...]:
+    """Return the effects that use a number of a machine, where it can make a difference."""
+    mode = str(parse_path(machine.spec).params.get("memory", machine.content["memory"]["mode"]))
+    place, _, cluster = _within(fact.key, mode).partition("remote_latency.")
+    if cluster:
+        place, in_use = "remote_latency", getattr(machine.structure, "cluster", "any")
+        if cluster not in (in_use, "any"):
+            return ()
+    differs = {
+        "bandwidth": machine.n_threads * machine.core_bandwidth_Bps > machine.bandwidth_Bps,
+        "link_bandwidth": machine.n_domains > 1,
+        "remote_latency": machine.n_domains > 1,
+        "caches.tile_slowdown": machine.cores_per_tile > 1,
+    }
+    return USED_BY.get(place, ()) if differs.get(place, machine.smt_ways > 1) else ()
+
+
+def _used_by(key: str, mode: str) -> tuple[str, ...]:
+    place = _within(key, mode)
+    return USED_BY.get("remote_latency" if place.startswith("remote_latency.") else place, ())
+
+
+def _within(key: str, mode: str) -> str:
+    """Return a place, or within the memory mode in use the place there."""
+    return key.removeprefix(f"memory.modes.{mode}.")
+
+
+def _shown(fact: Fact) -> str:
+    values = fact.value if isinstance(fact.value, tuple) else (fact.value,)
+    return f"{fact.key} ({', '.join(f'{value:g}' for value in values)}{fact.unit and ' '}{fact.unit})"

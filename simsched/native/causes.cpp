@@ -1,0 +1,161 @@
+#include "causes.hpp"
+
+#include "checks.hpp"
+#include "contention.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <tuple>
+#include <vector>
+
+namespace simsched {
+
+namespace {
+
+// One walk through a schedule.
+class Walk {
+  public:
+    Walk(const Walked &schedule, const Sharing &shared, std::span<double> out)
+        : schedule_(schedule), out_(out), sharing_(shared, schedule.successors.n()) {}
+
+    void run() {
+        for (const auto task : schedule_.start_order) {
+            const double now = schedule_.start_s[static_cast<std::size_t>(task)];
+            finish(now);
+            go_on(now);
+            begin(task);
+        }
+        finish(std::numeric_limits<double>::infinity());
+    }
+
+  private:
+    // A running task: since when its stretch is what it is, and its parts beside 1.
+    struct Since {
+        double seconds = 0.0;
+        Excess parts{};
+    };
+
+    void begin(std::int32_t task) {
+        const auto t = static_cast<std::size_t>(task);
+        Decision decision{.task = task, .cores = neighbours(schedule_.teams, schedule_.team[t])};
+        schedule_.loads.tell(t, decision);
+        auto entry = sharing_.begin(decision, now_);
+        entry.time = schedule_.finish_s[t];
+        if (since_.size() <= entry.slot)
+            since_.resize(entry.slot + 1);
+        since_[entry.slot] = {now_, {}};
+        running_.push_back(entry);
+        std::push_heap(running_.begin(), running_.end());
+        if (schedule_.watched[t])
+            watched_.push_back(entry);
+    }
+
+    // Ends what ends until then.
+    void finish(double until) {
+        while (!running_.empty() && running_.front().time <= until) {
+            go_on(running_.front().time);
+            std::pop_heap(running_.begin(), running_.end());
+            const auto entry = running_.back();
+            running_.pop_back();
+            if (schedule_.watched[static_cast<std::size_t>(entry.task)]) {
+                pass(entry);
+                std::erase_if(watched_, [&entry](const auto &other) { return other.task == entry.task; });
+            }
+            sharing_.end(entry);
+            sharing_.feed(entry.task, neighbours(schedule_.successors, entry.task));
+        }
+    }
+
+    // Leaves an instant: rates change once all that starts and ends then has done so.
+    void go_on(double until) {
+        if (until == now_)
+            return;
+        sharing_.each_changed(watched_, [this](Contention::Entry &entry, double) {
+            pass(entry);
+            since_[entry.slot].parts = sharing_.excess(entry);
+        });
+        now_ = until;
+    }
+
+    // Adds what each part took since the stretch of a task changed.
+    void pass(const Contention::Entry &entry) {
+        auto &since = since_[entry.slot];
+        const double passed = now_ - since.seconds;
+        since.seconds = now_;
+        double sum = 0.0;
+        for (const double part : since.parts)
+            sum += part;
+        if (passed == 0.0 || sum == 0.0)
+            return;
+        const auto row = static_cast<std::size_t>(entry.task) * since.parts.size();
+        for (std::size_t i = 0; i < since.parts.size(); ++i)
+            out_[row + i] += since.parts[i] * (passed / (1.0 + sum));
+    }
+
+    static std::span<const std::int32_t> neighbours(const Csr &rows, std::int32_t row) {
+        const auto r = static_cast<std::size_t>(row);
+        const auto first = static_cast<std::size_t>(rows.indptr[r]);
+        return rows.indices.subspan(first, static_cast<std::size_t>(rows.indptr[r + 1]) - first);
+    }
+
+    const Walked &schedule_;
+    std::span<double> out_;
+    Contention sharing_;
+    std::vector<Contention::Entry> running_; // a heap, the earliest end in front
+    std::vector<Contention::Entry> watched_; // those whose stretch is looked at
+    std::vector<Since> since_;               // by slot
+    double now_ = 0.0;
+};
+
+bool permutes(std::span<const std::int32_t> order, std::size_t n) {
+    std::vector<bool> seen(n);
+    for (const auto task : order) {
+        if (task < 0 || static_cast<std::size_t>(task) >= n || seen[static_cast<std::size_t>(task)])
+            return false;
+        seen[static_cast<std::size_t>(task)] = true;
+    }
+    return order.size() == n;
+}
+
+void check(const Walked &schedule, const Sharing &shared, std::span<double> out) {
+    check(schedule.successors);
+    check_rows(schedule.teams, "teams");
+    const auto n = schedule.successors.n();
+    const auto &loads = schedule.loads;
+    for (const auto size : {schedule.start_s.size(), schedule.finish_s.size(), schedule.team.size(),
+                            schedule.watched.size(), loads.memory_share.size(), loads.overhead_share.size(),
+                            loads.demand_Bps.size(), out.size() / std::tuple_size_v<Excess>})
+        if (size != n)
+            throw std::invalid_argument("a schedule has one entry a task in each column");
+    if (!permutes(schedule.start_order, n))
+        throw std::invalid_argument("the start order names each task once");
+    for (const auto &times : {schedule.start_s, schedule.finish_s})
+        check_seconds(times);
+    for (const auto thread : schedule.teams.indices)
+        if (thread < 0 || static_cast<std::size_t>(thread) >= shared.n_threads)
+            throw std::invalid_argument("a hardware thread does not exist");
+    // The demands of all tasks, and so of those at once, fit 64 bits.
+    constexpr auto most = std::int64_t{1} << 62;
+    double total_Bps = 0.0;
+    for (std::size_t task = 0; task < n; ++task) {
+        const auto team = static_cast<std::size_t>(schedule.team[task]);
+        if (schedule.team[task] < 0 || team >= schedule.teams.n() ||
+            schedule.teams.indptr[team] == schedule.teams.indptr[team + 1])
+            throw std::invalid_argument("a task's team does not exist, or has no threads");
+        check(Load{loads.memory_share[task], loads.overhead_share[task], loads.demand_Bps[task]}, most);
+        total_Bps += static_cast<double>(loads.demand_Bps[task]);
+    }
+    if (!(total_Bps < static_cast<double>(most)))
+        throw std::invalid_argument("the tasks' demands add up to 2^62 bytes a second or more");
+}
+
+} // namespace
+
+void excess_seconds(const Walked &schedule, const Sharing &shared, std::span<double> out) {
+    check(schedule, shared, out);
+    std::fill(out.begin(), out.end(), 0.0);
+    Walk(schedule, shared, out).run();
+}
+
+} // namespace simsched

@@ -1,0 +1,306 @@
+"""Estimated makespans of layouts, without a replay: which layout to take where none is given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.costs.loads import Loads, loads
+from simsched.policy.crowd import Crowd
+from simsched.policy.layout import Layout
+from simsched.policy.rank_policy import RankPolicy
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import Seconds
+    from simsched.machine import RuntimeProfile
+    from simsched.policy.policy import Policy
+    from simsched.policy.problem import Problem
+
+#: Tasks beyond which not every layout is estimated: every fourth by width, then those near the best.
+LARGE, COARSE = 20_000, 4
+#: Rounds in which the cost of a shared queue and the number of its pollers, which depend on each other, settle.
+ROUNDS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Teams:
+    """What the tasks take on the teams of a layout, when nothing else runs.
+
+    Parameters
+    ----------
+    widths : int64 array, shape (n,) or ()
+        Threads of each task's team, or of all teams.
+    seconds : float64 array, shape (n,)
+    demand : Loads
+        What each task asks of what running tasks share.
+    critical_path_s : float
+        Seconds of the longest path.
+    together : float64 array, shape (n,)
+        Tasks as long as the longest of its depth that would make up all tasks of a task's depth: how many could run
+        side by side.
+    """
+
+    widths: npt.NDArray[np.int64]
+    seconds: Seconds
+    demand: Loads
+    critical_path_s: float
+    together: Seconds
+
+    def side_by_side(self, layout: Layout, cores: int) -> npt.NDArray[np.int64]:
+        """Return how many teams as wide as each task's have room in a layout, shape (n,)."""
+        return np.clip(cores // self.widths, 1, layout.executors)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimator:
+    """Makespans of the layouts of one policy on one problem, estimated from averages.
+
+    A makespan lies between a lower and an upper bound; the estimate is midway between them. The lower one is the
+    longest of the critical path, the core-seconds over the cores of the layout, and all starts one after another. The
+    upper one is all starts and Graham's bound, the sum of the first two, or, if shorter, the time in which the tasks
+    run depth by depth. Before that, tasks are lengthened by what they share (docs/semantics.md, rule 5), as if the
+    tasks of their depth ran beside them, each asking for as much as their mean.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its layout is not used.
+    policy : Policy
+    runtime : RuntimeProfile
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.policy import Problem
+    >>> graph, machine = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), ss.machine("generic[cores=2]")
+    >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine))
+    >>> estimator = Estimator(problem, ss.policy("fifo"), machine.runtime)
+    >>> estimator.seconds(ss.Layout(1, 2)), estimator.seconds(ss.Layout(2, 1))
+    (6.0, 4.5)
+    """
+
+    problem: Problem
+    policy: Policy
+    runtime: RuntimeProfile
+
+    @cached_property
+    def _teams(self) -> dict[int, Teams]:
+        return {}
+
+    @cached_property
+    def _depths(self) -> _Depths:
+        return _Depths.of(self.problem.graph.depths)
+
+    @property
+    def _fixed(self) -> bool:
+        """Whether every task runs on the width of the layout, which is a limit otherwise."""
+        return isinstance(self.policy, RankPolicy)
+
+    def teams(self, width: int) -> Teams:
+        """Return what the tasks take on the teams of layouts of a width."""
+        if width not in self._teams:
+            self._teams[width] = self._made(width)
+        return self._teams[width]
+
+    def _made(self, width: int) -> Teams:
+        costs, graph = self.problem.costs, self.problem.graph
+        each = np.array(width) if self._fixed else self.policy.team_widths(self.problem, width)
+        given = width if self._fixed else each
+        seconds = costs.seconds(given)
+        return Teams(
+            widths=each,
+            seconds=seconds if self._fixed else seconds + self._resize_s(each),
+            demand=loads(costs, given, self.problem.machine.effects),
+            critical_path_s=float(graph.levels(seconds).max(initial=0.0)),
+            together=self._depths.together(seconds),
+        )
+
+    def _resize_s(self, widths: npt.NDArray[np.int64]) -> Seconds:
+        """Return the seconds of resizing, in the mean of teams that follow one another at random."""
+        runtime, of_width = self.runtime, np.bincount(widths) / max(len(widths), 1)
+        one_s = runtime.team_creation_s + widths * runtime.team_creation_per_thread_s
+        if runtime.reuse_teams:
+            one_s = np.full(len(widths), runtime.resize_s)
+        return np.asarray(one_s * (1 - of_width @ of_width))
+
+    def lower_s(self, layout: Layout) -> float:
+        """Return a lower bound on the makespan of a layout: what tasks share and dispatching only lengthen it."""
+        if self._fixed:
+            teams = self.teams(layout.width)
+            return max(teams.critical_path_s, float(teams.seconds.sum()) / layout.executors)
+        # The widths that tasks start at may be others than those of the estimate.
+        area_s = self._least_s / min(layout.cores, self.problem.machine.n_threads)
+        return max(self._least_path_s(layout.width), area_s)
+
+    def _least_path_s(self, width: int) -> float:
+        """Return the critical path with each task on its fastest width up to one."""
+        if width not in self._least_paths:
+            seconds = self.problem.costs.seconds(np.minimum(self.problem.fastest_widths, width))
+            self._least_paths[width] = float(self.problem.graph.levels(seconds).max(initial=0.0))
+        return self._least_paths[width]
+
+    @cached_property
+    def _least_paths(self) -> dict[int, float]:
+        return {}
+
+    @cached_property
+    def _least_s(self) -> float:
+        return float(self.problem.costs.least_core_seconds().sum())
+
+    def _cores(self, layout: Layout) -> int:
+        return layout.cores if self._fixed else min(layout.cores, self.problem.machine.n_threads)
+
+    def seconds(self, layout: Layout) -> float:
+        """Return the estimated makespan of a layout, in seconds."""
+        graph, teams = self.problem.graph, self.teams(layout.width)
+        if not graph.n_tasks:
+            return 0.0
+        most = teams.side_by_side(layout, self._cores(layout))
+        crowd = Crowd(self.problem.machine, np.minimum(teams.together, most), teams.widths)
+        seconds = teams.seconds * crowd.slowdown(teams.seconds, teams.demand, self._depths)
+        work_s = seconds / most
+        spans = _Spans(
+            path_s=float(graph.levels(seconds + self._start_s).max()),
+            area_s=float(work_s.sum()),
+            by_depth_s=float(self._depths.slowest(seconds, work_s).sum()),
+        )
+        return self._with_starts(spans, float(seconds.sum()), layout.executors)
+
+    @property
+    def _start_s(self) -> float:
+        """Seconds of a start where nobody else polls."""
+        runtime = self.runtime
+        if self.policy.queue == "shared":
+            return runtime.pop_s
+        return runtime.dispatch_s if self._fixed or runtime.decide_s is None else runtime.decide_s
+
+    def _with_starts(self, spans: _Spans, busy_s: float, executors: int) -> float:
+        """Return the makespan with its starts, one after another, which cost more the more executors are idle."""
+        n, longest = self.problem.graph.n_tasks, self._depths.n
+        per_poller_s = self.runtime.pop_per_poller_s if self.policy.queue == "shared" else 0.0
+        found_s = spans.middle_s(n * self._start_s, 0.0)
+        for _ in range(ROUNDS if per_poller_s else 0):
+            busy = min(executors, busy_s / found_s if found_s else 0.0)
+            more_s = per_poller_s * max(0.0, executors - 1 - busy)
+            found_s = (found_s + spans.middle_s(n * (self._start_s + more_s), longest * more_s)) / 2
+        return found_s
+
+    def with_fewer(self, layouts: Iterable[Layout]) -> tuple[Layout, ...]:
+        """Return the layouts, and where idle executors poll a queue, those with no more than run side by side.
+
+        Parameters
+        ----------
+        layouts : iterable of Layout
+        """
+        every = tuple(layouts)
+        if self.policy.queue != "shared" or not self.runtime.pop_per_poller_s:
+            return every
+        fewer = (Layout(min(one.executors, self._side_by_side(one.width)), one.width) for one in every)
+        return tuple(dict.fromkeys((*every, *fewer)))
+
+    def _side_by_side(self, width: int) -> int:
+        """Return how many tasks run side by side in the mean, were there executors for all; at least one."""
+        teams = self.teams(width)
+        path_s = teams.critical_path_s
+        return max(1, math.ceil(float(teams.seconds.sum()) / path_s - 1e-9)) if path_s else 1
+
+    def best(self, layouts: Iterable[Layout]) -> list[tuple[float, Layout]]:
+        """Return estimates of the layouts that may be best, the shortest first.
+
+        Of equal ones that of the most cores is first, of these the narrowest. Layouts whose lower bound is beyond the
+        shortest estimate are left out; of large graphs, so are most that are not near the best in width.
+
+        Parameters
+        ----------
+        layouts : iterable of Layout
+        """
+        line = sorted(dict.fromkeys(layouts), key=lambda layout: (layout.width, layout.executors))
+        found: dict[Layout, tuple[float, tuple[int, int]]] = {}
+        stride = COARSE if self.problem.graph.n_tasks > LARGE else 1
+        self._estimate(line[::stride], found)
+        while stride > 1:
+            stride //= 2
+            place = line.index(min(found, key=found.__getitem__))
+            self._estimate(line[max(place - stride, 0) : place + stride + 1 : stride], found)
+        return [(found[layout][0], layout) for layout in sorted(found, key=lambda one: (*found[one], one))]
+
+    def _estimate(
+        self, layouts: Iterable[Layout], found: dict[Layout, tuple[float, tuple[int, int]]]
+    ) -> None:
+        """Add the estimates of layouts that may be best to those found."""
+        new = [layout for layout in layouts if layout not in found]
+        for lower_s, layout in sorted((self.lower_s(layout), layout) for layout in new):
+            if found and lower_s > min(found.values())[0]:
+                break
+            found[layout] = self.seconds(layout), self._order(layout)
+
+    def _order(self, layout: Layout) -> tuple[int, int]:
+        """Return what orders layouts of equal makespans."""
+        return -min(layout.cores, self.problem.machine.n_threads), layout.width
+
+
+@dataclass(frozen=True)
+class _Spans:
+    """Seconds that a makespan cannot be below, and that of running depth by depth, which it need not exceed."""
+
+    path_s: float
+    area_s: float
+    by_depth_s: float
+
+    def middle_s(self, starts_s: float, more_on_path_s: float) -> float:
+        """Return what lies midway between the bounds, with the seconds of all starts, and of more on the path."""
+        path_s = self.path_s + more_on_path_s
+        lower_s = max(path_s, self.area_s, starts_s)
+        upper_s = min(self.by_depth_s, path_s + self.area_s) + starts_s
+        return (lower_s + max(lower_s, upper_s)) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class _Depths:
+    """Tasks grouped by their depth in the graph."""
+
+    order: npt.NDArray[np.intp]
+    first: npt.NDArray[np.intp]
+    row: npt.NDArray[np.intp]
+
+    @classmethod
+    def of(cls, depths: npt.NDArray[np.int32]) -> _Depths:
+        order = np.argsort(depths, kind="stable")
+        begins = np.diff(depths[order], prepend=-1) > 0
+        row = np.empty(len(depths), np.intp)
+        row[order] = np.cumsum(begins) - 1
+        return cls(order, np.flatnonzero(begins), row)
+
+    @property
+    def n(self) -> int:
+        return len(self.first)
+
+    def sums(self, column: Seconds) -> Seconds:
+        return np.add.reduceat(column[self.order], self.first)
+
+    def longest(self, column: Seconds) -> Seconds:
+        return np.maximum.reduceat(column[self.order], self.first)
+
+    def mean(self, column: Seconds, weights: Seconds) -> Seconds:
+        """Return for each task the weighted mean of its depth."""
+        total = self.sums(weights)
+        of_depth = np.zeros(self.n)
+        np.divide(self.sums(column * weights), total, out=of_depth, where=total > 0)
+        return of_depth[self.row]
+
+    def together(self, seconds: Seconds) -> Seconds:
+        if not self.n:
+            return seconds
+        longest, found = self.longest(seconds), np.ones(self.n)
+        np.divide(self.sums(seconds), longest, out=found, where=longest > 0)
+        return found[self.row]
+
+    def slowest(self, seconds: Seconds, work_s: Seconds) -> Seconds:
+        """Return the seconds of each depth: those of its longest task, or of its work if that is more."""
+        return np.maximum(self.longest(seconds), self.sums(work_s))

@@ -1,0 +1,89 @@
+"""What the core-time of teams is made of: work, waiting for memory, overhead, and members without work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.errors import SimschedError
+from simsched.graph.taskgraph import Seconds
+from simsched.replay.simulate import effective_runtime
+
+if TYPE_CHECKING:
+    from simsched.costs.task_costs import TaskCosts
+    from simsched.schedule import Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class TeamTime:
+    """Core-seconds of each task's team, running alone and without noise; the four add up to width x seconds alone.
+
+    All arrays of shape (n,), none negative.
+
+    Parameters
+    ----------
+    work_s : float64 array
+        What one core would need; less where a measured curve gains more than its cores: then all that its team takes.
+    memory_s : float64 array
+        What a team that reaches less bandwidth than its cores would one by one waits for its own bytes.
+    overhead_s : float64 array
+        Serial parts, overhead of threads, fork and join.
+    idle_s : float64 array
+        Of members without work: beyond the pieces that a task divides into, or all but one where it runs on one thread.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0], kinds="mine")
+    >>> half_serial = ss.CostModel({"mine": ss.Curve(serial_share=0.5)})
+    >>> time = TeamTime.of(ss.simulate(graph, "generic[cores=4]", "sequential", costs=half_serial))
+    >>> time.work_s.tolist(), time.overhead_s.tolist(), time.idle_s.tolist()
+    ([1.0], [1.5], [0.0])
+    """
+
+    work_s: Seconds
+    memory_s: Seconds
+    overhead_s: Seconds
+    idle_s: Seconds
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> TeamTime:
+        """Return the core-time of a schedule's teams; in a real run, of which costs are not known, all is work."""
+        widths, alone_s = schedule.widths, schedule.alone_s
+        if schedule.inputs is None:
+            none = np.zeros(len(alone_s))
+            return cls(alone_s * widths, none, none, none)
+        costs = costs_of(schedule)
+        one_core_s, able = costs.one_core_s, np.ceil(np.minimum(widths, costs.pieces))
+        # Where a team would take longer, one of its threads does everything.
+        helps = alone_s < one_core_s
+        if costs.table is not None:
+            # Measured curves tell neither.
+            able, helps = np.where(costs.table.covers, widths, able), helps | costs.table.covers
+        members = np.where(helps, able, 1.0)
+        work_s = np.minimum(one_core_s, members * alone_s)
+        lost_s, idle_s = members * alone_s - work_s, (widths - members) * alone_s
+        waiting_s = np.maximum(
+            able * costs.traffic_B / costs.reached_Bps(able.astype(np.int64)) - one_core_s, 0.0
+        )
+        # A team that has no use for more threads because of its bytes waits for the memory with all of them.
+        memory_s = np.minimum(waiting_s, np.where(helps, lost_s, idle_s))
+        overhead_s = lost_s - np.where(helps, memory_s, 0.0)
+        return cls(work_s, memory_s, overhead_s, idle_s - np.where(helps, 0.0, memory_s))
+
+
+def costs_of(schedule: Schedule) -> TaskCosts:
+    """Return the costs of a simulated schedule's tasks, as its replay had them.
+
+    Raises
+    ------
+    SimschedError
+        If it is a real run.
+    """
+    inputs = schedule.inputs
+    if inputs is None:
+        raise SimschedError("costs are known of simulated schedules only; this is a real run")
+    software = effective_runtime(inputs.runtime, inputs.policy)
+    return inputs.costs.on(schedule.graph, schedule.require_machine(), software)

@@ -1,0 +1,80 @@
+"""Estimates of makespans: by hand where they are exact, and between the bounds everywhere."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import simsched as ss
+from simsched.costs import Curve
+from simsched.policy import Layout, Problem
+from simsched.policy.estimate import Estimator
+from simsched.testing import strategies as ours
+
+WIDE = ss.CostModel(curves={"wide": Curve(0.0), "serial": Curve(1.0)})
+
+
+def estimator(graph, machine, policy, costs=None, runtime=None):
+    target = ss.machine(machine)
+    profile = runtime or target.runtime
+    problem = Problem(graph, target, (costs or ss.CostModel()).on(graph, target, profile))
+    return Estimator(problem, ss.policy(policy), profile)
+
+
+def test_a_chain_that_divides_perfectly():
+    """4 s a task on one core: 8 s on 1, 2 s on 4; beside the lower bound Graham's is twice as long."""
+    chain = ss.TaskGraph.from_edges([4.0, 4.0], [(0, 1)], kinds="wide")
+    estimates = estimator(chain, "generic[cores=4]", "fifo", WIDE)
+    assert [estimates.seconds(Layout(k, 4 // k)) for k in (1, 2, 4)] == [2, 4, 8]
+
+
+def test_starts_one_after_another():
+    """Ten tasks of no length, 1 s each to dispatch: at least 10 s."""
+    graph = ss.TaskGraph.from_edges([0.0] * 10)
+    runtime = ss.RuntimeProfile(dispatch_s=1.0)
+    assert estimator(graph, "generic[cores=2]", "critical-path", runtime=runtime).seconds(Layout(2, 1)) >= 10
+
+
+def test_streams_share_the_memory():
+    """Eight streams of 1 GB at 10 GB/s each on 20 GB/s take 0.4 s together, by replay and by estimate."""
+    graph = ss.TaskGraph.from_edges([0.1] * 8, bytes_B=[1e9] * 8)
+    machine = ss.machine("generic[cores=8,bandwidth_Bps=2e10,contention=true]")
+    assert ss.simulate(graph, machine, "fifo", "8x1").makespan_s == pytest.approx(0.4)
+    assert estimator(graph, machine, "fifo").seconds(Layout(8, 1)) == pytest.approx(0.4)
+
+
+def test_pollers_cost():
+    """A chain on 16 executors: 15 idle ones poll at every pop, which one executor spares."""
+    chain = ss.TaskGraph.from_edges([1e-6] * 50, [(i, i + 1) for i in range(49)])
+    found = ss.simulate(
+        chain, "generic[cores=16]", "fifo", runtime=ss.RuntimeProfile(pop_s=1e-7, pop_per_poller_s=1e-6)
+    )
+    assert found.layout == "1x16"
+
+
+@pytest.mark.parametrize(
+    "policy", ["fifo", "critical-path", "sequential", "corun", "wavefront", "data-parallel"]
+)
+def test_no_tasks(policy):
+    found = ss.simulate(ss.TaskGraph.from_edges([]), "knl-7250", policy)
+    assert (found.makespan_s, found.inputs.layout_by) == (0, "estimate")
+
+
+@settings(max_examples=60)
+@given(ours.graphs(max_tasks=12))
+def test_between_the_bounds(graph):
+    """Without anything shared, and starts for nothing, list schedules of one width lie between the same bounds."""
+    machine = ss.machine("generic[cores=6]")
+    estimates = estimator(graph, machine, "critical-path")
+    for layout in Layout.filling(6):
+        seconds = ss.CostModel().on(graph, machine).seconds(layout.width)
+        path_s = float(graph.levels(seconds).max(initial=0))
+        area_s = float(seconds.sum()) / layout.executors
+        lower_s, upper_s = max(path_s, area_s) * (1 - 1e-12), (path_s + area_s) * (1 + 1e-12)
+        assert lower_s <= estimates.seconds(layout) <= upper_s
+        assert estimates.lower_s(layout) == pytest.approx(max(path_s, area_s))
+
+
+def test_the_best_is_first_and_ties_go_to_narrow_teams_on_all_cores():
+    graph = ss.TaskGraph.from_edges(np.ones(4), kinds="serial")
+    ranked = estimator(graph, "generic[cores=4]", "fifo", WIDE).best(Layout.filling(4))
+    assert ranked[0] == (1.0, Layout(4, 1))

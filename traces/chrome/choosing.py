@@ -1,0 +1,161 @@
+"""Which spans of a Chrome trace are tasks: those on some lanes, of some names, at some depths."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from simsched.errors import FormatError
+from simsched.graph.cleanup.matching import matcher
+from simsched.graph.report import ImportReport
+from simsched.traces.chrome.events import Events, Span
+from simsched.traces.chrome.nesting import nest
+from simsched.traces.json_stream import shown
+
+LEVELS = ("outermost", "innermost")
+_DEPTH = re.compile(r"(?P<least>[0-9]{1,6})(?:-(?P<most>[0-9]{1,6}))?", re.ASCII)
+#: What messages list of names, lanes and depths: so many, and so many characters.
+MOST_LISTED, MOST_CHARACTERS = 8, 300
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the options of the reader choose.
+
+    Parameters
+    ----------
+    level : str
+        The outermost or the innermost of the chosen spans that lie within each other.
+    depths : range or None
+        How many spans of its lane may be around a span; any where None.
+    names, lanes : str
+        Patterns as those of clean-up steps (`simsched.graph.cleanup.matching`); any where empty.
+    """
+
+    level: str = "outermost"
+    depths: range | None = None
+    names: str = ""
+    lanes: str = ""
+
+    @classmethod
+    def of(cls, path: Path, level: object, depth: object, names: object, lanes: object) -> Choice:
+        """Return the choice of some options; raise `FormatError` where one is none."""
+        if level not in LEVELS:
+            raise FormatError(f"{path}: level is {shown(level)}; expected one of {', '.join(LEVELS)}")
+        texts = [_patterns(path, *option) for option in (("names", names), ("lanes", lanes))]
+        return cls(str(level), _depths(path, depth), *texts)
+
+    def tasks(self, path: Path, events: Events, report: ImportReport) -> list[Span]:
+        """Return the spans that become tasks, by start; the report is told of the others.
+
+        Raises
+        ------
+        FormatError
+            If there are none; the message says what there is to choose from.
+        """
+        spans = events.spans
+        report.facts["overlaps"] = nest(spans)
+        by_depth = Counter(span.depth for span in spans)
+        report.facts["spans"] = len(spans)
+        report.facts["spans_by_depth"] = _listed(
+            (f"{depth}: {n}" for depth, n in sorted(by_depth.items())), MOST_LISTED
+        )
+        if self.lanes:
+            chosen = _on_lanes(events, matcher(self.lanes))
+            spans = _kept(path, report, spans, "lanes", self.lanes, lambda span: chosen[span.lane][0],
+                          lambda span: shown(chosen[span.lane][1]))  # fmt: skip
+        if self.names:
+            alike = {name: matcher(self.names)(name) for name in {span.name for span in spans}}
+            spans = _kept(path, report, spans, "names", self.names, lambda span: alike[span.name],
+                          lambda span: shown(span.name))  # fmt: skip
+        if self.depths is not None:
+            depths = self.depths
+            spans = _kept(path, report, spans, "depth", _spelled(depths), lambda span: span.depth in depths,
+                          lambda span: str(span.depth))  # fmt: skip
+        if len(spans) < len(events.spans):
+            nest(spans)
+        return self._of_level(spans, report)
+
+    def _of_level(self, spans: Sequence[Span], report: ImportReport) -> list[Span]:
+        kept = [span for span in spans if (span.depth == 0 if self.level == "outermost" else span.inner == 0)]
+        report.facts["left_out_level"] = len(spans) - len(kept)
+        outside = report.facts["spans"] - len(kept)
+        if outside and self == Choice(self.level):
+            report.note(
+                f"{outside} of {report.facts['spans']} spans are not tasks: they lie within others, or hold others. "
+                f"Spans by depth: {report.facts['spans_by_depth']}; depth=, names= and lanes= choose others"
+            )
+        elif outside:
+            report.note(f"{outside} of {report.facts['spans']} spans are not tasks: the options chose others")
+        return sorted(kept, key=lambda span: (span.start_ns, span.finish_ns, span.order))
+
+
+def _patterns(path: Path, option: str, value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str) or not value.strip("+ "):
+        raise FormatError(
+            f"{path}: {option} is {shown(value)}; expected patterns joined by +, as in load*+work*"
+        )
+    return value
+
+
+def _depths(path: Path, value: object) -> range | None:
+    if value is None:
+        return None
+    text = str(value) if type(value) is int else value
+    found = _DEPTH.fullmatch(text) if isinstance(text, str) else None
+    depths = range(int(found["least"]), int(found["most"] or found["least"]) + 1) if found else range(0)
+    if not depths:
+        raise FormatError(
+            f"{path}: depth is {shown(value)}; expected how many spans are around a task, as in 0 (outermost), 2 or 1-3"
+        )
+    return depths
+
+
+def _spelled(depths: range) -> str:
+    return f"{depths[0]}-{depths[-1]}" if len(depths) > 1 else str(depths[0])
+
+
+def _on_lanes(events: Events, matching: Callable[[str], bool]) -> list[tuple[bool, str]]:
+    """Return of each lane whether its name, with or without that of its process, matches, and the name."""
+    names = events.lane_names(range(len(events.lanes)))
+    alone = [events.lane_names([lane])[0] for lane in range(len(events.lanes))]
+    return [(matching(name) or matching(short), name) for name, short in zip(names, alone, strict=True)]
+
+
+def _kept(
+    path: Path,
+    report: ImportReport,
+    spans: Sequence[Span],
+    option: str,
+    value: str,
+    chosen: Callable[[Span], bool],
+    called: Callable[[Span], str],
+) -> list[Span]:
+    """Return the spans that an option chooses, and count the others."""
+    kept = [span for span in spans if chosen(span)]
+    if not kept:
+        there = Counter(map(called, spans)).most_common()
+        raise FormatError(
+            f"{path}: {option} is {shown(value)}, which chooses none of {len(spans)} spans; there are "
+            f"{_listed((f'{name} ({n})' for name, n in there), MOST_LISTED)}"
+        )
+    report.facts[f"left_out_{option}"] = len(spans) - len(kept)
+    return kept
+
+
+def _listed(values: Iterable[str], most: int) -> str:
+    """Return the first of some values in a line, and how many more there are."""
+    every = list(values)
+    first, characters = list[str](), 0
+    for value in every[:most]:
+        characters += len(value) + 2
+        if first and characters > MOST_CHARACTERS:
+            break
+        first.append(value)
+    more = len(every) - len(first)
+    return ", ".join(first) + (f" and {more} more" if more else "")
