@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from simsched.html import listed, text
 from simsched.notes import weighed
+from simsched.schedule.caveats import notes_of
 from simsched.schedule.explanation.core_time import LEAST_SHARE, labelled
 from simsched.spec import format_scalar
 from simsched.units import format_time
@@ -73,7 +74,7 @@ def details(why: Explanation, limits: Bounds, one_core_s: float) -> str:
         for key, value in facts.items()
         if value
     )
-    notes = weighed(schedule.graph.report.notes, schedule.notes)
+    notes = weighed(notes_of([schedule]))
     told = f"<details><summary>notes</summary>{listed(notes)}</details>" if notes else ""
     return f'<div style="line-height:1.5"><table>{rows}</table>{_bars(_causes(why))}{told}</div>'
 

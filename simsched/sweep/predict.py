@@ -24,6 +24,7 @@ from simsched.replay.at_once import at_once
 from simsched.replay.simulate import simulate
 from simsched.schedule import bounds
 from simsched.schedule.bounds import on_one_core_s
+from simsched.schedule.caveats import notes_of
 from simsched.sweep.binding import binding, bound_by
 from simsched.sweep.core_counts import core_counts
 from simsched.sweep.extrapolation import beyond
@@ -248,7 +249,7 @@ def _row(schedule: Schedule, costs: CostModel, runtime: RuntimeProfile | None) -
         "extrapolated": bool(notes),
         "note": "; ".join(notes),
         "samples": 1,
-        "notes": [*schedule.graph.report.notes, *schedule.notes],
+        "notes": [*notes_of([schedule])],
     }
 
 
