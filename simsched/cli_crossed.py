@@ -46,7 +46,7 @@ def crossed(
 ) -> None:
     """Run every system's policy on all workloads.
 
-    Every published system's policy runs the workloads of all the others. With --json, only the runs are printed.
+    Every published system's policy runs the workloads of all the others. With --json, runs and notes are printed.
     """
     from simsched.reproduce.crossed import CURRENT
     from simsched.reproduce.crossed import crossed as crossed_
@@ -62,7 +62,7 @@ def crossed(
     with progress_bar(len(machines) * len(jobs) * len(RULES), "crossed", "runs") as progress:
         found = crossed_(machines, jobs, progress=progress)
     if json_:
-        say_json(found.records())
+        say_json({"rows": found.records(), "notes": found.notes})
     else:
         say_markdown(found.to_markdown())
     if out is not None:

@@ -168,6 +168,6 @@ def crosscheck(
         checked.to_html(html)
     text = checked.to_markdown(md)
     if json_:
-        say_json({"cases": records(checked.table), "summary": checked.summary()})
+        say_json({"cases": records(checked.table), "summary": checked.summary(), "notes": checked.notes})
     else:
         say_markdown(text)

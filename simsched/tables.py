@@ -90,6 +90,20 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> 
     return "".join(f"| {' | '.join(map(str, line))} |\n" for line in shown)
 
 
+def markdown_notes(notes: Iterable[str]) -> str:
+    r"""Return a section of notes as Markdown; nothing where there are none.
+
+    Examples
+    --------
+    >>> print(markdown_notes(["a|b"]).strip())
+    ## Notes
+    <BLANKLINE>
+    - a\\|b
+    """
+    lines = [f"- {markdown_text(note)}\n" for note in notes]
+    return f"\n## Notes\n\n{''.join(lines)}" if lines else ""
+
+
 def markdown_text(value: object) -> str:
     r"""Return a value as text of a Markdown page: it starts no HTML, link, picture, formula, mention or list.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +88,7 @@ class TaskCosts:
     >>> import simsched as ss
     >>> graph = ss.TaskGraph.from_edges([1.0, 3.0], kinds="mine")
     >>> costs = ss.CostModel({"mine": ss.Curve(serial_share=0.5)}).on(graph, ss.machine("generic[cores=4]"))
-    >>> costs.seconds(2).tolist(), costs.seconds_of(1, 4), costs.fastest_widths().tolist()
+    >>> costs.seconds(2).tolist(), costs.seconds_of(1, 4), costs.fastest_widths.tolist()
     ([0.75, 2.25], 1.875, [4, 4])
     """
 
@@ -177,8 +178,17 @@ class TaskCosts:
             table=None if self.table is None else self.table.part(tasks),
         )
 
+    @cached_property
     def fastest_widths(self) -> npt.NDArray[np.int64]:
-        """Return the narrowest width on which each task is fastest, shape (n,)."""
+        """The narrowest width on which each task is fastest, shape (n,), read-only."""
+        # Layers and steps repeat: most graphs have few different tasks.
+        first, which = _distinct(self.one_core_s, self.labels, self.traffic_B, self.pieces)
+        few = self.table is None and 2 * len(first) < len(which)
+        widths = self.part(first)._fastest()[which] if few else self._fastest()
+        widths.setflags(write=False)
+        return widths
+
+    def _fastest(self) -> npt.NDArray[np.int64]:
         widths, seconds = np.ones(len(self.one_core_s), np.int64), self.one_core_s
         for first, last in self._stretches():
             low = self._lowest(first, last)
@@ -266,3 +276,20 @@ class TaskCosts:
         share = np.zeros(len(seconds))
         np.divide(added, seconds, out=share, where=(seconds > 0) & (seconds < t1))
         return share if self.table is None else self.table.overhead(share, seconds, width)
+
+
+def _distinct(*columns: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the places of rows that are all different, and for each row which of them it equals to the bit.
+
+    Where two different rows have the same hash, all rows are returned.
+    """
+    bits = [np.asarray(column, np.float64).view(np.uint64) for column in columns]
+    hashes = np.zeros(len(bits[0]), np.uint64)
+    for column in bits:
+        hashes ^= column ^ (column >> np.uint64(29))
+        hashes *= np.uint64(0x9E3779B97F4A7C15)
+    _, first, which = np.unique(hashes, return_index=True, return_inverse=True)
+    if all((column[first][which] == column).all() for column in bits):
+        return first, which
+    every = np.arange(len(hashes))
+    return every, every

@@ -48,7 +48,7 @@ class Choices:
         if layout is not None:
             seconds = costs.seconds(layout.width)
             return cls(np.arange(n), np.ones(n, np.int64), seconds, layout.executors, n)
-        widest = int(costs.fastest_widths().max(initial=1))
+        widest = int(costs.fastest_widths.max(initial=1))
         table = np.stack([costs.seconds(width) for width in range(1, widest + 1)], axis=1)
         before = np.minimum.accumulate(np.column_stack([np.full(n, np.inf), table]), axis=1)[:, :-1]
         task, column = np.nonzero(table < before)

@@ -191,7 +191,7 @@ def _checked(
 
 
 def _choices(graph: TaskGraph, costs: TaskCosts, layout: Layout | None) -> Choices:
-    most = graph.n_tasks if layout else graph.n_tasks * int(costs.fastest_widths().max(initial=1))
+    most = graph.n_tasks if layout else graph.n_tasks * int(costs.fastest_widths.max(initial=1))
     if most <= MOST_CHOICES:
         return Choices.of(costs, layout)
     raise SimschedError(

@@ -12,7 +12,7 @@ from simsched.execute.check_tables import (
     ratios_table,
 )
 from simsched.execute.verdict import headline, sentences
-from simsched.tables import Table, markdown_table
+from simsched.tables import Table, markdown_notes, markdown_table
 
 if TYPE_CHECKING:
     from simsched.execute.checked import CrossCheck
@@ -31,4 +31,4 @@ def markdown(check: CrossCheck) -> str:
     sections = "".join(
         f"\n## {table.caption}\n\n{markdown_table(table.columns, table.rows)}" for table in tables
     )
-    return f"# Measured and simulated\n\n{headline(numbers)}\n\n{told}{sections}"
+    return f"# Measured and simulated\n\n{headline(numbers)}\n\n{told}{sections}{markdown_notes(check.notes)}"

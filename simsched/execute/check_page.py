@@ -68,6 +68,7 @@ def page(check: CrossCheck) -> str:
         f'<h2>Predicted over measured</h2>\n<figure class="fits">{points}</figure>\n'
         f"<h2>Tables</h2>\n{_table(cases_table(check))}{''.join(map(_table, worst))}{_table(all_kinds_table(check))}"
         f"<h2>Case by case</h2>\n{''.join(_case(case, most) for case in by_error(check))}"
+        f"<h2>Notes</h2>\n{listed(check.notes)}"
         f"<h2>What predictions rest on</h2>\n{facts_table('Calibration', calibration_facts(check))}\n",
         STYLE,
     )
@@ -88,7 +89,7 @@ def _case(case: Checked, most: int) -> str:
     return (
         f"<details>\n<summary>{text(title)}</summary>\n<figure>{charts}</figure>\n{_sources(case)}"
         f"{_table(kinds_table(case))}{_table(worst_table(case))}"
-        f"{listed(dict.fromkeys([*execution.notes, *case.simulated.notes]))}</details>\n"
+        f"{listed(case.notes)}</details>\n"
     )
 
 

@@ -14,10 +14,14 @@ from simsched.execute.execution import Execution
 from simsched.execute.rankings import over, rankings_frame
 from simsched.files import replacing
 from simsched.machine import RuntimeProfile
+from simsched.notes import weighed
+from simsched.plots.accuracy import accuracy
+from simsched.schedule.caveats import notes_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simsched.result import Result
     from simsched.schedule import Schedule
 
 
@@ -75,6 +79,11 @@ class Checked:
         return kinds_frame(self.tasks)
 
     @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of its graph, its runs and its replay, each note once, the weightiest first."""
+        return weighed(notes_of([self.simulated]), self.execution.notes)
+
+    @cached_property
     def sources(self) -> Sources:
         """Where the error comes from; see `simsched.execute.attribution.sources`."""
         return sources(self.execution, self.simulated, self.costs, self.runtime)
@@ -101,24 +110,30 @@ class CrossCheck:
     >>> measured = ss.Execution((Run(simulated, 0.0, 0, 1e-7, (2.0,), (2.0,)),))
     >>> case = Checked("one task", measured, simulated, ss.CostModel(), ss.RuntimeProfile())
     >>> points = ss.Calibration.of([MeasuredOp(Op("Add"), (Point(1, 2.0),))], "by hand")
-    >>> CrossCheck((case,), points).table[["graph", "measured_s", "error"]].values.tolist()
-    [['one task', 2.0, 0.0]]
+    >>> check = CrossCheck((case,), points)
+    >>> check.table[["graph", "measured_s", "error"]].values.tolist(), check.notes == check.table.notes
+    ([['one task', 2.0, 0.0]], True)
     """
 
     cases: tuple[Checked, ...]
     calibration: Calibration
 
     @cached_property
-    def table(self) -> pd.DataFrame:
-        """One row a case.
+    def notes(self) -> tuple[str, ...]:
+        """The notes of all runs and replays, each once, the weightiest first."""
+        return weighed(*(case.notes for case in self.cases))
+
+    @cached_property
+    def table(self) -> Result:
+        """One row a case, with the notes of all.
 
         graph, policy, layout, measured_s (median), spread (interquartile range over it), runs, dropped, predicted_s,
         error; kernels_s, interference_s and dispatch_s, which add up to predicted less measured seconds (see
         `Sources`), and told_apart.
         """
-        import pandas as pd
+        from simsched.result import Result
 
-        return pd.DataFrame([_row(case) for case in self.cases])
+        return Result.of([_row(case) for case in self.cases], self.notes, accuracy)
 
     @cached_property
     def rankings(self) -> pd.DataFrame:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from simsched.html import listed, text
 from simsched.notes import weighed
+from simsched.replay.advice import Advice
+from simsched.schedule.caveats import notes_of
 from simsched.schedule.explanation.core_time import LEAST_SHARE, labelled
 from simsched.spec import format_scalar
 from simsched.units import format_time
@@ -73,7 +75,7 @@ def details(why: Explanation, limits: Bounds, one_core_s: float) -> str:
         for key, value in facts.items()
         if value
     )
-    notes = weighed(schedule.graph.report.notes, schedule.notes)
+    notes = weighed(notes_of([schedule]))
     told = f"<details><summary>notes</summary>{listed(notes)}</details>" if notes else ""
     return f'<div style="line-height:1.5"><table>{rows}</table>{_bars(_causes(why))}{told}</div>'
 
@@ -116,6 +118,25 @@ def _bars(causes: Iterable[tuple[str, float]]) -> str:
     return (
         f"<table><caption style='text-align:left'><b>where the cores' time went</b></caption>{rows}</table>"
     )
+
+
+def advice(schedule: Schedule) -> str:
+    """Return what a given layout costs over the best one; nothing where that is not known, or not worth a note."""
+    return _status(*(note for note in schedule.notes if isinstance(note, Advice)))
+
+
+def searching() -> str:
+    """Return that replays look for the best layout."""
+    return _status("looking for the best layout by replays ...")
+
+
+def not_found(message: str) -> str:
+    """Return why no better layout could be looked for; what is shown is right."""
+    return _status(f"the best layout is not known: {message}")
+
+
+def _status(*sentences: str) -> str:
+    return "".join(f'<div role="status" style="line-height:1.4">{text(one)}</div>' for one in sentences)
 
 
 def refused(message: str) -> str:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from simsched.defaults import MACHINE, POLICY
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.panel.controls import Controls
-from simsched.panel.numbers import details, headline, refused
-from simsched.panel.setting import Known, Setting, first_setting
+from simsched.panel.numbers import advice, details, headline, not_found, refused, searching
+from simsched.panel.search import Search
+from simsched.panel.setting import FEW_TASKS, Known, Setting, first_setting
 from simsched.plots.interactive.exchange import ExchangedChart, page_px
 from simsched.plots.interactive.pages import require_bokeh
+from simsched.policy.layout import BEST
 from simsched.replay import simulate
+from simsched.replay.advice import advised
 from simsched.schedule import Schedule, bounds, explain
 from simsched.schedule.bounds import on_one_core_s
 
@@ -57,38 +61,100 @@ class Panel:
         self._graphs, self._known = graphs, known
         self._costs, self._runtime, self._seed = costs, runtime, seed
         self._said = first
+        self._lock = RLock()
+        self._search: Search | None = None
         self.schedule = self.base = self._replayed(first)
+        self._before: Schedule | None = None
         self._controls = Controls(graphs, first, known.first_machine, self._changed)
         self._controls.base.on_click(lambda _: self._compare())
         self._chart = ExchangedChart(self.schedule)
-        self._headline, self._details, self._wrong, self._messenger = (w.HTML() for _ in range(4))
+        self._headline, self._advice, self._details, self._wrong, self._messenger = (
+            w.HTML() for _ in range(5)
+        )
         self._frame = w.HTML(self._chart.frame(), layout={"width": "100%", "margin": "0"})
         self._frame.add_class("simsched-chart")
         told = w.VBox(
-            [self._headline, self._wrong, self._details], layout={"flex": "1 1 24em", "min_width": "0"}
+            [self._headline, self._advice, self._wrong, self._details],
+            layout={"flex": "1 1 24em", "min_width": "0"},
         )
         above = w.HBox([self._controls.box(), told], layout={"flex_flow": "row wrap"})
         self.widget = w.VBox([above, self._frame, self._messenger])
-        self._show(None)
+        self._show()
+        self._improve()
+
+    def wait(self) -> None:
+        """Wait until replays have found the best layout, or advice on a given one.
+
+        Of graphs of up to 4,000 tasks there is nothing to wait for.
+        """
+        search = self._search
+        if search is not None and search.is_alive():
+            search.join()
 
     def _replayed(self, setting: Setting) -> Schedule:
-        machine = self._known.varied(setting)
+        """Return the answer at once: of a large graph with the layout given, or that of the estimate."""
+        quick = setting.asked == BEST and self._graphs[setting.graph].n_tasks > FEW_TASKS
+        return self._simulated(setting, None if quick else setting.asked)
+
+    def _simulated(
+        self, setting: Setting, layout: str | None, progress: Callable[[int], object] | None = None
+    ) -> Schedule:
         return simulate(
-            self._graphs[setting.graph], machine, self._known.policy(setting.policy), setting.asked,
-            self._costs, self._runtime, seed=self._seed,
+            self._graphs[setting.graph], self._known.varied(setting), self._known.policy(setting.policy), layout,
+            self._costs, self._runtime, seed=self._seed, progress=progress,
         )  # fmt: skip
+
+    def _improve(self) -> None:
+        """Find the best layout, or what it would save; of a large graph beside what somebody does."""
+        setting, schedule = self._said, self.schedule
+        if self._search is not None:
+            self._search.stop()
+        few = schedule.graph.n_tasks <= FEW_TASKS
+        if setting.asked is None or (setting.asked == BEST and few):
+            self._search = None
+            return
+
+        def find(progress: Callable[[int], object]) -> Schedule:
+            best = setting.asked == BEST
+            return self._simulated(setting, BEST, progress) if best else advised(schedule, progress)
+
+        self._search = Search(find, self._found, self._failed)
+        if few:
+            self._search.run()
+        else:
+            self._advice.value = searching()
+            self._search.start()
+
+    def _found(self, search: Search, schedule: Schedule) -> None:
+        """Show a better answer to the same question."""
+        with self._lock:
+            before = self.schedule
+            if search is not self._search or schedule is before:
+                self._advice.value = "" if search is self._search else self._advice.value
+                return
+            self.base = schedule if self.base is before else self.base
+            self.schedule, self._why = schedule, explain(schedule)
+            if schedule.layout != before.layout:
+                self._draw()
+            self._tell()
+
+    def _failed(self, search: Search, error: Exception) -> None:
+        with self._lock:
+            if search is self._search:
+                self._advice.value = not_found(_in_words(error))
 
     def _changed(self) -> None:
         """Simulate what the controls say; where that is impossible, say why and leave all else as it is."""
-        before = self.schedule
-        try:
-            self.schedule = self._followed()
-        except SimschedError as error:
-            self._wrong.value = refused(str(error))
-        except Exception as error:  # a policy of the user's own may raise anything
-            self._wrong.value = refused(f"{type(error).__name__}: {error}")
-        else:
-            self._show(before if before.graph is self.schedule.graph else None)
+        with self._lock:
+            before = self.schedule
+            try:
+                self.schedule = self._followed()
+            except Exception as error:  # a policy of the user's own may raise anything
+                self._wrong.value = refused(_in_words(error))
+                return
+            self._before = before if before.graph is self.schedule.graph else None
+            self._show()
+            self._improve()
 
     def _followed(self) -> Schedule:
         """Return the schedule of what the controls say; another machine sets cores and switches to its own."""
@@ -105,17 +171,26 @@ class Panel:
         return schedule
 
     def _compare(self) -> None:
-        self.base = self.schedule
-        self._show(None)
+        with self._lock:
+            self.base, self._before = self.schedule, None
+            self._draw()
+            self._wrong.value, self._headline.value = "", headline(self.schedule, self.base, None)
 
-    def _show(self, before: Schedule | None) -> None:
+    def _show(self) -> None:
         """Send the picture first: it is what takes longest to be seen."""
-        schedule = self.schedule
-        why = explain(schedule)
-        self._frame.layout.height = f"{page_px(schedule)}px"
-        self._messenger.value = self._chart.messenger(why, self.base)
+        self._why = explain(self.schedule)
+        self._draw()
+        self._tell()
+
+    def _draw(self) -> None:
+        self._frame.layout.height = f"{page_px(self.schedule)}px"
+        self._messenger.value = self._chart.messenger(self._why, self.base)
+
+    def _tell(self) -> None:
+        schedule, why = self.schedule, self._why
         self._wrong.value = ""
-        self._headline.value = headline(schedule, self.base, before)
+        self._headline.value = headline(schedule, self.base, self._before)
+        self._advice.value = advice(schedule)
         given = schedule.graph, schedule.require_machine(), self._costs, self._runtime
         self._details.value = details(why, bounds(*given), on_one_core_s(*given))
 
@@ -125,6 +200,10 @@ class Panel:
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """Return the widget, and what is shown where it does not run: the schedule in sight, as a card."""
         return {"text/html": self.schedule._repr_html_(), **self.widget._repr_mimebundle_(**options)}
+
+
+def _in_words(error: Exception) -> str:
+    return str(error) if isinstance(error, SimschedError) else f"{type(error).__name__}: {error}"
 
 
 def panel(
@@ -149,8 +228,8 @@ def panel(
     machine, policy
         What it begins with, as in `simsched.simulate`.
     layout : str, Layout or pair of int, optional
-        What it begins with. When not given, one is found anew for each setting: the best one by replays, or by an
-        estimate where a graph has over 4,000 tasks, so that a change takes no longer than 300 ms.
+        What it begins with. When not given, the best one is found by replays, anew for each setting. Of a graph of over
+        4,000 tasks that of an estimate is shown until then. Of a given one the panel says what the best would save.
     costs, runtime, seed
         As in `simsched.simulate`, for all replays.
 
@@ -182,5 +261,5 @@ def panel(
     if not isinstance(graphs, Sequence) or not graphs or not all(isinstance(g, TaskGraph) for g in graphs):
         raise SimschedError(f"graph is {graph!r}; panel() needs a TaskGraph, or a list of one or more")
     known = Known(machine, policy)
-    first = first_setting(known, layout, max(each.n_tasks for each in graphs))
+    first = first_setting(known, layout)
     return Panel(graphs, known, first, costs, runtime, seed)

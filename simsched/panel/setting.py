@@ -16,7 +16,8 @@ from simsched.spec import Scalar
 
 #: In the place of a layout: the one that `simulate` estimates.
 ESTIMATE = "estimate"
-#: Tasks up to which replays find the best layout well within the 300 ms that a change may take.
+#: Tasks up to which replays find the best layout well within the 300 ms that a change may take; of more they go on
+#: while the estimate's is shown.
 FEW_TASKS = 4_000
 
 
@@ -86,10 +87,9 @@ class Known:
         return self.first_policy if called == str(self.first_policy) else policy_of(called)
 
 
-def first_setting(known: Known, layout: str | Layout | tuple[int, int] | None, tasks: int) -> Setting:
-    """Return the setting that a panel begins with, whose largest graph has so many tasks."""
+def first_setting(known: Known, layout: str | Layout | tuple[int, int] | None) -> Setting:
+    """Return the setting that a panel begins with."""
     machine = known.first_machine
     effects = {name: getattr(machine.effects, name) for name in NAMES}
-    found = BEST if tasks <= FEW_TASKS else ESTIMATE
-    written = found if layout is None else str(Layout.wanted(layout))
+    written = BEST if layout is None else str(Layout.wanted(layout))
     return Setting(0, machine.spec, machine.n_cores, effects, str(known.first_policy), written)

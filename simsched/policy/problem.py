@@ -58,12 +58,10 @@ class Problem:
         """Longest accumulated `seconds` from each task to a sink, the task included, shape (n,)."""
         return _read_only(self.graph.levels(self.seconds))
 
-    @cached_property
+    @property
     def fastest_widths(self) -> npt.NDArray[np.int64]:
         """The narrowest width on which each task is estimated to be fastest, shape (n,)."""
-        widths = self.costs.fastest_widths()
-        widths.setflags(write=False)
-        return widths
+        return self.costs.fastest_widths
 
     def generator(self) -> np.random.Generator:
         """Return a fresh generator of the replay's random numbers for the policy."""

@@ -15,6 +15,10 @@ from simsched.units import format_time
 WORTH = 0.1
 
 
+class Advice(Note):
+    """The note that another layout is faster than the given one."""
+
+
 def advised(schedule: Schedule, progress: Callable[[int], object] | None = None) -> Schedule:
     """Return a schedule of a given layout with a note on the best one, if that saves over 10 %.
 
@@ -48,8 +52,9 @@ def advised(schedule: Schedule, progress: Callable[[int], object] | None = None)
     saved = 1 - best.makespan_s / schedule.makespan_s
     if saved <= WORTH:
         return schedule
-    note = (
+    note = Advice(
         f"{schedule.policy}: the layout {schedule.layout} was given; {best.layout} takes {100 * saved:.0f} % less, "
-        f"{format_time(best.makespan_s)} in place of {format_time(schedule.makespan_s)}"
+        f"{format_time(best.makespan_s)} in place of {format_time(schedule.makespan_s)}",
+        Weight.DOUBT,
     )
-    return replace(schedule, notes=(*schedule.notes, Note(note, Weight.DOUBT)))
+    return replace(schedule, notes=(*schedule.notes, note))

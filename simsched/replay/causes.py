@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from simsched.costs.loads import Load
+    from simsched.costs.task_costs import TaskCosts
     from simsched.graph.adjacency import Index
     from simsched.graph.taskgraph import Seconds
     from simsched.schedule import Schedule
@@ -38,7 +39,9 @@ MOST_LOOKS = 200_000
 MOST_LOOKS_COMPILED = 200_000_000
 
 
-def slow_downs(schedule: Schedule, causes: bool | None = None) -> pd.DataFrame:
+def slow_downs(
+    schedule: Schedule, causes: bool | None = None, costs: TaskCosts | None = None
+) -> pd.DataFrame:
     """Return the seconds by which each task took longer than alone, by cause; they add up to the difference.
 
     A stretch S = 1 + sum of parts runs dt / S of a task's seconds alone in dt; each part takes dt part / S.
@@ -48,6 +51,8 @@ def slow_downs(schedule: Schedule, causes: bool | None = None) -> pd.DataFrame:
     schedule : Schedule
     causes : bool, optional
         Whether to find the causes; when not given, where the schedule is not `too_large`.
+    costs : TaskCosts, optional
+        As `simsched.replay.team_time.costs_of` returns them, where they are there.
 
     Returns
     -------
@@ -71,24 +76,25 @@ def slow_downs(schedule: Schedule, causes: bool | None = None) -> pd.DataFrame:
 
     n = schedule.graph.n_tasks
     known = causes or (causes is None and not too_large(schedule))
-    return pd.DataFrame(_by_cause(schedule, np.arange(n, dtype=np.int32), known))
+    return pd.DataFrame(_by_cause(schedule, np.arange(n, dtype=np.int32), known, costs))
 
 
-def slow_downs_of(schedule: Schedule, tasks: Index) -> dict[str, Seconds]:
+def slow_downs_of(schedule: Schedule, tasks: Index, costs: TaskCosts | None = None) -> dict[str, Seconds]:
     """Return the same of some tasks, each array of shape (tasks,): of a path through time quicker than of all tasks.
 
     Parameters
     ----------
     schedule : Schedule
     tasks : int32 array, shape (tasks,)
+    costs
+        As in `slow_downs`.
     """
     # Compiled, the walk looks at these tasks only.
-    return _by_cause(
-        schedule, tasks, schedule.inputs is not None and (find() is not None or not too_large(schedule))
-    )
+    known = schedule.inputs is not None and (find() is not None or not too_large(schedule))
+    return _by_cause(schedule, tasks, known, costs)
 
 
-def _by_cause(schedule: Schedule, tasks: Index, known: bool) -> dict[str, Seconds]:
+def _by_cause(schedule: Schedule, tasks: Index, known: bool, costs: TaskCosts | None) -> dict[str, Seconds]:
     """Return the seconds of some tasks by cause, where causes are known all of them."""
     inputs = schedule.inputs
     alone_s = schedule.alone_s[tasks]
@@ -105,7 +111,7 @@ def _by_cause(schedule: Schedule, tasks: Index, known: bool) -> dict[str, Second
         left = left - parts["noise"]
     shared = schedule.require_machine().effects.any
     if shared and known:
-        parts |= dict(zip(EXCESSES, _excess_s(schedule, tasks).T, strict=True))
+        parts |= dict(zip(EXCESSES, _excess_s(schedule, tasks, costs).T, strict=True))
         left = left - sum(parts[cause] for cause in EXCESSES)
     resized = not isinstance(inputs.policy, RankPolicy) and any(inputs.runtime.resize_costs_s)
     return parts | {"team changes" if resized and (known or not shared) else UNKNOWN: left}
@@ -120,10 +126,10 @@ def too_large(schedule: Schedule) -> bool:
     return schedule.require_machine().effects.any and int(Events.of(schedule).running.sum()) > most
 
 
-def _excess_s(schedule: Schedule, tasks: Index) -> Seconds:
+def _excess_s(schedule: Schedule, tasks: Index, costs: TaskCosts | None) -> Seconds:
     """Return the seconds that each part of the stretch of some tasks took, shape (tasks, causes)."""
     machine = schedule.require_machine()
-    asked = loads(costs_of(schedule), schedule.widths, machine.effects)
+    asked = loads(costs or costs_of(schedule), schedule.widths, machine.effects)
     native = find()
     if native is None:
         return Walk(schedule, asked.rows()).excess_s()[tasks]

@@ -49,13 +49,20 @@ class TeamTime:
     idle_s: Seconds
 
     @classmethod
-    def of(cls, schedule: Schedule) -> TeamTime:
-        """Return the core-time of a schedule's teams; in a real run, of which costs are not known, all is work."""
+    def of(cls, schedule: Schedule, costs: TaskCosts | None = None) -> TeamTime:
+        """Return the core-time of a schedule's teams; in a real run, of which costs are not known, all is work.
+
+        Parameters
+        ----------
+        schedule : Schedule
+        costs : TaskCosts, optional
+            As `costs_of` returns them, where they are there.
+        """
         widths, alone_s = schedule.widths, schedule.alone_s
         if schedule.inputs is None:
             none = np.zeros(len(alone_s))
             return cls(alone_s * widths, none, none, none)
-        costs = costs_of(schedule)
+        costs = costs or costs_of(schedule)
         one_core_s, able = costs.one_core_s, np.ceil(np.minimum(widths, costs.pieces))
         # Where a team would take longer, one of its threads does everything.
         helps = alone_s < one_core_s

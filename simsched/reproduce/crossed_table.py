@@ -11,13 +11,16 @@ import numpy as np
 
 from simsched.errors import SpecError
 from simsched.html import card
+from simsched.notes import weighed
 from simsched.reproduce.crossed_jobs import Column
 from simsched.reproduce.crossed_rules import Choice
+from simsched.schedule.caveats import notes_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from simsched.result import Result
     from simsched.schedule import Schedule
 
 #: Of `machines`: each job on the machine of its own system.
@@ -100,8 +103,13 @@ class Crossed:
     runs: Sequence[Run]
 
     @cached_property
-    def table(self) -> pd.DataFrame:
-        """A row a run.
+    def notes(self) -> tuple[str, ...]:
+        """The notes of all replays, each once, the weightiest first."""
+        return weighed(notes_of(run.schedule for run in self.runs))
+
+    @cached_property
+    def table(self) -> Result:
+        """A row a run, with the notes of all.
 
         on (`own`, or the machine asked for), machine; workload_of, workload, samples; policy_of, policy, parts (of the
         batch), ways (hardware threads of a core in use), layout, tasks; makespan_s; utilization, work_core_s and
@@ -110,12 +118,15 @@ class Crossed:
         """
         import pandas as pd
 
+        from simsched.result import Result
+
         frame = pd.DataFrame([run.record() for run in self.runs])
         cell = ["on", "workload_of", "workload"]
         best = frame.groupby(cell)["makespan_s"].transform("min")
         own = frame[frame["policy_of"] == frame["workload_of"]].set_index(cell)["makespan_s"]
         own_s = own.reindex(pd.MultiIndex.from_frame(frame[cell])).to_numpy()
-        return frame.assign(over_best=frame["makespan_s"] / best, over_own=frame["makespan_s"] / own_s)
+        ratios = {"over_best": frame["makespan_s"] / best, "over_own": frame["makespan_s"] / own_s}
+        return Result.of(frame.assign(**ratios), self.notes)
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows of the table as JSON holds them: null where there is no number."""
@@ -132,7 +143,7 @@ class Crossed:
         return card(
             "Every policy on every other system's workloads",
             {"runs": len(self.runs)},
-            [note],
+            [note, *self.notes],
             "".join(figures),
         )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from simsched.files import replacing
 from simsched.reproduce.crossed_rules import RULES
 from simsched.schedule.gallery import file_stem, make_folder
-from simsched.tables import markdown_table
+from simsched.tables import markdown_notes, markdown_table
 from simsched.units import format_time
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def crossed_markdown(crossed: Crossed) -> str:
             "",
             _runs([run for run in crossed.runs if run.on == on]),
         ]
-    return "\n".join(lines)
+    return "\n".join(lines) + markdown_notes(crossed.notes)
 
 
 def place(on: str) -> str:

@@ -11,6 +11,7 @@ from simsched.schedule.energy import Windows, fernandez_bussell, moldable_area
 
 if TYPE_CHECKING:
     from simsched.costs import CostModel
+    from simsched.costs.task_costs import TaskCosts
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
 
@@ -129,8 +130,12 @@ def bounds(
     from simsched.machine import machine as machine_of
 
     target = machine_of(machine)
-    task_costs = (costs or CostModel()).on(graph, target, runtime)
-    fastest = task_costs.seconds(task_costs.fastest_widths())
+    return bounds_of(graph, target, (costs or CostModel()).on(graph, target, runtime), thorough=thorough)
+
+
+def bounds_of(graph: TaskGraph, target: Machine, task_costs: TaskCosts, *, thorough: bool = False) -> Bounds:
+    """Return the bounds of a graph whose tasks' costs on the machine are there; see `bounds`."""
+    fastest = task_costs.seconds(task_costs.fastest_widths)
     quick = Bounds(
         critical_path_s=float(graph.levels(fastest).max(initial=0.0)),
         area_s=float(task_costs.least_core_seconds().sum()) / target.n_threads,

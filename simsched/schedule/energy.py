@@ -54,7 +54,7 @@ class Windows:
     @classmethod
     def of(cls, graph: TaskGraph, costs: TaskCosts) -> Windows:
         """Return the windows of a graph's tasks."""
-        best = costs.fastest_widths()
+        best = costs.fastest_widths
         fastest, levels = costs.seconds(best), graph.levels(costs.seconds(best))
         length_s = float(levels.max(initial=0.0))
         heads = longest_path(graph.predecessors, graph.topological_order, fastest)

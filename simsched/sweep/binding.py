@@ -33,7 +33,7 @@ RESOURCES = (
 )
 
 
-def bound_by(schedule: Schedule) -> Mapping[str, float]:
+def bound_by(schedule: Schedule, why: Explanation | None = None) -> Mapping[str, float]:
     """Return the seconds of the makespan by the resource that they are put down to; their sum is the makespan.
 
     Walked is the critical path through time (docs/explaining.md) of a simulated schedule. Put down are
@@ -47,6 +47,12 @@ def bound_by(schedule: Schedule) -> Mapping[str, float]:
 
     Where the makespan is that of the longest chain of tasks, nothing is put down to `cores`.
 
+    Parameters
+    ----------
+    schedule : Schedule
+    why : Explanation, optional
+        Its explanation, where it is there.
+
     Examples
     --------
     >>> import simsched as ss
@@ -56,13 +62,13 @@ def bound_by(schedule: Schedule) -> Mapping[str, float]:
     >>> dict(bound_by(ss.simulate(graph, "generic[cores=2]", "fifo")))
     {'dependencies': 4.0}
     """
-    why, seconds = schedule.explain(), dict.fromkeys(RESOURCES, 0.0)
+    why, seconds = why or schedule.explain(), dict.fromkeys(RESOURCES, 0.0)
     path = why.path
     for part in ("dispatch", "queue"):
         seconds[part] += float(path.seconds_s[path.part == SEGMENTS.index(part)].sum())
     ran = path.part == SEGMENTS.index("run")
     tasks, left = path.task[ran], path.seconds_s[ran]
-    slower = slow_downs_of(schedule, tasks)
+    slower = slow_downs_of(schedule, tasks, why.costs)
     for cause, longer in [*slower.items(), *_lost_in_teams(why, tasks).items()]:
         if cause in RESOURCES:
             seconds[cause] += float(longer.sum())
@@ -108,9 +114,9 @@ def _lost_in_teams(why: Explanation, tasks: Index) -> Mapping[str, Seconds]:
 def _saved_by_wider_teams(why: Explanation, tasks: Index) -> Seconds:
     """Return by how much some tasks' one-core seconds over their width are longer than their fastest team takes."""
     schedule = why.schedule
-    costs = costs_of(schedule).part(tasks)
+    costs = why.costs or costs_of(schedule)
     perfect = why.team_time.work_s[tasks] / schedule.widths[tasks]
-    return (perfect - costs.seconds(costs.fastest_widths())) * _factors(schedule)[tasks]
+    return (perfect - costs.part(tasks).seconds(costs.fastest_widths[tasks])) * _factors(schedule)[tasks]
 
 
 def _factors(schedule: Schedule) -> Seconds:

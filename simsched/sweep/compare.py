@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -19,6 +19,7 @@ from simsched.replay.advice import advised
 from simsched.replay.simulate import simulate
 from simsched.schedule import Bounds, Schedule, bounds
 from simsched.schedule.bounds import on_one_core_s
+from simsched.schedule.caveats import notes_of
 from simsched.spec import Bound
 
 if TYPE_CHECKING:
@@ -137,12 +138,6 @@ def comparison_frame(
 
     frame = pd.DataFrame([comparison_row(schedule, sequential, limits) for schedule in schedules])
     return Result.of(frame, notes_of(schedules), comparison)
-
-
-def notes_of(schedules: Iterable[Schedule]) -> Iterator[str]:
-    """Yield the notes of some schedules and of their graphs."""
-    for schedule in schedules:
-        yield from (*schedule.graph.report.notes, *schedule.notes)
 
 
 def best_bounds(

@@ -21,9 +21,9 @@ from simsched.policy.layout import BEST, Best, Layout
 from simsched.progress import shows_progress
 from simsched.replay.advice import advised
 from simsched.replay.at_once import at_once
-from simsched.replay.simulate import simulate
-from simsched.schedule import bounds
-from simsched.schedule.bounds import on_one_core_s
+from simsched.replay.simulate import effective_runtime, simulate
+from simsched.schedule.bounds import bounds_of
+from simsched.schedule.caveats import notes_of
 from simsched.sweep.binding import binding, bound_by
 from simsched.sweep.core_counts import core_counts
 from simsched.sweep.extrapolation import beyond
@@ -34,11 +34,12 @@ from simsched.sweep.parts import PARTS, parts_of, with_growth
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simsched.costs.task_costs import TaskCosts
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
     from simsched.policy import Policy
     from simsched.result import Result
-    from simsched.schedule import Schedule
+    from simsched.schedule import Explanation, Schedule
     from simsched.spec import Engine
 
 #: Replays of each core count, where nothing else is said.
@@ -202,8 +203,8 @@ def _rows(
     others = _sampled(settled, costs, replay, seeds[1:])
     noisy = costs.factors(1, 0) is not None
     return [
-        _with_interval(row, others_s, on_one_core_s(point.graph, point.machine, costs, runtime), noisy)
-        for row, others_s, point in zip(rows, others, points, strict=True)
+        _with_interval(row, others_s, row.pop("one_core_s"), noisy)
+        for row, others_s in zip(rows, others, strict=True)
     ]
 
 
@@ -223,8 +224,10 @@ def _first(
 def _row(schedule: Schedule, costs: CostModel, runtime: RuntimeProfile | None) -> dict[str, Any]:
     """Return what the replay with the costs as they are tells of a core count."""
     machine = schedule.require_machine()
-    limits = bounds(schedule.graph, machine, costs, runtime)
-    seconds = bound_by(schedule)
+    why = schedule.explain()
+    task_costs = _pinned_costs(why, costs, runtime)
+    limits = bounds_of(schedule.graph, machine, task_costs)
+    seconds = bound_by(schedule, why)
     binds, share = binding(seconds)
     notes = beyond(schedule)
     return {
@@ -238,6 +241,7 @@ def _row(schedule: Schedule, costs: CostModel, runtime: RuntimeProfile | None) -
         "critical_path_s": limits.critical_path_s,
         "area_s": limits.area_s,
         "bound_s": limits.bound_s,
+        "one_core_s": float(task_costs.one_core_s.sum()),
         "speedup": np.nan,
         "efficiency": np.nan,
         "utilization": schedule.utilization,
@@ -248,8 +252,20 @@ def _row(schedule: Schedule, costs: CostModel, runtime: RuntimeProfile | None) -
         "extrapolated": bool(notes),
         "note": "; ".join(notes),
         "samples": 1,
-        "notes": [*schedule.graph.report.notes, *schedule.notes],
+        "notes": [*notes_of([schedule])],
     }
+
+
+def _pinned_costs(why: Explanation, costs: CostModel, runtime: RuntimeProfile | None) -> TaskCosts:
+    """Return the costs that bounds are of, those of pinned threads: in most cases the replay's."""
+    schedule, inputs = why.schedule, why.schedule.inputs
+    if (
+        inputs is not None
+        and effective_runtime(inputs.runtime, inputs.policy) == inputs.runtime
+        and why.costs
+    ):
+        return why.costs
+    return costs.on(schedule.graph, schedule.require_machine(), runtime)
 
 
 def _with_interval(

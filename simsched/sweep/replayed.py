@@ -18,7 +18,7 @@ from simsched.policy.layout import BEST, Best
 from simsched.progress import shows_progress
 from simsched.replay.at_once import at_once
 from simsched.replay.simulate import layout_found, simulate
-from simsched.sweep.compare import notes_of
+from simsched.schedule.caveats import notes_of
 
 if TYPE_CHECKING:
     from simsched.costs import CostModel

@@ -17,7 +17,7 @@ from simsched.progress import shows_progress
 from simsched.replay.at_once import at_once
 from simsched.replay.simulate import layout_found, simulate
 from simsched.schedule import Schedule
-from simsched.sweep.compare import notes_of
+from simsched.schedule.caveats import notes_of
 from simsched.sweep.uncertain import Inputs, Parameter, chosen
 
 if TYPE_CHECKING:

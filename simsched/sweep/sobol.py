@@ -19,7 +19,7 @@ from simsched.plots.tornado import sobol_bars
 from simsched.progress import shows_progress
 from simsched.replay.at_once import at_once
 from simsched.replay.checks import check_seed
-from simsched.sweep.compare import notes_of
+from simsched.schedule.caveats import notes_of
 from simsched.sweep.sensitivity import ROUNDING, replay_of, sensitivity
 from simsched.sweep.uncertain import Inputs, Parameter, chosen
 

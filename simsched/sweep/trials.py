@@ -56,7 +56,8 @@ class Trials:
         self.rows.update(zip(new, rows, strict=True))
 
     def _row(self, policy: Policy, layout: Layout | None) -> dict[str, Any]:
-        from simsched.sweep.compare import comparison_row, notes_of
+        from simsched.schedule.caveats import notes_of
+        from simsched.sweep.compare import comparison_row
 
         # Only the row is kept: schedules of a million tasks would fill the memory.
         schedule = self.replay(policy, layout)

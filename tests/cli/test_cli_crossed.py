@@ -3,10 +3,12 @@
 import json
 
 
-def test_json_is_runs_and_nothing_else(tmp_path, piped):
+def test_json_is_runs_and_their_notes(tmp_path, piped):
     done = piped("crossed", "--machine", "own", "--system", "swtvm", "--json", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)
+    found = json.loads(done.stdout)
+    rows = found["rows"]
+    assert any(note.startswith("cost curves:") for note in found["notes"])
     assert len(rows) == 2 * 5
     assert {row["policy_of"] for row in rows} == {"graphi", "concurrency-control", "swtvm", "chaos", "wpar"}
     assert all(row["over_own"] == 1 for row in rows if row["policy_of"] == "swtvm")

@@ -49,6 +49,7 @@ def test_crosscheck_of_several_graphs_writes_reports(spinning, tmp_path, piped):
     told = json.loads(done.stdout)
     assert [case["graph"] for case in told["cases"]] == ["spins.simsched", "more.simsched"]
     assert told["summary"]["cases"] == 2
+    assert len({*told["notes"]}) == len(told["notes"]) > 0
     assert told["summary"]["ratios_within"] is None
     assert "| spins.simsched | fifo | 1x1 |" in text.read_text()
     assert "<summary>more.simsched, fifo 1x1: " in page.read_text()

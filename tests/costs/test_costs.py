@@ -88,7 +88,7 @@ def test_a_task_divides_no_further_than_its_grains():
     graph = ss.TaskGraph.from_edges([1.0], kinds="mine", flops=[12e6])
     tasks = costs.on(graph, ss.machine("generic"), ss.RuntimeProfile(fork_join_per_thread_s=0.01))
     assert [tasks.seconds(w)[0] for w in (1, 2, 4, 16)] == [1.0, 0.52, 0.29, 0.29]
-    assert tasks.fastest_widths().tolist() == [4]
+    assert tasks.fastest_widths.tolist() == [4]
     unknown = costs.on(
         ss.TaskGraph.from_edges([1.0], kinds="mine"), ss.machine("generic"), ss.RuntimeProfile()
     )
@@ -140,7 +140,7 @@ def test_costs_are_consistent(graph, machine, runtime, width):
 @given(graphs(), machines(), runtimes())
 def test_fastest_width_is_the_fastest(graph, machine, runtime):
     tasks = ss.CostModel().on(graph, machine, runtime)
-    widths = tasks.fastest_widths()
+    widths = tasks.fastest_widths
     every = np.stack([tasks.seconds(w) for w in range(1, machine.n_threads + 1)])
     chosen = tasks.seconds(widths)
     assert (widths >= 1).all()
@@ -158,7 +158,7 @@ def test_fastest_width_where_the_memory_binds(work, machine, runtime):
     graph = ss.TaskGraph.from_edges(np.full(len(work), np.nan), flops=flops, bytes_B=moved, kinds="Conv")
     tasks = ss.CostModel().on(graph, machine, runtime)
     every = np.stack([tasks.seconds(w) for w in range(1, machine.n_threads + 1)])
-    assert (tasks.seconds(tasks.fastest_widths()) == every.min(axis=0)).all()
+    assert (tasks.seconds(tasks.fastest_widths) == every.min(axis=0)).all()
 
 
 def test_roofline_where_there_is_no_duration():

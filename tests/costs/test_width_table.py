@@ -44,7 +44,7 @@ def test_by_hand():
     assert tasks.one_core_s.tolist() == [4, 5, 4]
     assert [tasks.seconds(w).tolist() for w in (2, 3, 4, 9)] == [[5, 5, 5], [1, 5, 1], [2, 5, 2], [2, 5, 2]]
     assert tasks.seconds(np.array([2, 3, 4])).tolist() == [5, 5, 2]
-    assert tasks.fastest_widths().tolist() == [3, 1, 3]
+    assert tasks.fastest_widths.tolist() == [3, 1, 3]
     assert tasks.least_core_seconds().tolist() == [3, 5, 3]
     # 0.1 s a further thread: 0.2 of 1 s on three; none where the team gains nothing.
     assert tasks.overhead(3).tolist() == [0.2, 0, 0.2]
@@ -126,7 +126,7 @@ def models(draw, graph, widest):
 def test_one_task_has_the_same_bits_as_all(data, graph, machine, width):
     tasks = data.draw(models(graph, data.draw(st.integers(1, machine.n_threads)))).on(graph, machine)
     every = np.stack([tasks.seconds(w) for w in range(1, machine.n_threads + 1)])
-    assert (tasks.seconds(tasks.fastest_widths()) == every.min(axis=0, initial=np.inf)).all()
+    assert (tasks.seconds(tasks.fastest_widths) == every.min(axis=0, initial=np.inf)).all()
     for column, one in (
         (tasks.seconds(width), tasks.seconds_of),
         (tasks.overhead(width), tasks.overhead_of),

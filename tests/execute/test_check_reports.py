@@ -8,6 +8,9 @@ import pytest
 
 import simsched as ss
 from simsched.errors import SimschedError
+from simsched.html import text as escaped
+from simsched.notes import Weight, weight_of
+from simsched.tables import markdown_text
 
 HOSTILE = "<script>alert(1)</script>|\x1b[31m"
 
@@ -74,6 +77,25 @@ def test_a_page_tells_everything_and_needs_nothing(page, case):
             for key, value in attributes.items()
             if "xmlns" not in key
         )
+
+
+def test_notes_travel_with_every_output(page, made_up, case):
+    """Notes of imports, runs and replays, each once, the weightiest first: in results, tables, Markdown and pages."""
+    cases = [case(stolen=0.5), case(policy="critical-path")]
+    cases[1].simulated.graph.report.doubt("nobody knows $its| dependencies")
+    check = made_up.crosscheck(*cases)
+    assert weight_of(check.notes[0]) == Weight.DOUBT
+    assert weight_of(check.notes[-1]) == Weight.FACT
+    assert "nobody knows $its| dependencies" in check.notes
+    assert check.notes == check.table.notes
+    assert len({*check.notes}) == len(check.notes)
+    assert {note for one in cases for note in one.notes} == {*check.notes}
+    for source in (cases[0].execution.notes, cases[1].simulated.notes):
+        assert {*source} <= {*check.notes}
+    listed = check.to_markdown().partition("## Notes\n\n")[2].splitlines()
+    assert listed == [f"- {markdown_text(note)}" for note in check.notes]
+    whole = page(*cases).partition("<h2>Notes</h2>")[2]
+    assert [whole.count(escaped(note)) for note in check.notes] == [1] * len(check.notes)
 
 
 def test_hostile_names_are_escaped(page, case):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from threading import Event, current_thread
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ import simsched as ss
 from simsched.errors import LayoutError, MissingExtraError, SimschedError, SpecError
 from simsched.machine.effects import NAMES
 from simsched.panel.controls import SWITCHES
+from simsched.panel.search import Search
 
 
 def graph(name: str = "four") -> ss.TaskGraph:
@@ -180,12 +183,105 @@ def test_it_begins_with_the_best_layout_and_keeps_finding_it() -> None:
     assert f"{best.layout}, {best.inputs.layout_why}" in said(panel)
 
 
-def test_a_large_graph_begins_with_an_estimated_layout() -> None:
-    panel = by_hand(graph=ss.TaskGraph.from_edges([1.0] * 4001))
-    assert control(panel, "layout").value == "estimate"
-    assert "found by an estimate" in said(panel)
-    control(panel, "layout").value = "best"
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
+    """Hold searches beside what somebody does until this is set."""
+    go, run = Event(), Search.run
+
+    def later(search: Search) -> None:
+        if current_thread() is search:
+            go.wait(60)
+        run(search)
+
+    monkeypatch.setattr(Search, "run", later)
+    yield go
+    go.set()
+
+
+def many(n: int = 4001) -> ss.TaskGraph:
+    """Return more tasks than a change has the time to find the best layout of; the estimate takes all of one width."""
+    return ss.TaskGraph.from_edges([1.0] * n, [(0, i) for i in range(1, n)])
+
+
+def test_of_a_large_graph_the_estimate_is_shown_until_the_best_is_found(held: Event) -> None:
+    panel = by_hand(graph=many())
+    assert control(panel, "layout").value == "best"
     assert panel.schedule.inputs is not None
-    assert panel.schedule.inputs.layout_by == "replays"
-    control(panel, "layout").value = "1x1"
-    assert "1x1, given by the caller" in said(panel)
+    assert panel.schedule.inputs.layout_by == "estimate"
+    assert "looking for the best layout" in said(panel)
+    assert "found by an estimate" in said(panel)
+    held.set()
+    panel.wait()
+    best = ss.simulate(panel.schedule.graph, "generic[cores=2]", "fifo", "best")
+    assert (panel.schedule.layout, panel.schedule.makespan_s) == (best.layout, best.makespan_s)
+    assert best.inputs is not None
+    assert best.inputs.layout_why in said(panel)
+    assert "looking for" not in said(panel)
+    assert panel.base is panel.schedule
+    assert "this is the base" in said(panel)
+
+
+def test_another_change_ends_the_search_for_the_one_before(held: Event) -> None:
+    panel = by_hand(graph=many())
+    first = panel._search
+    assert first is not None
+    control(panel, "cores").value = 3
+    second = panel._search
+    assert second is not None
+    shown = panel.schedule
+    base = panel.base
+    held.set()
+    first.join(60)
+    second.join(60)
+    # What was found for two cores is dropped: the base stays that of the estimate.
+    assert panel.base is base
+    assert panel.schedule is not shown
+    assert panel.schedule.n_cores == 3
+    control(panel, "layout").value = "estimate"
+    panel.wait()
+    assert panel.schedule.inputs is not None
+    assert panel.schedule.inputs.layout_by == "estimate"
+
+
+def test_a_search_that_nobody_waits_for_ends_in_the_middle_of_a_replay() -> None:
+    calls: list[int] = []
+
+    def find(progress: Callable[[int], object]) -> ss.Schedule:
+        def told(finished: int) -> None:
+            calls.append(finished)
+            search.stop()
+            progress(finished)
+
+        return ss.simulate(many(300_000), "generic[cores=2]", "fifo", "2x1", progress=told)
+
+    ended: list[object] = []
+    search = Search(find, lambda *found: ended.append(found), lambda *failed: ended.append(failed))
+    search.run()
+    assert len(calls) == 1
+    assert ended == []
+
+
+def test_a_search_that_fails_says_why_and_what_is_shown_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def moody(*_: object, **__: object) -> ss.Schedule:
+        raise ZeroDivisionError("<b>no mood</b>")
+
+    monkeypatch.setattr(sys.modules["simsched.panel.panel"], "advised", moody)
+    panel = by_hand(layout="1x1")
+    assert "the best layout is not known: ZeroDivisionError: &lt;b&gt;no mood&lt;/b&gt;" in said(panel)
+    assert panel.schedule.makespan_s == 4.0
+
+
+@pytest.mark.parametrize("n", [4, 4001])
+def test_what_a_given_layout_costs_over_the_best_is_said(n: int) -> None:
+    panel = by_hand(graph=many(n), layout="1x1")
+    panel.wait()
+    best = ss.simulate(many(n), "generic[cores=2]", "fifo", "best")
+    saved = 100 * (1 - best.makespan_s / panel.schedule.makespan_s)
+    sentence = f"fifo: the layout 1x1 was given; {best.layout} takes {saved:.0f} % less"
+    # In sight, and among the notes.
+    assert said(panel).count(sentence) == 2
+    assert panel.base is panel.schedule
+    control(panel, "layout").value = "2x1"
+    panel.wait()
+    assert "was given" not in said(panel)
+    assert "2x1, given by the caller" in said(panel)

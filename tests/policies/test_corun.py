@@ -72,7 +72,7 @@ def test_candidates_are_the_fastest_widths():
     widths, seconds = candidate_widths(tasks, widest=16, interval=2, candidates=3)
     assert widths[0].tolist() == [8, 10, 6]
     assert (np.diff(seconds[0]) > 0).all()
-    assert tasks.fastest_widths().tolist() == [8]
+    assert tasks.fastest_widths.tolist() == [8]
 
 
 def test_ten_thousand_tasks_in_chunks():

@@ -9,13 +9,17 @@ import pytest
 import simsched as ss
 from simsched.costs import CostModel
 from simsched.errors import CostError, SpecError
+from simsched.html import text
 from simsched.machine import machine as machine_of
+from simsched.notes import weighed, weight_of
 from simsched.reproduce import JOBS, Job
 from simsched.reproduce.crossed_jobs import Column, jobs_of
 from simsched.reproduce.crossed_rules import RULES
 from simsched.reproduce.crossed_text import write_crossed
 from simsched.reproduce.planned_seconds import PlannedSeconds
 from simsched.reproduce.swtvm import LayerTimes, SwTvm
+from simsched.schedule.caveats import notes_of
+from simsched.tables import markdown_text
 
 CELLS = Job("wpar", "lstm[layers=2,steps=3,input=16,hidden=16,batch=4,fused=true]", "xeon-8160x2[cores=4]")
 IMAGES = Job("chaos", "chaos[size=small]", "knc-7120p[cores=4]", 8, measured=True)
@@ -36,6 +40,18 @@ def test_every_cell_is_there(found):
     assert list(matrix.columns) == ["wpar", "chaos"]
     assert (matrix.min() == 1).all()
     assert not matrix.isna().any(axis=None)
+
+
+def test_notes_travel_with_every_output(found):
+    """The notes of all replays, each once, the weightiest first: in results, tables, Markdown and cards."""
+    every = [*notes_of(run.schedule for run in found.runs)]
+    assert found.notes == weighed(every) == found.table.notes
+    assert sorted(found.notes) == sorted({*every})
+    assert [weight_of(note) for note in found.notes] == sorted(map(weight_of, found.notes), reverse=True)
+    assert weight_of(found.notes[0]) > weight_of(found.notes[-1])
+    listed = found.to_markdown().partition("## Notes\n\n")[2].splitlines()
+    assert listed == [f"- {markdown_text(note)}" for note in found.notes]
+    assert all(text(note) in found._repr_html_() for note in found.notes)
 
 
 def test_ratios_are_those_of_the_makespans(found):
@@ -181,10 +197,10 @@ def test_jobs_of_nobody_and_matrices_of_nothing(found):
 
 
 def test_text_and_pictures(found, tmp_path):
-    text = found.to_markdown()
-    assert "## Own machines: time over the best policy's" in text
-    assert "8 parts" not in text
-    assert CELLS.workload in text
+    shown = found.to_markdown()
+    assert "## Own machines: time over the best policy's" in shown
+    assert "8 parts" not in shown
+    assert CELLS.workload in shown
     names = sorted(path.name for path in write_crossed(tmp_path, found))
     assert names == ["crossed-epyc-9654x2_cores=16.png", "crossed-own.png", "crossed.csv", "crossed.md"]
     assert repr(found) == "<Crossed: 20 runs; own, epyc-9654x2[cores=16]>"

@@ -17,7 +17,7 @@ from simsched.traces.json_elements import objects
 from simsched.traces.json_stream import shown
 from simsched.traces.shared.places import MAX_RECORDS, Place
 
-OTHER_DATA = "otherData"
+OTHER_DATA, METADATA = "otherData", "metadata"
 FLOW_PHASES = ("s", "t", "f")
 _TIMED = ("X", "B", "E", *FLOW_PHASES)
 #: Events that are not tasks, by their phase.
@@ -91,8 +91,8 @@ class Events:
         What metadata calls a process (thread "") or a thread.
     counts : Counter of str
         What else there was, and what was dropped.
-    other : dict
-        The object `otherData`.
+    other, metadata : dict
+        The objects `otherData` and `metadata`; Chromium describes the machine in the latter.
     """
 
     spans: list[Span] = field(default_factory=list)
@@ -101,6 +101,7 @@ class Events:
     names: dict[Lane, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     other: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
 
     def lane_names(self, lanes: Sequence[int]) -> tuple[str, ...]:
         """Return what lanes are called: their threads, and the processes where these are of several."""
@@ -232,11 +233,12 @@ def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = No
         If the file is not JSON, or an event of it has no time or thread.
     """
     reading = _Reading(path, mend is not None)
-    members, events = objects(path, "traceEvents", (OTHER_DATA,), mend, unclosed)
+    members, events = objects(path, "traceEvents", (OTHER_DATA, METADATA), mend, unclosed)
     for number, value in enumerate(events):
         reading.take(number, value)
-    other = members.get(OTHER_DATA)
-    reading.found.other = other if isinstance(other, dict) else {}
+    reading.found.other, reading.found.metadata = (
+        told if isinstance(told := members.get(key), dict) else {} for key in (OTHER_DATA, METADATA)
+    )
     return reading.end()
 
 

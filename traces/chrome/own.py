@@ -12,6 +12,7 @@ from simsched.graph.report import ImportReport
 from simsched.text import printable
 from simsched.traces.chrome.events import Events, Span
 from simsched.traces.json_stream import shown
+from simsched.traces.shared.processors import recorded_on
 from simsched.traces.shared.timeline import recording
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def graph(path: Path, events: Events, report: ImportReport) -> TaskGraph:
             names=[task.name for task in tasks],
             widths=[_whole(path, task.order, task.args, "width", 1, 2**31) for task in tasks] or 1,
             name=str(events.other.get("graph", path.name)),
+            recorded_on=recorded_on(events.other.get("cpu_model")),
             report=report,
             recording=recording(
                 path, start_ns, finish_ns, lane, events.lane_names(lanes.tolist()), origin_ns=0

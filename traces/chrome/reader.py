@@ -27,6 +27,7 @@ from simsched.traces.json_stream import shown
 from simsched.traces.lanes import chain
 from simsched.traces.options import TOLERANT
 from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.processors import recorded_on
 from simsched.traces.shared.timeline import recording
 
 if TYPE_CHECKING:
@@ -176,6 +177,7 @@ def _graph(
         names=[f"{task.name}@{task.order}" for task in tasks],
         scopes=[task.category for task in tasks],
         name=path.name.removesuffix(".gz").removesuffix(".json"),
+        recorded_on=recorded_on(events.metadata.get("cpu-brand")),
         report=report,
         recording=recording(path, start_ns, finish_ns, lane, events.lane_names(lanes.tolist())),
     )

@@ -22,7 +22,6 @@ import gzip
 import importlib
 import json
 import os
-import platform
 import re
 import statistics
 import tempfile
@@ -33,6 +32,7 @@ from typing import Any
 
 from simsched.errors import SimschedError
 from simsched.files import replacing
+from simsched.traces.recorders.processor import cpu_model
 from simsched.traces.recorders.pytorch_models import MODELS
 
 VERSION = 1
@@ -140,20 +140,11 @@ def _describe(torch: Any, label: str) -> dict[str, Any]:
         "recorder": VERSION,
         "label": label,
         "torch": str(torch.__version__),
-        "cpu_model": _cpu_model(),
+        "cpu_model": cpu_model(),
         "threads": torch.get_num_threads(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
     } | _roofline(torch)
-
-
-def _cpu_model() -> str:
-    try:
-        info = Path("/proc/cpuinfo").read_text("utf-8")
-    except OSError:
-        info = ""
-    found = re.search(r"^model name\s*:\s*(.+)$", info, re.MULTILINE)
-    return found[1].strip() if found else platform.processor() or platform.machine()
 
 
 def _roofline(torch: Any) -> dict[str, float]:

@@ -17,6 +17,7 @@ from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
 from simsched.traces.json_stream import shown, stream
+from simsched.traces.wfformat.machines import node_and_processor
 
 TASKS = "workflow.specification.tasks.item"
 OLD_TASKS = ("workflow.tasks.item", "workflow.jobs.item")
@@ -71,11 +72,11 @@ class Task:
 
 @dataclass
 class Instance:
-    """A workflow: its tasks in the file's order, sizes of files, and what is stated about the whole."""
+    """A workflow: its tasks in the file's order, sizes of files, machines, and what is stated about the whole."""
 
     tasks: list[Task] = field(default_factory=list)
     sizes_B: dict[str, float] = field(default_factory=dict)
-    machines: int = 0
+    machines: list[tuple[str, str]] = field(default_factory=list)
     told: dict[str, Any] = field(default_factory=dict)
     unknown: int = 0
     repeated: int = 0
@@ -99,7 +100,7 @@ def read_instance(path: Path, mend: Mend | None) -> Instance:
         if prefix in SINGLE:
             found.told[prefix] = value
         elif prefix in MACHINES:
-            found.machines += 1
+            found.machines.append(node_and_processor(value))
         elif prefix == EXECUTED:
             executions.append((len(executions), value))
         elif prefix == FILES:

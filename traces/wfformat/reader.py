@@ -13,10 +13,13 @@ import numpy as np
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.columns import plain_text
+from simsched.graph.recording import RecordedOn
 from simsched.traces.json_stream import shown
 from simsched.traces.options import TOLERANT
 from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.processors import recorded_on
 from simsched.traces.wfformat.layouts import MAKESPAN, MAX_S, SYSTEM, Instance, Task, read_instance
+from simsched.traces.wfformat.machines import processors
 from simsched.traces.wfformat.references import References
 
 _VERSION = re.compile(rb'"schemaVersion"\s*:\s*"1\.[0-9]"')
@@ -30,6 +33,8 @@ _ID = re.compile(r"__ID[0-9]++\Z")
 #: Longer ones than these are part of the name.
 MAX_TAG, MAX_NUMBER = 400, 40
 MAX_CORES = 2**31 - 1
+#: Processors that a note names.
+MOST_PROCESSORS = 3
 
 
 class WfFormatReader:
@@ -105,6 +110,7 @@ class WfFormatReader:
                 bytes_B=[_bytes(task, found.sizes_B) for task in found.tasks],
                 widths=[_width(path, task) for task in found.tasks],
                 name=plain_text(found.first("name")) or path.name.split(".")[0],
+                recorded_on=_recorded_on(found, report),
                 report=report,
             )
         except GraphError as error:
@@ -186,7 +192,7 @@ def _tell(found: Instance, report: ImportReport) -> None:
         facts["runtime_system"] = plain_text(system)
     _tell_makespan(found.first(*MAKESPAN), report)
     runtimes = np.array([task.runtime_s for task in found.tasks])
-    facts["machines"] = found.machines or len({name for task in found.tasks for name in task.machines})
+    facts["machines"] = len(found.machines) or len(_used(found))
     shares = np.array([task.cpu_share for task in found.tasks])
     if not np.isnan(shares).all():
         facts["mean_cpu_share"] = float(np.nanmean(shares))
@@ -200,6 +206,21 @@ def _tell(found: Instance, report: ImportReport) -> None:
         )
     if found.unknown:
         report.note(f"{found.unknown} executions are of no task of the specification and left out.")
+
+
+def _used(found: Instance) -> set[str]:
+    return {name for task in found.tasks for name in task.machines}
+
+
+def _recorded_on(found: Instance, report: ImportReport) -> RecordedOn | None:
+    """Return the processor that ran the tasks; none where it is not told, or they ran on different ones."""
+    different = processors(found.machines, _used(found))
+    if len(different) > 1:
+        named = "; ".join(shown(one or "not told")[1:-1] for one in different[:MOST_PROCESSORS])
+        more = ", ..." if len(different) > MOST_PROCESSORS else ""
+        report.note(f"Tasks ran on {len(different)} different processors: {named}{more}.")
+        return None
+    return recorded_on(*different) if different else None
 
 
 def _tell_makespan(makespan: object, report: ImportReport) -> None:

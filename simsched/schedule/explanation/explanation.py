@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from simsched.costs.task_costs import TaskCosts
     from simsched.replay.team_time import TeamTime
     from simsched.schedule.schedule import Schedule
 
@@ -88,14 +89,21 @@ class Explanation:
         """One row a task: the seconds by which it took longer than alone, a column a cause."""
         from simsched.replay.causes import slow_downs
 
-        return slow_downs(self.schedule, self._causes)
+        return slow_downs(self.schedule, self._causes, self.costs)
+
+    @cached_property
+    def costs(self) -> TaskCosts | None:
+        """The costs of its tasks, as its replay had them; None of a real run, of which they are not known."""
+        from simsched.replay.team_time import costs_of
+
+        return None if self.schedule.inputs is None else costs_of(self.schedule)
 
     @cached_property
     def team_time(self) -> TeamTime:
         """What the core-time of each task's team is made of, as arrays."""
         from simsched.replay.team_time import TeamTime
 
-        return TeamTime.of(self.schedule)
+        return TeamTime.of(self.schedule, self.costs)
 
     @cached_property
     def core_time(self) -> pd.DataFrame:

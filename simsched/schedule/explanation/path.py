@@ -108,11 +108,11 @@ def _chain(
     waits: Waits, other: Index, after: Codes, ends: npt.NDArray[np.bool_]
 ) -> tuple[Index, npt.NDArray[np.bool_]]:
     """Return the tasks that the path leads through, the last one first, and whether through their runs."""
-    # As lists: what a long path looks at, one by one.
-    others, last = other.tolist(), ends.tolist()
-    chain = [int(waits.schedule.finish_s.argmax())]
-    while not last[chain[-1]]:
-        chain.append(others[chain[-1]])
+    # As a list: what a long path looks at, one by one.
+    before, task, chain = np.where(ends, -1, other).tolist(), int(waits.schedule.finish_s.argmax()), []
+    while task >= 0:
+        chain.append(task)
+        task = before[task]
     tasks = np.array(chain, np.int32)
     # The scheduler only decided on the other task: the path does not go through its run.
     return tasks, np.append(True, after[tasks[:-1]] != CAUSES.index("scheduler"))

@@ -32,7 +32,8 @@ class Steps:
     def of(cls, begin_s: Seconds, end_s: Seconds, amount: Ints) -> Steps:
         """Return the sum of amounts, each from its beginning to its end."""
         lasting = end_s > begin_s
-        begin_s, end_s, amount = begin_s[lasting], end_s[lasting], amount[lasting]
+        if not lasting.all():
+            begin_s, end_s, amount = begin_s[lasting], end_s[lasting], amount[lasting]
         time_s = np.concatenate([begin_s, end_s])
         order = np.argsort(time_s)
         time_s = time_s[order]
@@ -51,18 +52,17 @@ class Steps:
 
         Where that is always or never, they are exact.
         """
-        holds = np.concatenate([[False], self.level > level])
-        time_s = np.concatenate(
-            [[min(self.time_s[:1].min(initial=0.0), begin_s.min(initial=0.0))], self.time_s]
-        )
-        passed = np.concatenate([[0.0], np.cumsum(np.diff(time_s) * holds[:-1])])
-        count = np.concatenate([[0], np.cumsum(holds)])
-        first = np.searchsorted(self.time_s, begin_s, side="right")
-        last = np.maximum(np.searchsorted(self.time_s, end_s, side="left"), first)
-        until = [passed[i] + holds[i] * (t - time_s[i]) for i, t in ((first, begin_s), (last, end_s))]
-        inside = count[last + 1] - count[first]
-        partly = np.clip(until[1] - until[0], 0.0, end_s - begin_s)
-        return np.where(inside == 0, 0.0, np.where(inside == last - first + 1, end_s - begin_s, partly))
+        holds = self.level > level
+        # Where it is above begins and ends in turn, and far less often than the number changes.
+        turns = np.flatnonzero(holds[1:] != holds[:-1]) + 1
+        turns_s = self.time_s[np.concatenate([np.flatnonzero(holds[:1]), turns])]
+        begins_s = np.concatenate([[-np.inf], turns_s[::2]])
+        ends_s = np.concatenate([[-np.inf], turns_s[1::2]])
+        passed_s = np.concatenate([[0.0], np.cumsum(ends_s[1:] - begins_s[1:])])
+        first, last = (np.searchsorted(begins_s, t, side="right") - 1 for t in (begin_s, end_s))
+        until_s = [passed_s[i] - np.maximum(ends_s[i] - t, 0.0) for i, t in ((first, begin_s), (last, end_s))]
+        partly = np.clip(until_s[1] - until_s[0], 0.0, end_s - begin_s)
+        return np.where(end_s <= ends_s[first], end_s - begin_s, partly)
 
 
 def on_common_times(steps: Sequence[Steps], begin_s: float, end_s: float) -> tuple[Seconds, list[Ints]]:

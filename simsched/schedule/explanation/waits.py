@@ -10,7 +10,7 @@ import numpy as np
 
 from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
-from simsched.schedule.explanation.places import Ints, Places, entries
+from simsched.schedule.explanation.places import Places, entries
 from simsched.schedule.explanation.steps import Steps
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ class Waits:
     def of(cls, schedule: Schedule) -> Waits:
         """Return the moments of a schedule."""
         places = Places.of(schedule)
-        rank = np.empty(schedule.graph.n_tasks, np.int64)
-        rank[schedule.start_order] = np.arange(schedule.graph.n_tasks)
-        ready_s, depends_on = _ready(schedule, rank)
+        ready_s, depends_on = _ready(schedule)
         free_s, freed_by = _freed(schedule, places)
         most_s = _most_s(schedule)
         decided_s, decided = _decided(schedule, np.maximum(ready_s, free_s), most_s)
@@ -144,13 +142,16 @@ class Waits:
         })  # fmt: skip
 
 
-def _ready(schedule: Schedule, rank: Ints) -> tuple[Seconds, Index]:
+def _ready(schedule: Schedule) -> tuple[Seconds, Index]:
     edges = schedule.graph.successors
-    before, after = edges.sources(), edges.indices
-    done = (schedule.finish_s[before] <= schedule.start_s[after]) & (rank[before] < rank[after])
-    before, after = before[done], after[done]
-    ready_s = np.full(schedule.graph.n_tasks, min(0.0, schedule.start_s.min(initial=0.0)))
-    np.maximum.at(ready_s, after, schedule.finish_s[before])
+    before, after, ready_s = edges.sources(), edges.indices, schedule.ready_s
+    if schedule.inputs is None:
+        rank = np.empty(schedule.graph.n_tasks, np.int64)
+        rank[schedule.start_order] = np.arange(schedule.graph.n_tasks)
+        done = (schedule.finish_s[before] <= schedule.start_s[after]) & (rank[before] < rank[after])
+        before, after = before[done], after[done]
+        ready_s = np.full(schedule.graph.n_tasks, min(0.0, schedule.start_s.min(initial=0.0)))
+        np.maximum.at(ready_s, after, schedule.finish_s[before])
     last = schedule.finish_s[before] == ready_s[after]
     depends_on = np.full(schedule.graph.n_tasks, -1, np.int32)
     np.maximum.at(depends_on, after[last], before[last])

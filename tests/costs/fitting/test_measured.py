@@ -34,7 +34,7 @@ def test_measured_shapes_by_hand():
     tasks = ss.CostModel(measured=MeasuredCurves(MM, method="linear")).on(graph, MACHINE)
     assert [tasks.seconds(w)[0] for w in (1, 2, 3, 4, 9)] == [2, 1.5, 2.25, 3, 3]
     assert tasks.seconds(4)[1] == 7
-    assert tasks.fastest_widths().tolist() == [2, 1]
+    assert tasks.fastest_widths.tolist() == [2, 1]
     assert tasks.notes[0] == "1 of 2 tasks take measured seconds"
 
 

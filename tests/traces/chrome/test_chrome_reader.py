@@ -49,6 +49,25 @@ NESTED = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("metadata", "name"),
+    [
+        ({"cpu-brand": "Some CPU @ 2.30GHz", "cpu-model": 79}, "Some CPU @ 2.30GHz"),
+        ({"cpu-brand": "a\x1b[31m" + "b" * 900}, "a\\x1b[31m" + "b" * 191 + "..."),
+        ({"cpu-brand": 7}, None),
+        ({"cpu-model": 79}, None),
+        ("Some CPU", None),
+    ],
+)
+def test_the_processor_that_chromium_names(tmp_path: Path, metadata: object, name: str | None) -> None:
+    for around in (
+        {"metadata": metadata, "traceEvents": NESTED},
+        {"traceEvents": NESTED, "metadata": metadata},
+    ):
+        origin = load(tmp_path, around).recorded_on
+        assert (origin and origin.name) == name
+
+
 def test_outermost_spans_are_tasks_and_lanes_are_chains(tmp_path: Path) -> None:
     graph = load(tmp_path, {"traceEvents": NESTED})
     assert graph.kinds.to_list() == ["outer", "other", "next"]

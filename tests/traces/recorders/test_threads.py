@@ -18,6 +18,8 @@ import pytest
 import simsched as ss
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
+from simsched.text import one_line
+from simsched.traces.recorders.processor import cpu_model
 from simsched.traces.recorders.threads import record, task
 
 Edge = tuple[str, str]
@@ -82,6 +84,7 @@ def test_a_task_waits_for_what_its_submitter_waited_for(recorded: Callable[..., 
     assert set(graph.kinds.labels) == {"load", "work"}
     assert graph.recording is not None
     assert {name.partition("_")[0] for name in graph.recording.lane_names} == {"pool", "other"}
+    assert graph.recorded_on == ss.RecordedOn(one_line(cpu_model()))
     assert "simsched's recorder wrote this trace; durations are measured" in graph.report.notes
     assert ss.replay_recorded(graph).recorded.makespan_s > 0
 

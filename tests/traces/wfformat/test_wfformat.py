@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simsched.errors import FormatError, GraphError
-from simsched.graph import TaskGraph
+from simsched.graph import RecordedOn, TaskGraph
 from simsched.graph.loading import load
 from simsched.testing.strategies import graphs
 from simsched.traces.wfformat.reader import WFFORMAT
@@ -84,6 +84,38 @@ def test_by_hand(tmp_path: Path) -> None:
     assert (facts["makespan_s"], facts["machines"], facts["mean_cpu_share"]) == (9.5, 1, 0.5)
     assert (facts["schema_version"], facts["runtime_system"]) == ("1.5", "Pegasus")
     assert "1 tasks have no runtime: their duration is unknown." in graph.report.notes
+
+
+def test_the_processor_that_ran_the_tasks(tmp_path: Path) -> None:
+    made = instance()
+    machines = made["workflow"]["execution"]["machines"]
+    machines[0]["cpu"] = {"vendor": "GenuineIntel", "coreCount": 48, "speedInMHz": 1200}
+    machines.append({"nodeName": "idle", "cpu": {"vendor": "AuthenticAMD", "coreCount": 8}})
+    graph = load(write(tmp_path, made))
+    assert graph.recorded_on == RecordedOn("GenuineIntel, 48 cores, 1200 MHz")
+    made["workflow"]["specification"]["tasks"][1]["id"] = "map_ID2"
+    made["workflow"]["execution"]["tasks"][1]["machines"] = ["idle"]
+    graph = load(write(tmp_path, made))
+    assert graph.recorded_on is None
+    several = "2 different processors: GenuineIntel, 48 cores, 1200 MHz; AuthenticAMD, 8 cores."
+    assert f"Tasks ran on {several}" in graph.report.notes
+
+
+@pytest.mark.parametrize(
+    "cpu", [None, 3, {"coreCount": 24}, {"vendor": ""}, {"vendor": ["x"]}, {"vendor": None, "speed": "fast"}]
+)
+def test_a_processor_that_is_not_told(tmp_path: Path, cpu: object) -> None:
+    made = instance()
+    made["workflow"]["execution"]["machines"][0]["cpu"] = cpu
+    assert load(write(tmp_path, made)).recorded_on is None
+
+
+def test_old_layouts_call_cores_and_speed_otherwise(tmp_path: Path) -> None:
+    cpu = {"vendor": "GenuineIntel", "count": 4, "speed": 2300.5}
+    tasks = [{"name": "a", "runtime": 3, "machine": "m"}]
+    workflow = {"makespan": 3, "jobs": tasks, "machines": [{"nodeName": "m", "cpu": cpu}]}
+    made = {"name": "old", "schemaVersion": "1.2", "workflow": workflow}
+    assert load(write(tmp_path, made)).recorded_on == RecordedOn("GenuineIntel, 4 cores, 2300.5 MHz")
 
 
 def test_a_version_that_is_not_told(tmp_path: Path) -> None:

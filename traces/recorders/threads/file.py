@@ -10,6 +10,7 @@ from typing import Any
 
 from simsched.files import replacing
 from simsched.traces.chrome.own import EXECUTORS
+from simsched.traces.recorders.processor import cpu_model
 from simsched.traces.recorders.threads.tasks import Lane, Part, Recording
 from simsched.version import version
 
@@ -26,7 +27,13 @@ def write(recording: Recording, path: Path) -> None:
         If the file cannot be written.
     """
     name = path.name.removesuffix(".gz").removesuffix(".json")
-    other = {"simsched": version(), "recorder": "threads", "graph": name, "notes": list(_notes(recording))}
+    other = {
+        "simsched": version(),
+        "recorder": "threads",
+        "graph": name,
+        "cpu_model": cpu_model(),
+        "notes": list(_notes(recording)),
+    }
     with replacing(path) as raw:
         # Neither name nor time in the header, as in all that simsched compresses.
         packed = gzip.GzipFile("", "wb", 6, raw, 0) if path.suffix == ".gz" else None

@@ -1,0 +1,57 @@
+"""`Search`: replays beside what somebody does, for a better answer than the one in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Thread
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simsched.schedule import Schedule
+
+
+class _Stopped(Exception):  # noqa: N818 - nothing went wrong
+    """Nobody waits for what is searched any more."""
+
+
+class Search(Thread):
+    """A thread that looks for a schedule.
+
+    Parameters
+    ----------
+    find : callable
+        Returns the schedule; takes what it calls now and then, as `progress` of `simsched.simulate`.
+    found, failed : callable
+        Called in this thread with the search and the schedule, or the error; not after `stop`, but for one that is
+        just being called.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[Callable[[int], object]], Schedule],
+        found: Callable[[Search, Schedule], object],
+        failed: Callable[[Search, Exception], object],
+    ) -> None:
+        super().__init__(name="simsched panel", daemon=True)
+        self._find, self._found, self._failed = find, found, failed
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End it soon; what it finds is dropped."""
+        self._stopped = True
+
+    def run(self) -> None:
+        """Look for the schedule, and hand it over."""
+        try:
+            schedule = self._find(self._go_on)
+            self._go_on(0)
+        except _Stopped:
+            return
+        except Exception as error:  # a policy of the user's own may raise anything
+            self._failed(self, error)
+        else:
+            self._found(self, schedule)
+
+    def _go_on(self, _: int) -> None:
+        if self._stopped:
+            raise _Stopped

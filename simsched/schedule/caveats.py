@@ -1,0 +1,15 @@
+"""The caveats of schedules: what a reader should know of them and of the graphs that they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simsched.schedule.schedule import Schedule
+
+
+def notes_of(schedules: Iterable[Schedule]) -> Iterator[str]:
+    """Yield the notes of some schedules and of their graphs."""
+    for schedule in schedules:
+        yield from (*schedule.graph.report.notes, *schedule.notes)
