@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Tasks whose candidates are worked out at a time: bounds the memory for a million tasks.
 CHUNK = 1 << 14
+#: Widths up to which a layout is looked for among all caps; beyond it, among those that fill the machine.
+DENSE = 8
 #: Threads by which a candidate may differ from the width of its kind (Sec. III-D, strategy 3).
 NEAR = 2
 
@@ -71,6 +73,7 @@ class CoRun(Policy):
 
     name = "corun"
     takes_layout = True
+    layout_limits = True
 
     candidates: int = 3
     interval: int = 2
@@ -88,7 +91,11 @@ class CoRun(Policy):
     def layouts(self, machine: Machine) -> tuple[Layout, ...]:
         """Return caps on the width alone, and one task at once, which stands alone where nothing runs beside others."""
         most = self.no_cap(machine)
-        caps = [Layout(most.executors, layout.width) for layout in Layout.filling(most.width)]
+        widths = {
+            *range(1, min(DENSE, most.width) + 1),
+            *(layout.width for layout in Layout.filling(most.width)),
+        }
+        caps = [Layout(most.executors, width) for width in sorted(widths, reverse=True)]
         return (*(caps if self.beside else ()), Layout(1, most.width))
 
     def no_cap(self, machine: Machine) -> Layout:
@@ -121,7 +128,9 @@ class CoRun(Policy):
         below = np.where(fastest < width, self.candidates // 2, self.candidates - 1)
         depths = problem.graph.depths
         beside = self.beside & (np.bincount(depths, minlength=1)[depths] > 1)
-        return np.where(beside, np.maximum(own - self.interval * below, 1), own).astype(np.int64)
+        # The widths offered are 1 and whole intervals, and the cap itself.
+        narrow = ((own - 1) // self.interval - below + 1) * self.interval
+        return np.where(beside & (below > 0), np.maximum(narrow, 1), own).astype(np.int64)
 
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy with every task's candidate widths.

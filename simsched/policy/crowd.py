@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from simsched.policy.locality import Locality, of_executors, of_widths
+
 if TYPE_CHECKING:
     from simsched.costs.loads import Loads
     from simsched.graph.taskgraph import Seconds
     from simsched.machine import Machine
-
-#: Executors whose domains are compared: more change the mean little.
-MOST_COMPARED = 64
 
 
 class Groups(Protocol):
@@ -22,6 +21,9 @@ class Groups(Protocol):
 
     def mean(self, column: Seconds, weights: Seconds) -> Seconds:
         """Return for each task the weighted mean of its group."""
+
+    def makers(self, column: Seconds) -> Seconds:
+        """Return for each task the mean of a column over its predecessors; 0 where it has none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,8 @@ class Crowd:
         How many tasks run while each one does, itself included.
     widths : int64 array, shape (n,) or ()
         Threads of each task's team, or of all teams.
+    kept : float64 array, shape (n,), or float
+        Share of its data that each task finds where it runs since the same team has made them.
 
     Examples
     --------
@@ -47,6 +51,7 @@ class Crowd:
     machine: Machine
     tasks: Seconds
     widths: npt.NDArray[np.int64]
+    kept: Seconds | float = 0.0
 
     @property
     def threads(self) -> Seconds:
@@ -67,61 +72,44 @@ class Crowd:
         on, m, o = self.machine.effects, demand.memory_share, demand.overhead_share
         if not on.any:
             return np.ones(len(seconds))
-        memory: Seconds = np.ones(len(seconds))
-        if on.share_bandwidth:
-            memory = self._pressure(seconds, demand, groups)
-        if on.remote_memory and self.machine.n_domains > 1:
-            memory = memory * self._distance()
+        memory = self._memory(seconds, demand, groups)
         if on.share_tiles and self.machine.cores_per_tile > 1:
             memory = np.maximum(memory, self._tile())
         core, waiting, turns = self._cores() if on.share_cores else (1.0, 1.0, 1.0)
         net = self._net() if on.share_interconnect else 1.0
         return np.asarray((1 - m - o) * core + m * np.maximum(waiting, memory) + o * np.maximum(turns, net))
 
-    def _pressure(self, seconds: Seconds, demand: Loads, groups: Groups) -> Seconds:
-        """Return the pressure on the memory domains that the tasks' threads are in."""
-        machine, others = self.machine, self.tasks - 1
-        capacity_Bps = machine.bandwidth_Bps / machine.n_domains * self._domains()
-        asked = demand.demand_Bps.astype(np.float64)
-        waited = asked * demand.memory_share
-        total = asked + others * groups.mean(asked, seconds)
-        share = np.ones(len(total))
-        np.divide(waited + others * groups.mean(waited, seconds), total, out=share, where=total > 0)
-        return np.where(total > capacity_Bps, 1 + (total / capacity_Bps - 1) / np.maximum(share, 1e-9), 1.0)
+    def _memory(self, seconds: Seconds, demand: Loads, groups: Groups) -> Seconds:
+        """Return how much longer memory traffic takes, by pressure on domains and links and by distance."""
+        machine, on = self.machine, self.machine.effects
+        press = _Press.of(self, seconds, demand, groups) if on.share_bandwidth else None
+        if not on.remote_memory or machine.n_domains == 1:
+            return press.on_domains() if press else np.ones(len(seconds))
+        before = groups.makers(self.tasks)
+        where = self._locality(before)
+        # Where fewer tasks run than did, an idle executor before the one that made the data may take the task.
+        kept = self.kept * np.minimum(self.tasks / np.maximum(before, 1e-9), 1.0)
+        local = where.local + (1 - where.local) * kept
+        near: Seconds = press.on_domains(where.dense) if press else np.ones(len(seconds))
+        far = np.maximum(near, press.on_links(where.linked, 1 - local)) if press else near
+        return np.asarray(local * near + (1 - local) * far * machine.memory.remote_penalty)
 
-    def _domains(self) -> npt.NDArray[np.int64]:
-        """Return how many memory domains the running threads are in: cores are taken in their order."""
+    def _locality(self, before: Seconds) -> Locality:
+        """Return where the data are that tasks read, by how many ran side by side when they were made."""
+        if self.widths.ndim == 0:
+            return of_executors(self.machine, int(self.widths), self.tasks, before)
+        return of_widths(self.machine, self.widths, float(self.domains.mean()), before == 0)
+
+    @property
+    def domains(self) -> Seconds:
+        """Return over how many memory domains the running threads are spread as if evenly: cores are taken in order."""
         domain_of = self.machine.structure.domain_of
-        first = np.unique(domain_of, return_index=True)[1]
-        begun = np.zeros(len(domain_of) + 1, np.int64)
-        begun[first + 1] = 1
+        in_domain = np.zeros((len(domain_of) + 1, self.machine.n_domains))
+        in_domain[np.arange(1, len(domain_of) + 1), domain_of] = 1
+        # Of threads of which a share f(d) is in domain d, each meets the sum of f(d)^2 of all of them.
+        met = (in_domain.cumsum(axis=0) ** 2).sum(axis=1)
         cores = np.clip(np.ceil(self.threads - 1e-9), 1, len(domain_of)).astype(np.int64)
-        return np.asarray(np.cumsum(begun)[cores])
-
-    def _distance(self) -> Seconds:
-        """Return how much longer traffic takes where tasks read what other running tasks have left."""
-        local = self._local_of_executors() if self.widths.ndim == 0 else self._local_of_widths()
-        return np.asarray(local + (1 - local) * self.machine.memory.remote_penalty)
-
-    def _local_of_executors(self) -> float:
-        """Return the share of its data that an executor finds in its own domains, in the mean of all pairs of them."""
-        width = int(self.widths)
-        executors = min(int(np.ceil(self.tasks.mean())), MOST_COMPARED, max(self.machine.n_cores // width, 1))
-        cores = np.arange(executors * width).reshape(executors, width) % self.machine.n_cores
-        domains = self.machine.structure.domain_of[cores]
-        shares = np.array([np.bincount(row, minlength=self.machine.n_domains) for row in domains]) / width
-        return float(np.minimum(shares[:, None], shares[None]).sum(axis=2).mean())
-
-    def _local_of_widths(self) -> Seconds:
-        """Return the same for teams of different widths, the narrower of two within the domains of the wider or not."""
-        machine, in_use = self.machine, float(self._domains().mean())
-        spans = np.minimum(
-            np.ceil(self.widths * machine.n_domains / machine.n_cores), machine.n_domains
-        ).astype(np.int64)
-        of_span = np.bincount(spans, minlength=machine.n_domains + 1) / len(spans)
-        span = np.arange(machine.n_domains + 1)
-        narrow, wide = np.minimum.outer(span, span), np.maximum(np.maximum.outer(span, span), 1)
-        return np.asarray((narrow / wide * np.minimum(wide / in_use, 1) @ of_span)[spans])
+        return np.asarray(cores**2 / met[cores])
 
     def _tile(self) -> Seconds:
         slowdowns = self.machine.tile_slowdowns[np.minimum(self.widths, len(self.machine.tile_slowdowns) - 1)]
@@ -148,3 +136,42 @@ class Crowd:
         )
         loading = np.maximum(widths, np.minimum(self.threads, begun * segment)) * machine.interconnect_share
         return np.maximum(1.0, (loading - 1) / np.maximum(widths - 1, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Press:
+    """What running tasks ask of memory: each task, those beside it, and their mean memory share; of shape (n,)."""
+
+    machine: Machine
+    domains: Seconds
+    asked_Bps: Seconds
+    others_Bps: Seconds
+    share: Seconds
+
+    @classmethod
+    def of(cls, crowd: Crowd, seconds: Seconds, demand: Loads, groups: Groups) -> _Press:
+        asked, others = demand.demand_Bps.astype(np.float64), crowd.tasks - 1
+        waited = asked * demand.memory_share
+        beside = others * groups.mean(asked, seconds)
+        share = np.ones(len(asked))
+        np.divide(
+            waited + others * groups.mean(waited, seconds),
+            asked + beside,
+            out=share,
+            where=asked + beside > 0,
+        )
+        return cls(crowd.machine, crowd.domains, asked, beside, share)
+
+    def on_domains(self, dense: Seconds | float = 0.0) -> Seconds:
+        """Return the pressure on the domains of tasks that have a share of their data in one domain, or more evenly."""
+        loaded = np.maximum((self.asked_Bps + self.others_Bps) / self.domains, self.asked_Bps * dense)
+        return self._pressure(loaded, self.machine.bandwidth_Bps / self.machine.n_domains)
+
+    def on_links(self, linked: Seconds, remote: Seconds) -> Seconds:
+        """Return the pressure on links, from the share of its data that a task reads over one, and others remotely."""
+        loaded = self.asked_Bps * linked + self.others_Bps * remote / self.domains
+        return self._pressure(loaded, self.machine.memory.link_bandwidth_Bps)
+
+    def _pressure(self, loaded_Bps: Seconds, capacity_Bps: float) -> Seconds:
+        more = np.maximum(loaded_Bps / capacity_Bps - 1, 0)
+        return np.asarray(1 + more / np.maximum(self.share, 1e-9))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,11 @@ from simsched.costs.loads import Loads, loads
 from simsched.policy.crowd import Crowd
 from simsched.policy.layout import Layout
 from simsched.policy.rank_policy import RankPolicy
+from simsched.policy.shortcuts import Shortcuts
 
 if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
+    from simsched.graph.adjacency import Csr
     from simsched.graph.taskgraph import Seconds
     from simsched.machine import RuntimeProfile
     from simsched.policy.policy import Policy
@@ -95,10 +98,10 @@ class Estimator:
 
     @cached_property
     def _depths(self) -> _Depths:
-        return _Depths.of(self.problem.graph.depths)
+        return _Depths.of(self.problem.graph)
 
     @property
-    def _fixed(self) -> bool:
+    def fixed(self) -> bool:
         """Whether every task runs on the width of the layout, which is a limit otherwise."""
         return isinstance(self.policy, RankPolicy)
 
@@ -110,12 +113,12 @@ class Estimator:
 
     def _made(self, width: int) -> Teams:
         costs, graph = self.problem.costs, self.problem.graph
-        each = np.array(width) if self._fixed else self.policy.team_widths(self.problem, width)
-        given = width if self._fixed else each
+        each = np.array(width) if self.fixed else self.policy.team_widths(self.problem, width)
+        given = width if self.fixed else each
         seconds = costs.seconds(given)
         return Teams(
             widths=each,
-            seconds=seconds if self._fixed else seconds + self._resize_s(each),
+            seconds=seconds if self.fixed else seconds + self._resize_s(each),
             demand=loads(costs, given, self.problem.machine.effects),
             critical_path_s=float(graph.levels(seconds).max(initial=0.0)),
             together=self._depths.together(seconds),
@@ -131,12 +134,24 @@ class Estimator:
 
     def lower_s(self, layout: Layout) -> float:
         """Return a lower bound on the makespan of a layout: what tasks share and dispatching only lengthen it."""
-        if self._fixed:
-            teams = self.teams(layout.width)
-            return max(teams.critical_path_s, float(teams.seconds.sum()) / layout.executors)
-        # The widths that tasks start at may be others than those of the estimate.
-        area_s = self._least_s / min(layout.cores, self.problem.machine.n_threads)
-        return max(self._least_path_s(layout.width), area_s)
+        machine, teams = self.problem.machine, self.teams(layout.width)
+        if not self.fixed:
+            # The widths that tasks start at may be others than those of the estimate.
+            limit = layout if self.policy.layout_limits else Layout(machine.n_threads, machine.n_threads)
+            area_s = self._least_s / min(limit.cores, machine.n_threads)
+            return max(self._least_path_s(limit.width), area_s)
+        if singles := self._single_threaded(layout):
+            seconds = np.minimum(teams.seconds, self.problem.costs.seconds(1))
+            path_s = float(self.problem.graph.levels(seconds).max(initial=0.0))
+            return max(path_s, float(seconds.sum()) / (layout.executors + singles))
+        return max(teams.critical_path_s, float(teams.seconds.sum()) / layout.executors)
+
+    def _single_threaded(self, layout: Layout) -> int:
+        """Return how many single-threaded executors a static policy has beside those of a layout."""
+        assert isinstance(self.policy, RankPolicy)  # noqa: S101 - narrows the type
+        found = self.policy.shortcuts(replace(self.problem, layout=layout))
+        # What is no answer is refused by the replay.
+        return len(found.singles) if isinstance(found, Shortcuts) else 0
 
     def _least_path_s(self, width: int) -> float:
         """Return the critical path with each task on its fastest width up to one."""
@@ -154,7 +169,7 @@ class Estimator:
         return float(self.problem.costs.least_core_seconds().sum())
 
     def _cores(self, layout: Layout) -> int:
-        return layout.cores if self._fixed else min(layout.cores, self.problem.machine.n_threads)
+        return layout.cores if self.fixed else min(layout.cores, self.problem.machine.n_threads)
 
     def seconds(self, layout: Layout) -> float:
         """Return the estimated makespan of a layout, in seconds."""
@@ -162,13 +177,17 @@ class Estimator:
         if not graph.n_tasks:
             return 0.0
         most = teams.side_by_side(layout, self._cores(layout))
-        crowd = Crowd(self.problem.machine, np.minimum(teams.together, most), teams.widths)
+        kept = self._depths.kept * np.minimum(most / teams.together, 1.0)
+        crowd = Crowd(self.problem.machine, np.minimum(teams.together, most), teams.widths, kept)
         seconds = teams.seconds * crowd.slowdown(teams.seconds, teams.demand, self._depths)
         work_s = seconds / most
         spans = _Spans(
             path_s=float(graph.levels(seconds + self._start_s).max()),
             area_s=float(work_s.sum()),
-            by_depth_s=float(self._depths.slowest(seconds, work_s).sum()),
+            # Teams of a rule that limits them wait for others: tasks of a depth need not run together.
+            by_depth_s=math.inf
+            if self.policy.layout_limits
+            else float(self._depths.slowest(seconds, work_s).sum()),
         )
         return self._with_starts(spans, float(seconds.sum()), layout.executors)
 
@@ -178,7 +197,7 @@ class Estimator:
         runtime = self.runtime
         if self.policy.queue == "shared":
             return runtime.pop_s
-        return runtime.dispatch_s if self._fixed or runtime.decide_s is None else runtime.decide_s
+        return runtime.dispatch_s if self.fixed or runtime.decide_s is None else runtime.decide_s
 
     def _with_starts(self, spans: _Spans, busy_s: float, executors: int) -> float:
         """Return the makespan with its starts, one after another, which cost more the more executors are idle."""
@@ -268,14 +287,20 @@ class _Depths:
     order: npt.NDArray[np.intp]
     first: npt.NDArray[np.intp]
     row: npt.NDArray[np.intp]
+    predecessors: Csr
+    successors: Csr
+    made: npt.NDArray[np.intp]
 
     @classmethod
-    def of(cls, depths: npt.NDArray[np.int32]) -> _Depths:
+    def of(cls, graph: TaskGraph) -> _Depths:
+        depths = graph.depths
         order = np.argsort(depths, kind="stable")
         begins = np.diff(depths[order], prepend=-1) > 0
         row = np.empty(len(depths), np.intp)
         row[order] = np.cumsum(begins) - 1
-        return cls(order, np.flatnonzero(begins), row)
+        return cls(
+            order, np.flatnonzero(begins), row, graph.predecessors, graph.successors, np.flatnonzero(depths)
+        )
 
     @property
     def n(self) -> int:
@@ -293,6 +318,26 @@ class _Depths:
         of_depth = np.zeros(self.n)
         np.divide(self.sums(column * weights), total, out=of_depth, where=total > 0)
         return of_depth[self.row]
+
+    def makers(self, column: Seconds) -> Seconds:
+        """Return for each task the mean of a column over its predecessors; 0 where it has none."""
+        found = np.zeros(len(column))
+        begins = self.predecessors.indptr[:-1][self.made]
+        if len(begins):
+            found[self.made] = np.add.reduceat(column[self.predecessors.indices], begins)
+            found[self.made] /= self.predecessors.degrees()[self.made]
+        return found
+
+    @cached_property
+    def kept(self) -> Seconds:
+        """Share of its data that each task reads where it runs: the executor that releases it takes one of those tasks.
+
+        That is so where no others wait: a task of p predecessors has 1/p of its data from the last one, which has
+        released c tasks at once.
+        """
+        return self.makers(1 / np.maximum(self.successors.degrees(), 1)) / np.maximum(
+            self.predecessors.degrees(), 1
+        )
 
     def together(self, seconds: Seconds) -> Seconds:
         if not self.n:

@@ -71,6 +71,9 @@ class Policy:
         executors that poll one shared queue and pay `pop_s`, growing with the number of pollers.
     takes_layout : bool
         Whether the policy uses a layout; if not, giving it one is an error.
+    layout_limits : bool
+        Whether a layout of a policy with a `decide` limits the tasks at once and the cores of each. Then layouts whose
+        limits alone make them too long are not tried.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class Policy:
     name: ClassVar[str] = ""
     queue: ClassVar[Queue] = "central"
     takes_layout: ClassVar[bool] = False
+    layout_limits: ClassVar[bool] = False
 
     def decide(self, view: View) -> Iterable[Start]:
         """Return the tasks to start now, in order, or nothing to wait for the next completion.

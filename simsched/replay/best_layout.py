@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 MOST_REPLAYS = 15
 #: Replays of the layouts of the shortest estimates, before those of layouts beside the best one found.
 ESTIMATED = 5
+#: Replays in the place of an estimate, for policies whose layouts are limits.
+LIKELY = 4
+#: Of a search's replays, those of limits far from the best, for policies whose layouts are limits.
+FAR = 3
+#: Ratio of widths that are far from each other.
+APART = 1.5
 
 
 @dataclass(eq=False)
@@ -43,14 +49,33 @@ class Search:
 
     def run(self) -> Schedule:
         """Return the shortest schedule found, which says that replays chose its layout."""
-        ranked = [layout for _, layout in self.estimator.best(self.estimator.with_fewer(self.layouts))]
-        filling = [layout for layout in ranked if layout in self.layouts]
+        ranked, filling = self._ranked()
         best = self._try(ranked[:1])
         best = self._try(filling[:ESTIMATED])
-        while nearby := self._promising(self._beside(best)):
-            best = self._try(nearby[:2])
+        # Makespans depend on limits less smoothly.
+        kept = 0 if self.estimator.fixed else FAR
+        while (near := self._promising(self._beside(best))) and len(self.makespans_s) < MOST_REPLAYS - kept:
+            best = self._try(near[:2])
+        while far := self._promising(self._far(best)):
+            best = self._try(far[:1])
         self._try(ranked)
-        return self._labelled(len(self.layouts))
+        return self._labelled(self._why())
+
+    def nearest(self) -> Schedule:
+        """Return the shortest of the few layouts of the shortest estimates: limits, of which an estimate knows less."""
+        ranked, _ = self._ranked()
+        self._try(ranked[:LIKELY])
+        tried = len(self.makespans_s)
+        why = (
+            f"the shortest of {tried} replays, of the shortest estimates of {len(self.layouts)} layouts; layout='best' "
+            "replays more"
+        )
+        return self._labelled(why)
+
+    def _ranked(self) -> tuple[list[Layout], list[Layout]]:
+        """Return the layouts by their estimates, those of fewer executors included or not."""
+        ranked = [layout for _, layout in self.estimator.best(self.estimator.with_fewer(self.layouts))]
+        return ranked, [layout for layout in ranked if layout in self.layouts]
 
     def _promising(self, layouts: Iterable[Layout]) -> list[Layout]:
         """Return the layouts that are new and may be shorter than the best, as many as can still be replayed."""
@@ -68,6 +93,12 @@ class Search:
                 self.best = schedule
         return min(self.makespans_s, key=self.makespans_s.__getitem__)
 
+    def _far(self, best: Layout) -> list[Layout]:
+        """Return the limits far from all those tried, the nearest to the best first; no layouts of fixed executors."""
+        tried = [layout.width for layout in self.makespans_s]
+        far = (one for one in self.layouts if min(_ratio(one.width, width) for width in tried) >= APART)
+        return [] if self.estimator.fixed else sorted(far, key=lambda one: _ratio(one.width, best.width))
+
     def _beside(self, layout: Layout) -> list[Layout]:
         """Return layouts near one: of the next widths and those between, of fewer executors, of a core less each."""
         line = sorted({*self.layouts, layout}, key=lambda one: (one.width, -one.executors))
@@ -75,21 +106,40 @@ class Search:
         near = [line[place + step] for step in (1, -1, 2, -2) if 0 <= place + step < len(line)]
         k, width = layout.executors, layout.width
         between = [Layout(one.executors, (one.width + width) // 2) for one in near[:2] if one.executors <= k]
-        fit = self.estimator.problem.machine.n_threads // width
-        # Caps of co-running name more tasks than fit side by side.
-        fewer = [
-            Layout(n, width) for n in ((k - 1, (k + 1) // 2) if k <= fit else (2 * fit, fit)) if 1 <= n < k
-        ]
         narrower = [Layout(k, width - 1)] if width > 1 else []
-        return [*near, *between, *fewer, *narrower]
+        return [*self._also_fewer(layout, near), *near, *between, *self._fewer(layout), *narrower]
 
-    def _labelled(self, layouts: int) -> Schedule:
+    def _fewer(self, layout: Layout) -> list[Layout]:
+        """Return layouts of fewer executors, or of fewer tasks than run at once."""
+        k, fit = layout.executors, self.estimator.problem.machine.n_threads // layout.width
+        fewer = (k - 1, (k + 1) // 2) if k <= fit else (3 * self._at_once() // 4, 2 * fit, fit)
+        return [Layout(n, layout.width) for n in fewer if 1 <= n < k]
+
+    def _also_fewer(self, layout: Layout, near: Iterable[Layout]) -> list[Layout]:
+        """Return layouts of other widths with fewer executors, if this has fewer than fit: it may help there, too."""
+        k, fit = layout.executors, self.estimator.problem.machine.n_threads // layout.width
+        if self.estimator.fixed:
+            return [Layout((one.executors + 1) // 2, one.width) for one in near if 2 * k <= fit + 1]
+        return [Layout(k, one.width) for one in near if k < one.executors and one.width != layout.width]
+
+    def _at_once(self) -> int:
+        """Return how many tasks ran at once in the shortest replay: each has the lowest number that is free."""
         assert self.best is not None  # noqa: S101 - narrows the type: it replayed some
-        assert self.best.inputs is not None  # noqa: S101 - narrows the type: they were simulated
-        tried = len(self.makespans_s)
-        why = f"the shortest of {tried} replays; the others of {layouts} layouts are longer by a bound or an estimate"
+        return int(self.best.executor.max(initial=0)) + 1
+
+    def _why(self) -> str:
+        tried, layouts = len(self.makespans_s), len(self.layouts)
         if self.makespans_s.keys() >= {*self.layouts}:
-            why = (
+            return (
                 f"the shortest of {tried} replays, which are of all {layouts} layouts and of some beside them"
             )
+        return f"the shortest of {tried} replays; the others of {layouts} layouts are longer by a bound or an estimate"
+
+    def _labelled(self, why: str) -> Schedule:
+        assert self.best is not None  # noqa: S101 - narrows the type: it replayed some
+        assert self.best.inputs is not None  # noqa: S101 - narrows the type: they were simulated
         return replace(self.best, inputs=replace(self.best.inputs, layout_by="replays", layout_why=why))
+
+
+def _ratio(one: int, other: int) -> float:
+    return max(one, other) / min(one, other)

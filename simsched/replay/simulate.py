@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,8 @@ def simulate(
         As `simsched.machine` and `simsched.policy` take them.
     layout : str, Layout or pair of int, optional
         Executors x cores, as in "8x8". When not given, it is found by an estimate of all layouts' makespans, without
-        replays (`simsched.policy.estimate`); "best" replays up to 15 layouts and returns the shortest schedule.
+        replays (`simsched.policy.estimate`); where layouts only limit what a policy decides as tasks run (`corun`), by
+        replays of the four shortest estimates. "best" replays up to 15 layouts and returns the shortest schedule.
         `schedule.inputs.layout_by` and `layout_why` say who chose it.
     costs : CostModel, optional
         How recorded seconds become seconds on this machine; `CostModel()` when not given.
@@ -83,7 +85,7 @@ def simulate(
     4.0
     """
     asked = _Asked.of(graph, machine, policy, costs, runtime, engine, seed, factors, progress)
-    return asked.shortest() if layout == BEST else asked.replayed(layout)
+    return asked.found(layout)
 
 
 def layout_found(
@@ -106,9 +108,9 @@ def layout_found(
     '2x1'
     """
     asked = _Asked.of(graph, machine, policy, costs, runtime, engine, seed, progress=progress)
-    if layout != BEST:
-        return asked.chosen(layout).layout
-    inputs = asked.shortest().inputs
+    if not asked.by_replays(layout):
+        return asked.chosen(None if layout == BEST else layout).layout
+    inputs = asked.found(layout).inputs
     return None if inputs is None else inputs.layout
 
 
@@ -164,12 +166,24 @@ class _Asked:
         )  # fmt: skip
         return _with_inputs(choice.replay(plan, self.progress), inputs)
 
-    def shortest(self) -> Schedule:
+    @cached_property
+    def search(self) -> Search | None:
+        """Replays that find a layout; None where there is none to find, or, with executors, an estimate finds it."""
         every = layouts_of(self.policy, self.problem.machine)
-        if not every:
-            return self.replayed(None)
         estimator = Estimator(self.problem, self.policy, self.runtime)
-        return Search(self.replayed, estimator, every, bounded=self.factors is None).run()
+        return Search(self.replayed, estimator, every, bounded=self.factors is None) if every else None
+
+    def by_replays(self, layout: str | Layout | tuple[int, int] | None) -> bool:
+        """Return whether replays find the layout: the best one, or one that limits what is decided as tasks run."""
+        if layout is not None and layout != BEST:
+            return False
+        return self.search is not None and (layout == BEST or not self.search.estimator.fixed)
+
+    def found(self, layout: str | Layout | tuple[int, int] | None) -> Schedule:
+        """Return the schedule of a layout, given or found."""
+        if self.search is None or not self.by_replays(layout):
+            return self.replayed(None if layout == BEST else layout)
+        return self.search.run() if layout == BEST else self.search.nearest()
 
 
 def _with_inputs(schedule: Schedule, inputs: Inputs) -> Schedule:

@@ -1,11 +1,15 @@
 """Estimates of makespans: by hand where they are exact, and between the bounds everywhere."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import simsched as ss
 from simsched.costs import Curve
+from simsched.graph.columns import LabelColumn
 from simsched.policy import Layout, Problem
 from simsched.policy.estimate import Estimator
 from simsched.testing import strategies as ours
@@ -56,7 +60,7 @@ def test_pollers_cost():
 )
 def test_no_tasks(policy):
     found = ss.simulate(ss.TaskGraph.from_edges([]), "knl-7250", policy)
-    assert (found.makespan_s, found.inputs.layout_by) == (0, "estimate")
+    assert (found.makespan_s, found.inputs.layout_by) == (0, "replays" if policy == "corun" else "estimate")
 
 
 @settings(max_examples=60)
@@ -78,3 +82,56 @@ def test_the_best_is_first_and_ties_go_to_narrow_teams_on_all_cores():
     graph = ss.TaskGraph.from_edges(np.ones(4), kinds="serial")
     ranked = estimator(graph, "generic[cores=4]", "fifo", WIDE).best(Layout.filling(4))
     assert ranked[0] == (1.0, Layout(4, 1))
+
+
+MACHINES = [ss.machine(spec) for spec in ("knl-7250[cores=6,smt=2]", "xeon-8160x2[cores=4,smt=2]")]
+POLICIES = [
+    "sequential", "fifo", "fifo[small_s=0.5]", "fifo[order=lifo]", "fifo[pinned=false]", "data-parallel", "wavefront",
+    "critical-path", "critical-path[small_s=1.5,reserved=1]", "critical-path[small_s=0.5,buffered=true]",
+    "tensorflow", "tensorflow[pool=5]", "corun", "corun[smt=true]", "corun[fill=true]", "corun[per_kind=true]",
+    "corun[fastest=false]", "corun[beside=false]",
+]  # fmt: skip
+
+
+def test_single_threaded_executors_count_in_the_lower_bound():
+    """Two tasks of 1 s run on the light-weight executor beside one of 3 s: 3 s, where one executor would take 5."""
+    graph = ss.TaskGraph.from_edges([3.0, 1.0, 1.0])
+    policy, layout = "critical-path[small_s=1.5,reserved=1]", Layout(1, 1)
+    assert ss.simulate(graph, "generic[cores=2]", policy, layout).makespan_s == 3
+    assert estimator(graph, "generic[cores=2]", policy).lower_s(layout) == 3
+
+
+@settings(max_examples=40)
+@given(
+    graph=ours.graphs(max_tasks=12),
+    policy=st.sampled_from(POLICIES),
+    machine=st.sampled_from(MACHINES),
+    chunks=st.booleans(),
+    data=st.data(),
+)
+def test_no_replay_is_shorter_than_its_lower_bound(graph, policy, machine, chunks, data):
+    if chunks:
+        graph = dataclasses.replace(
+            graph, kinds=LabelColumn.from_strings([f"chunk::{kind}" for kind in graph.kinds.to_list()])
+        )
+    layout = data.draw(st.sampled_from(ss.policy(policy).layouts(machine)))
+    replayed = ss.simulate(graph, machine, policy, layout)
+    assert replayed.makespan_s >= estimator(graph, machine, policy).lower_s(layout) * (1 - 1e-12)
+
+
+class Greedy(ss.Policy):
+    """Starts what is ready on all idle cores, whatever the layout says."""
+
+    name, takes_layout = "greedy", True
+
+    def layouts(self, machine):
+        return (Layout(1, 1), Layout(2, 1))
+
+    def decide(self, view):
+        return [ss.Start(task) for task in view.ready[: len(view.idle_cores)]]
+
+
+def test_layouts_that_limit_nothing_bound_nothing():
+    graph = ss.TaskGraph.from_edges([1.0] * 4)
+    assert estimator(graph, "generic[cores=4]", Greedy()).lower_s(Layout(1, 1)) == 1
+    assert ss.simulate(graph, "generic[cores=4]", Greedy, "1x1").makespan_s == 1
