@@ -184,7 +184,7 @@ class TaskCosts:
         # Layers and steps repeat: most graphs have few different tasks.
         first, which = _distinct(self.one_core_s, self.labels, self.traffic_B, self.pieces)
         few = self.table is None and 2 * len(first) < len(which)
-        widths = self.part(first)._fastest()[which] if few else self._fastest()
+        widths = self.part(first.astype(np.int32))._fastest()[which] if few else self._fastest()
         widths.setflags(write=False)
         return widths
 
