@@ -11,7 +11,7 @@ import numpy as np
 from simsched.errors import MachineError
 from simsched.machine.effects import NAMES, Effects
 from simsched.machine.machine import Fact, Machine
-from simsched.machine.memory import Memory
+from simsched.machine.memory import SHARPNESS, Memory
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.variations import edited, quantities
 from simsched.mistakes import refusal, short, told
@@ -78,8 +78,13 @@ def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
     memory, share = _memory(file, structure, stated), 1.0
     if "cores" in params:
         before, structure = structure, _resized(structure, params["cores"], spec.name)
-        if "bandwidth_Bps" not in params:
-            memory = _scaled(memory, structure.n_domains / before.n_domains)
+        # A bandwidth beside the cores is that of these cores; else each domain keeps its memory.
+        given = {"bandwidth_Bps", f"memory.modes.{file.memory.mode}.bandwidth"} & params.keys()
+        memory = (
+            replace(memory, cores=structure.n_cores)
+            if given
+            else _scaled(memory, structure.n_domains / before.n_domains)
+        )
         count = {"value": structure.n_cores, "source": f"varied: {spec}", "confidence": "unverified"}
         now["cores"]["count"].update(count)
         cores = before.n_cores / before.n_segments, structure.n_cores / structure.n_segments
@@ -193,17 +198,19 @@ def _memory(file: MachineFile, structure: Structure, stated: str | None) -> Memo
         name=mode.title,
         core_bandwidth_Bps=si(mode.core_bandwidth) / slower,
         bandwidth_Bps=si(mode.bandwidth),
-        sharpness=si(mode.sharpness) if mode.sharpness else float("inf"),
+        cores=structure.n_cores,
+        sharpness=si(mode.sharpness) if mode.sharpness else SHARPNESS,
         latency_s=si(latency) if latency else 0.0,
         remote_latency_s=si(remote) if remote else 0.0,
         link_bandwidth_Bps=si(mode.link_bandwidth) if mode.link_bandwidth else float("inf"),
         size_B=si(mode.size) if mode.size else float("inf"),
+        cluster_bandwidth_Bps=si(mode.cluster_bandwidth) if mode.cluster_bandwidth else float("inf"),
     )
 
 
 def _scaled(memory: Memory, factor: float) -> Memory:
     """Return a memory of more or fewer domains: each keeps its bandwidth."""
-    return replace(memory, bandwidth_Bps=memory.bandwidth_Bps * factor)
+    return replace(memory, bandwidth_Bps=memory.bandwidth_Bps * factor, cores=memory.cores * factor)
 
 
 def _machine(

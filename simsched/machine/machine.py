@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from simsched.errors import MachineError
 from simsched.html import card
 from simsched.machine.effects import Effects
 from simsched.machine.memory import Memory
+from simsched.machine.reach import team_reach_Bps
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.stated import unused
 from simsched.machine.structure import Structure
@@ -199,25 +200,64 @@ class Machine:
 
     @property
     def bandwidth_Bps(self) -> float:
-        """Bytes a second that all cores together move."""
+        """Bytes a second that all cores together move, one thread each, as the file states it."""
         return self.memory.bandwidth_Bps
 
     @cached_property
-    def reach_Bps(self) -> npt.NDArray[np.float64]:
-        """Bytes a second that 0, 1, ... `n_threads` threads reach, each in its own domain; shape (n_threads + 1,).
+    def domain_Bps(self) -> float:
+        """Bytes a second that one memory domain moves: its part of `bandwidth_Bps`, or more where more ways do.
 
-        Threads are placed compactly: one a core in the order of the cores, then the next way of each.
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.machine("xeon-8160x2").domain_Bps / 1e9
+        82.95
         """
-        ways, more = divmod(np.arange(self.n_threads + 1), self.n_cores)
-        throughput = np.array([0.0, *self.memory_throughput, self.memory_throughput[-1]])
-        domain = replace(self.memory, bandwidth_Bps=self.memory.bandwidth_Bps / self.n_domains)
+        return max(self.bandwidth_Bps, float(self.reach_Bps[-1])) / self.n_domains
+
+    @cached_property
+    def reach_Bps(self) -> npt.NDArray[np.float64]:
+        """Bytes a second that 0, 1, ... `n_threads` threads reach as one team; shape (n_threads + 1,).
+
+        Threads are placed compactly: one a core in the order of the cores, then the next way of each. Each reads from
+        its own domain. Where one thread more would slow a team down, that thread gets no work.
+        """
         reach = np.zeros(self.n_threads + 1)
-        for number in range(self.n_domains):
-            within = np.concatenate([[0], np.cumsum(self.structure.domain_of == number)])
-            cores = (within[-1] - within[more]) * throughput[ways] + within[more] * throughput[ways + 1]
-            reach += domain.reachable_Bps(cores)
+        np.maximum.accumulate(team_reach_Bps(self, np.arange(self.n_threads)), out=reach[1:])
         reach.setflags(write=False)
         return reach
+
+    def team_Bps(self, threads: npt.ArrayLike) -> float:
+        """Return the bytes a second that one team reaches on some hardware threads, each in its own domain.
+
+        Parameters
+        ----------
+        threads : array_like of int
+            Their numbers: cores, from 0 to n_cores - 1, and further ways, `way * n_cores + core`. At least one.
+
+        Raises
+        ------
+        MachineError
+            If one of them does not exist, or occurs twice.
+
+        Examples
+        --------
+        Six cores on one socket, and three on each:
+
+        >>> import simsched as ss
+        >>> xeon = ss.machine("xeon-8160x2")
+        >>> round(xeon.team_Bps(range(6)) / 1e9), round(xeon.team_Bps([0, 1, 2, 24, 25, 26]) / 1e9)
+        (62, 74)
+        """
+        numbers = np.asarray(threads)
+        if numbers.ndim != 1 or not len(numbers) or not np.issubdtype(numbers.dtype, np.integer):
+            raise MachineError(f"threads {threads!r} are not a list of whole numbers, at least one")
+        most = self.n_cores * self.smt_ways
+        if wrong := numbers[(numbers < 0) | (numbers >= most)].tolist():
+            raise MachineError(f"thread {wrong[0]} does not exist: {self} has 0 to {most - 1}")
+        if len(np.unique(numbers)) < len(numbers):
+            raise MachineError(f"threads {threads!r}: one occurs twice")
+        return float(team_reach_Bps(self, numbers)[-1])
 
     @cached_property
     def tile_slowdowns(self) -> npt.NDArray[np.float64]:

@@ -164,6 +164,7 @@ class Mode(Strict):
     latency: dict[str, Annotated[Quantity, measures("time", above=0)]] = {}
     remote_latency: dict[str, Annotated[Quantity, measures("time", above=0)]] = {}
     link_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)] | None = None
+    cluster_bandwidth: Annotated[Quantity, measures("bandwidth", least=1e3, most=1e18)] | None = None
 
     @field_validator("latency", "remote_latency", mode="before")
     @classmethod

@@ -81,7 +81,7 @@ class Crowd:
     def _pressure(self, seconds: Seconds, demand: Loads, groups: Groups) -> Seconds:
         """Return the pressure on the memory domains that the tasks' threads are in."""
         machine, others = self.machine, self.tasks - 1
-        capacity_Bps = machine.bandwidth_Bps / machine.n_domains * self._domains()
+        capacity_Bps = machine.domain_Bps * self._domains()
         asked = demand.demand_Bps.astype(np.float64)
         waited = asked * demand.memory_share
         total = asked + others * groups.mean(asked, seconds)
