@@ -94,6 +94,11 @@ class Team:
         return parameters.team_creation * machine_s
 
     @property
+    def core_flops(self) -> float:
+        """FP32 operations a second that one of its cores sustains in matrix products, at the busy cores' clock."""
+        return self.machine.core_flops_at(self.cores * self.executors)
+
+    @property
     def moved_Bps(self) -> float:
         """Bytes a second that the team really moves to and from memory: 4/3 of what the machine says that it reaches.
 

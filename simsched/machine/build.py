@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from simsched.errors import MachineError
+from simsched.machine.clocks import Clocks
 from simsched.machine.effects import NAMES, Effects
 from simsched.machine.machine import Fact, Machine
 from simsched.machine.memory import SHARPNESS, Memory
@@ -19,7 +20,7 @@ from simsched.plugins import named, registered
 from simsched.spec import Scalar, Spec, parse_path
 
 if TYPE_CHECKING:
-    from simsched.machine.schema import MachineFile, Mode, Runtime
+    from simsched.machine.schema import Cores, MachineFile, Mode, Runtime
     from simsched.machine.structure import Structure
 
 
@@ -240,6 +241,7 @@ def _machine(
         memory_throughput=cores.memory_throughput.value if cores.memory_throughput else one,
         core_flops=peak * si(cores.sustained),
         peak_flops=peak,
+        clocks=_clocks(cores),
         l1d_B=si(caches.l1d) if caches.l1d else None,
         l2_B=si(caches.l2) if caches.l2 else None,
         l3_B=si(caches.l3) if caches.l3 else None,
@@ -254,6 +256,16 @@ def _machine(
             for place, q in quantities(dict(now))
         ),
     )
+
+
+def _clocks(cores: Cores) -> Clocks:
+    from simsched.machine.schema import factor, si
+
+    nominal_Hz, table = si(cores.clock), cores.busy_clock
+    if table is None:
+        return Clocks(nominal_Hz)
+    rows = {name: tuple(value * factor(row.unit) for value in row.value) for name, row in table.rows.items()}
+    return Clocks(nominal_Hz, table.busy, rows)
 
 
 def _value(value: Any) -> float | tuple[float, ...]:

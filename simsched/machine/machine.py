@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from simsched.errors import MachineError
 from simsched.html import card
+from simsched.machine.clocks import Clocks
 from simsched.machine.effects import Effects
 from simsched.machine.memory import Memory
 from simsched.machine.reach import team_reach_Bps
@@ -81,9 +82,11 @@ class Machine:
         Throughput of a core with 1, 2, ... `smt_ways` threads over that with one thread, for code that is bound by
         computing, and for code that is bound by memory.
     core_flops : float
-        FP32 operations a second that one core sustains in a matrix product.
+        FP32 operations a second that one core sustains in a matrix product while all are busy; see `core_flops_at`.
     peak_flops : float
-        FP32 operations a second that one core can issue.
+        FP32 operations a second that one core can issue, at its nominal clock.
+    clocks : Clocks
+        Its frequency by busy cores and width of vectors.
     l1d_B, l2_B, l3_B : float or None
         Bytes of the caches of a core, a tile and a memory domain, where it has them.
     l2_bandwidth_Bps : float or None
@@ -125,6 +128,7 @@ class Machine:
     memory_throughput: tuple[float, ...]
     core_flops: float
     peak_flops: float
+    clocks: Clocks
     l1d_B: float | None
     l2_B: float | None
     l3_B: float | None
@@ -197,6 +201,50 @@ class Machine:
         own, reached = self.core_bandwidth_Bps, float(self.reach_Bps[1])
         # A rounding is no loss.
         return reached if reached < own * (1 - 1e-9) else own
+
+    def core_flops_at(self, cores: int) -> float:
+        """Return the FP32 operations a second that one core sustains while the first so many cores are busy.
+
+        Matrix products and convolutions use the widest vectors; the clock is that of the chip (ring, socket) with
+        most busy cores. Where the file has no clocks by busy cores it is `core_flops`.
+
+        Parameters
+        ----------
+        cores : int
+            From 1 to n_cores.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> xeon = ss.machine("xeon-8160x2")
+        >>> xeon.core_flops_at(1) / xeon.core_flops_at(24), xeon.core_flops_at(48) == xeon.core_flops
+        (1.75, True)
+        """
+        if not self.clocks.by_vector:
+            return self.core_flops
+        return self.core_flops * self.clocks.gain(self._busy(cores))
+
+    def scalar_clock_Hz(self, cores: int) -> float:
+        """Return the clock of code without vectors while the first so many cores are busy.
+
+        Parameters
+        ----------
+        cores : int
+            From 1 to n_cores.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> xeon = ss.machine("xeon-8160x2")
+        >>> xeon.scalar_clock_Hz(1) / 1e9, xeon.scalar_clock_Hz(48) / 1e9
+        (3.7, 2.8)
+        """
+        narrowest = next(iter(self.clocks.by_vector), None)
+        return self.clocks.at(self._busy(cores), narrowest)
+
+    def _busy(self, cores: int) -> int:
+        """Return how many of the first cores are on the chip with most of them."""
+        return int(np.bincount(self.structure.segment_of[:cores]).max())
 
     @property
     def bandwidth_Bps(self) -> float:
