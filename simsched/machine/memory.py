@@ -52,7 +52,7 @@ class Memory:
     >>> from simsched.machine import Memory
     >>> memory = Memory("DDR4", core_bandwidth_Bps=10e9, bandwidth_Bps=90e9, cores=16)
     >>> (memory.reachable_Bps([1, 8, 16]) / 1e9).round(1).tolist()
-    [10.0, 73.4, 90.0]
+    [10.0, 72.6, 90.0]
     """
 
     name: str
@@ -84,7 +84,7 @@ class Memory:
         --------
         >>> from simsched.machine import Memory
         >>> round(Memory("DDR4", 10e9, 90e9, cores=16).limit_Bps / 1e9, 1)
-        91.5
+        91.6
         """
         return max(float(self.reachable_Bps(inf)), self.bandwidth_Bps)
 
