@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
-from measured import dma, kernels, streams
+from measured import bandwidth, dma, kernels, streams
 from measured.checks import checks
 from measured.leave_out import left_out
 from measured.picture import draw
@@ -34,7 +34,7 @@ def main() -> int:
             f"{folder} is not a folder; name the one with the measured tables: --shared PATH", file=sys.stderr
         )
         return 2
-    makers = [*streams.MAKERS, *kernels.MAKERS, *dma.MAKERS]
+    makers = [*streams.MAKERS, *bandwidth.MAKERS, *kernels.MAKERS, *dma.MAKERS]
     tables = [table for make in makers for table in make(folder)]
     for table in tables:
         _show(table, None if options.rows else SHOWN)

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from simsched.errors import MachineError
 from simsched.graph.adjacency import Index
 from simsched.hwmodels.tiles import columns_of, filled, whole_tiles
 from simsched.machine.schema import Quantity, Strict, measures, si
@@ -22,16 +23,19 @@ class FlatTable(Strict):
     ----------
     same_tile, other_tile : Quantity, optional
         Time of a cache line between cores of one tile, and of two; 0 when not given.
+    domains : Quantity, optional
+        Memory domains that divide the tiles among them, in their order; one when not given.
     """
 
     kind: Literal["flat"] = "flat"
     same_tile: Annotated[Quantity, measures("time")] | None = None
     other_tile: Annotated[Quantity, measures("time")] | None = None
+    domains: Annotated[Quantity, measures("count", least=1, most=2**20, whole=True)] | None = None
 
 
 @dataclass(frozen=True)
 class Flat(Structure):
-    """Identical cores, each as far from all others, in one memory domain.
+    """Identical cores, each as far from all others, in one memory domain or several.
 
     Parameters
     ----------
@@ -39,6 +43,8 @@ class Flat(Structure):
         Tiles, and cores of each.
     same_tile_s, other_tile_s : float
         Seconds of a cache line between cores of one tile, and of two.
+    domains : int
+        Memory domains.
 
     Examples
     --------
@@ -55,12 +61,20 @@ class Flat(Structure):
     per_tile: int = 1
     same_tile_s: float = 0.0
     other_tile_s: float = 0.0
+    domains: int = 1
+
+    def __post_init__(self) -> None:
+        if self.domains > self.n_tiles:
+            raise MachineError(
+                f"domains is {self.domains}, but there are only {self.n_tiles} tiles to divide"
+            )
 
     @classmethod
     def of(cls, table: FlatTable, n_cores: int, cores_per_tile: int) -> Flat:
         """Return the structure of a checked table."""
         same, other = (0.0 if q is None else si(q) for q in (table.same_tile, table.other_tile))
-        return cls(whole_tiles(n_cores, cores_per_tile), cores_per_tile, same, other)
+        domains = 1 if table.domains is None else int(si(table.domains))
+        return cls(whole_tiles(n_cores, cores_per_tile), cores_per_tile, same, other, domains)
 
     @property
     def n_cores(self) -> int:
@@ -74,8 +88,8 @@ class Flat(Structure):
 
     @property
     def domain_of(self) -> Index:
-        """Memory domain of each core: all 0."""
-        return np.zeros(self.n_cores, np.int32)
+        """Memory domain of each core: equal parts of the tiles, in their order."""
+        return (self.tile_of.astype(np.int64) * self.domains // self.n_tiles).astype(np.int32)
 
     def hops(self, core: int) -> npt.NDArray[np.int64]:
         """Return 0 for the cores of the same tile, 1 for all others."""
@@ -88,7 +102,7 @@ class Flat(Structure):
         return seconds
 
     def resized(self, n_cores: int) -> Flat:
-        """Return as many cores as asked for, in whole tiles."""
+        """Return as many cores as asked for, in whole tiles and as many domains."""
         return replace(self, n_tiles=whole_tiles(n_cores, self.per_tile))
 
     def picture(self) -> Picture:

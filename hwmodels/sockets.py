@@ -103,6 +103,11 @@ class Sockets(Structure):
         return _group_of(self.domains)
 
     @property
+    def cluster_of(self) -> Index:
+        """Cluster of each core: that of its L3."""
+        return self.l3_of
+
+    @property
     def segment_of(self) -> Index:
         """Interconnect of each core: that of its socket."""
         return self.socket_of

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from measured.table import KERNEL_BAR, Table, Tables, read, team
-from simsched.costs.kernels import Convolution, convolution_s, gemm_s
+from simsched.costs.kernels import Convolution, convolution_s, gemm_s, loop_s
 
 #: Threads that DeepBench ran with (its results say so).
 GEMM_THREADS, CONVOLUTION_THREADS = 66, 64
+#: Size up to which three matrices are in the caches, and threads up to which a region's start does not show.
+CACHED, FEW = 128, 4
 DIRECTIONS = {"forward": "fwd_ms", "data": "bwd_inputs_ms", "weights": "bwd_params_ms"}
 
 
@@ -67,4 +69,22 @@ def label(row: tuple) -> str:
     )
 
 
-MAKERS = (square_products, products, convolutions)
+def plain_loops(folder: Path) -> Tables:
+    """Plain loops on a 7250: a matrix times a vector by one thread, and products of matrices, whole and in tiles."""
+    frame, rows = read(folder, "knl7250_csc746_dgemv_nested_by_threads.csv"), []
+    for row in frame[frame.variant.str.startswith("Basic") & (frame.threads == 1)].itertuples():
+        seconds = loop_s(row.N**2, row.N, team("knl-7250", 1))
+        rows.append((f"{row.author} {row.variant}, {row.N} x {row.N}", row.seconds, seconds))
+    products = read(folder, "knl7250_csc746b_dgemm_by_threads.csv")
+    plain = (products.kernel == "basic-omp") & (products.N == CACHED)
+    for row in products[
+        (plain | (products.kernel == "blocked-omp")) & (products.threads <= FEW)
+    ].itertuples():
+        length = CACHED if row.kernel == "basic-omp" else int(row.block)
+        seconds = loop_s(row.N**3, length, team("knl-7250", row.threads))
+        what = f"{row.kernel}, {row.N}, loops of {length}, {row.threads} threads, {row.likwid_group}"
+        rows.append((what, row.region_max_s, seconds))
+    yield Table.of("plain loops and tiles, KNL 7250", "s", KERNEL_BAR, rows, "fit")
+
+
+MAKERS = (square_products, products, plain_loops, convolutions)

@@ -118,10 +118,13 @@ def streams_7210(folder: Path) -> Tables:
 
 
 def _on_one_node(running: Team) -> Team:
-    """Return the team with all its data in one memory domain."""
+    """Return the team with all its data in one memory domain, which all its threads share."""
     chip = running.machine
     part = replace(chip.memory, bandwidth_Bps=chip.memory.bandwidth_Bps / chip.n_domains)
-    return replace(running, machine=replace(chip, memory=part))
+    return replace(
+        running,
+        machine=replace(chip, memory=part, structure=replace(chip.structure, cluster="quadrant")),
+    )
 
 
 #: BabelStream's own implementations; the others are STREAM itself, whose stores stream.
@@ -160,7 +163,7 @@ def corner_rows(folder: Path, chip: Machine) -> Iterator[Row]:
 
 
 def skylake(folder: Path) -> Tables:
-    """Streams from memory by the cores of one socket; the other socket of the machine runs the same."""
+    """Streams from memory by the cores of one socket."""
     rows = socket_rows(folder, machine("xeon-8160x2"))
     yield Table.of("streams by cores of a socket, Xeon (8174 for 8160)", "B/s", BANDWIDTH_BAR, rows)
     note = "given: the compilers of two vendors stream their stores, GCC does not; 20 and 28 cores a socket"
@@ -177,11 +180,11 @@ def _two_sockets(folder: Path) -> Iterator[Row]:
 
 
 def socket_rows(folder: Path, chip: Machine) -> Iterator[Row]:
-    """Return the streams from memory by the cores of one socket, on a chip alike; its other sockets run the same."""
+    """Return the streams from memory by the cores of one socket, on a chip alike."""
     frame = read(folder, "skx8174_kerncraft_bandwidth_by_cores.csv")
     for row in frame[frame.level == "MEM"].itertuples():
         kernel = Stream(LARGE, *KERNCRAFT[row.kernel], fetches_stores=row.kernel not in IN_PLACE)
-        running = Team(chip, row.cores * row.threads_per_core, row.threads_per_core, executors=chip.n_domains)
+        running = Team(chip, row.cores * row.threads_per_core, row.threads_per_core)
         what = f"{row.kernel}, {row.cores} cores, {row.threads_per_core} threads a core"
         yield what, row.GBps * 1e9, stream_Bps(kernel, running)
 

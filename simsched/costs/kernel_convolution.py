@@ -122,14 +122,14 @@ def convolution_s(
     params = parameters() if params is None else params
     if direction not in ("forward", "data", "weights"):
         raise CostError(f"direction {direction!r} is none of forward, data, weights")
-    own, core_flops = params.convolution, team.machine.core_flops
+    own = params.convolution
     if direction == "data" and convolution.has_plain_data_gradient:
         team = team.limited(convolution.batch)
-        rate = team.threads * core_flops * balance(convolution.batch, team.threads) * own.fallback
+        rate = team.threads * team.core_flops * balance(convolution.batch, team.threads) * own.fallback
         return team.region_s(0) + convolution.flops / rate
     n_pieces = pieces(convolution, direction, own)
     team = team.limited(n_pieces)
-    rate = team.threads * core_flops * balance(n_pieces, team.threads)
+    rate = team.threads * team.core_flops * balance(n_pieces, team.threads)
     compute_s = convolution.flops / rate * slowdown(convolution, direction, own)
     named_B = convolution.input_B + convolution.output_B + convolution.weights_B
     share = team.cached_share(named_B, params.stream) if params.software.resident else 0.0

@@ -96,6 +96,25 @@ class ConvolutionParameters:
 
 
 @dataclass(frozen=True)
+class LoopParameters:
+    """Parameters of plain loops, in cycles of the scalar clock.
+
+    Parameters
+    ----------
+    latency : float
+        Of an element where each waits for the sum before.
+    throughput : float
+        Of an element where it need not wait.
+    start : float
+        To start and end an inner loop.
+    """
+
+    latency: float
+    throughput: float
+    start: float
+
+
+@dataclass(frozen=True)
 class Parameters:
     """All parameters of the kernel model, with one way of dividing ops."""
 
@@ -103,6 +122,7 @@ class Parameters:
     stream: StreamParameters
     gemm: GemmParameters
     convolution: ConvolutionParameters
+    loop: LoopParameters
 
 
 def parameters(software: str = "library") -> Parameters:
@@ -126,6 +146,7 @@ def parameters(software: str = "library") -> Parameters:
         StreamParameters(**_values(table["stream"])),
         GemmParameters(**_values(table["gemm"])),
         ConvolutionParameters(**_values(table["convolution"])),
+        LoopParameters(**_values(table["loop"])),
     )
 
 

@@ -110,6 +110,5 @@ def _limited(stream: Stream, team: Team) -> Team:
     """Return the team on a machine whose cores reach no more than the code does."""
     if stream.core_Bps is None:
         return team
-    memory = team.machine.memory
     core_Bps = stream.core_Bps * stream.moved_B / stream.named_B / MOVED_OVER_NAMED
-    return replace(team, machine=replace(team.machine, memory=replace(memory, core_bandwidth_Bps=core_Bps)))
+    return replace(team, machine=replace(team.machine, memory=team.machine.memory.through(core_Bps)))

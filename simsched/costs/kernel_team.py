@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil
 
+import numpy as np
+import numpy.typing as npt
+
 from simsched.costs.kernel_parameters import StreamParameters
 from simsched.errors import CostError
 from simsched.machine import Machine
@@ -91,11 +94,23 @@ class Team:
         return parameters.team_creation * machine_s
 
     @property
+    def core_flops(self) -> float:
+        """FP32 operations a second that one of its cores sustains in matrix products, at the busy cores' clock."""
+        return self.machine.core_flops_at(self.cores * self.executors)
+
+    @property
     def moved_Bps(self) -> float:
-        """Bytes a second that the team really moves to and from memory."""
-        machine = self.machine
-        cores = self.cores * machine.memory_throughput[self.ways - 1] * self.executors
-        return MOVED_OVER_NAMED * float(machine.memory.reachable_Bps(cores)) / self.executors
+        """Bytes a second that the team really moves to and from memory: 4/3 of what the machine says that it reaches.
+
+        The teams stand side by side on the first cores, and are as slow as the slowest.
+        """
+        machine, cores = self.machine, self.cores * self.executors
+        reached_Bps = (
+            float(machine.reach_Bps[cores])
+            if self.ways == 1
+            else machine.team_Bps(_threads(machine.n_cores, cores, self.ways))
+        )
+        return MOVED_OVER_NAMED * reached_Bps / self.executors
 
     def cached_share(self, named_B: float, parameters: StreamParameters) -> float:
         """Return the share of a working set that is found in the team's L2s when it is walked again and again."""
@@ -123,3 +138,8 @@ class Team:
             if not cached_share or l2 is None
             else seconds + cached_share * named_B / (self.used_tiles * l2)
         )
+
+
+def _threads(n_cores: int, cores: int, ways: int) -> npt.NDArray[np.int64]:
+    """Return the hardware threads of the first `cores` cores, the first `ways` of each."""
+    return (np.arange(ways)[:, None] * n_cores + np.arange(cores)).ravel()

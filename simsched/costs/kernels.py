@@ -16,6 +16,7 @@ from __future__ import annotations
 from math import ceil
 
 from simsched.costs.kernel_convolution import Convolution, balance, convolution_s
+from simsched.costs.kernel_loop import loop_s
 from simsched.costs.kernel_parameters import Parameters, parameters
 from simsched.costs.kernel_stream import Stream, stream_Bps, stream_s
 from simsched.costs.kernel_team import Team
@@ -29,6 +30,7 @@ __all__ = [
     "convolution_s",
     "elementwise_s",
     "gemm_s",
+    "loop_s",
     "parameters",
     "stream_Bps",
     "stream_s",
@@ -66,7 +68,7 @@ def gemm_s(m: int, n: int, k: int, team: Team, element_B: int = 4, params: Param
     blocks = ceil(m / software.gemm_rows) * ceil(n / software.gemm_columns)
     team = team.limited(blocks)
     padded = vector * ceil(m / vector)
-    rate = team.threads * team.machine.core_flops * balance(blocks, team.threads) * 4 / element_B
+    rate = team.threads * team.core_flops * balance(blocks, team.threads) * 4 / element_B
     moved_B = float(element_B) * (m * k + k * n + 2 * m * n)
     return team.region_s(own.inner_barriers) + 2.0 * padded * n * k / rate + team.traffic_s(moved_B, moved_B)
 

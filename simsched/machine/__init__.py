@@ -1,5 +1,6 @@
 """`Machine`: structure, schema of the TOML files, variations."""
 
+from simsched.machine.clocks import Clocks
 from simsched.machine.effects import Effects
 from simsched.machine.load import MachineReader, machine
 from simsched.machine.machine import Fact, Machine
@@ -10,6 +11,7 @@ from simsched.rooms import make_callable
 
 __all__ = [
     "Box",
+    "Clocks",
     "Effects",
     "Fact",
     "Machine",

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from simsched.errors import MachineError
+from simsched.machine.clocks import Clocks
 from simsched.machine.effects import NAMES, Effects
 from simsched.machine.machine import Fact, Machine
-from simsched.machine.memory import Memory
+from simsched.machine.memory import SHARPNESS, Memory
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.variations import edited, quantities
 from simsched.mistakes import refusal, short, told
@@ -19,7 +20,7 @@ from simsched.plugins import named, registered
 from simsched.spec import Scalar, Spec, parse_path
 
 if TYPE_CHECKING:
-    from simsched.machine.schema import MachineFile, Mode, Runtime
+    from simsched.machine.schema import Cores, MachineFile, Mode, Runtime
     from simsched.machine.structure import Structure
 
 
@@ -78,8 +79,13 @@ def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
     memory, share = _memory(file, structure, stated), 1.0
     if "cores" in params:
         before, structure = structure, _resized(structure, params["cores"], spec.name)
-        if "bandwidth_Bps" not in params:
-            memory = _scaled(memory, structure.n_domains / before.n_domains)
+        # A bandwidth beside the cores is that of these cores; else each domain keeps its memory.
+        given = {"bandwidth_Bps", f"memory.modes.{file.memory.mode}.bandwidth"} & params.keys()
+        memory = (
+            replace(memory, cores=structure.n_cores)
+            if given
+            else _scaled(memory, structure.n_domains / before.n_domains)
+        )
         count = {"value": structure.n_cores, "source": f"varied: {spec}", "confidence": "unverified"}
         now["cores"]["count"].update(count)
         cores = before.n_cores / before.n_segments, structure.n_cores / structure.n_segments
@@ -193,17 +199,19 @@ def _memory(file: MachineFile, structure: Structure, stated: str | None) -> Memo
         name=mode.title,
         core_bandwidth_Bps=si(mode.core_bandwidth) / slower,
         bandwidth_Bps=si(mode.bandwidth),
-        sharpness=si(mode.sharpness) if mode.sharpness else float("inf"),
+        cores=structure.n_cores,
+        sharpness=si(mode.sharpness) if mode.sharpness else SHARPNESS,
         latency_s=si(latency) if latency else 0.0,
         remote_latency_s=si(remote) if remote else 0.0,
         link_bandwidth_Bps=si(mode.link_bandwidth) if mode.link_bandwidth else float("inf"),
         size_B=si(mode.size) if mode.size else float("inf"),
+        cluster_bandwidth_Bps=si(mode.cluster_bandwidth) if mode.cluster_bandwidth else float("inf"),
     )
 
 
 def _scaled(memory: Memory, factor: float) -> Memory:
     """Return a memory of more or fewer domains: each keeps its bandwidth."""
-    return replace(memory, bandwidth_Bps=memory.bandwidth_Bps * factor)
+    return replace(memory, bandwidth_Bps=memory.bandwidth_Bps * factor, cores=memory.cores * factor)
 
 
 def _machine(
@@ -233,6 +241,7 @@ def _machine(
         memory_throughput=cores.memory_throughput.value if cores.memory_throughput else one,
         core_flops=peak * si(cores.sustained),
         peak_flops=peak,
+        clocks=_clocks(cores),
         l1d_B=si(caches.l1d) if caches.l1d else None,
         l2_B=si(caches.l2) if caches.l2 else None,
         l3_B=si(caches.l3) if caches.l3 else None,
@@ -247,6 +256,16 @@ def _machine(
             for place, q in quantities(dict(now))
         ),
     )
+
+
+def _clocks(cores: Cores) -> Clocks:
+    from simsched.machine.schema import factor, si
+
+    nominal_Hz, table = si(cores.clock), cores.busy_clock
+    if table is None:
+        return Clocks(nominal_Hz)
+    rows = {name: tuple(value * factor(row.unit) for value in row.value) for name, row in table.rows.items()}
+    return Clocks(nominal_Hz, table.busy, rows)
 
 
 def _value(value: Any) -> float | tuple[float, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from simsched.errors import MachineError
 from simsched.html import card
+from simsched.machine.clocks import Clocks
 from simsched.machine.effects import Effects
 from simsched.machine.memory import Memory
+from simsched.machine.reach import team_reach_Bps
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.stated import unused
 from simsched.machine.structure import Structure
@@ -80,9 +82,11 @@ class Machine:
         Throughput of a core with 1, 2, ... `smt_ways` threads over that with one thread, for code that is bound by
         computing, and for code that is bound by memory.
     core_flops : float
-        FP32 operations a second that one core sustains in a matrix product.
+        FP32 operations a second that one core sustains in a matrix product while all are busy; see `core_flops_at`.
     peak_flops : float
-        FP32 operations a second that one core can issue.
+        FP32 operations a second that one core can issue, at its nominal clock.
+    clocks : Clocks
+        Its frequency by busy cores and width of vectors.
     l1d_B, l2_B, l3_B : float or None
         Bytes of the caches of a core, a tile and a memory domain, where it has them.
     l2_bandwidth_Bps : float or None
@@ -124,6 +128,7 @@ class Machine:
     memory_throughput: tuple[float, ...]
     core_flops: float
     peak_flops: float
+    clocks: Clocks
     l1d_B: float | None
     l2_B: float | None
     l3_B: float | None
@@ -197,27 +202,110 @@ class Machine:
         # A rounding is no loss.
         return reached if reached < own * (1 - 1e-9) else own
 
+    def core_flops_at(self, cores: int) -> float:
+        """Return the FP32 operations a second that one core sustains while the first so many cores are busy.
+
+        Matrix products and convolutions use the widest vectors; the clock is that of the chip (ring, socket) with
+        most busy cores. Where the file has no clocks by busy cores it is `core_flops`.
+
+        Parameters
+        ----------
+        cores : int
+            From 1 to n_cores.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> xeon = ss.machine("xeon-8160x2")
+        >>> xeon.core_flops_at(1) / xeon.core_flops_at(24), xeon.core_flops_at(48) == xeon.core_flops
+        (1.75, True)
+        """
+        if not self.clocks.by_vector:
+            return self.core_flops
+        return self.core_flops * self.clocks.gain(self._busy(cores))
+
+    def scalar_clock_Hz(self, cores: int) -> float:
+        """Return the clock of code without vectors while the first so many cores are busy.
+
+        Parameters
+        ----------
+        cores : int
+            From 1 to n_cores.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> xeon = ss.machine("xeon-8160x2")
+        >>> xeon.scalar_clock_Hz(1) / 1e9, xeon.scalar_clock_Hz(48) / 1e9
+        (3.7, 2.8)
+        """
+        narrowest = next(iter(self.clocks.by_vector), None)
+        return self.clocks.at(self._busy(cores), narrowest)
+
+    def _busy(self, cores: int) -> int:
+        """Return how many of the first cores are on the chip with most of them."""
+        return int(np.bincount(self.structure.segment_of[:cores]).max())
+
     @property
     def bandwidth_Bps(self) -> float:
-        """Bytes a second that all cores together move."""
+        """Bytes a second that all cores together move, one thread each, as the file states it."""
         return self.memory.bandwidth_Bps
 
     @cached_property
-    def reach_Bps(self) -> npt.NDArray[np.float64]:
-        """Bytes a second that 0, 1, ... `n_threads` threads reach, each in its own domain; shape (n_threads + 1,).
+    def domain_Bps(self) -> float:
+        """Bytes a second that one memory domain moves: its part of `bandwidth_Bps`, or more where more ways do.
 
-        Threads are placed compactly: one a core in the order of the cores, then the next way of each.
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.machine("xeon-8160x2").domain_Bps / 1e9
+        82.95
         """
-        ways, more = divmod(np.arange(self.n_threads + 1), self.n_cores)
-        throughput = np.array([0.0, *self.memory_throughput, self.memory_throughput[-1]])
-        domain = replace(self.memory, bandwidth_Bps=self.memory.bandwidth_Bps / self.n_domains)
+        return max(self.bandwidth_Bps, float(self.reach_Bps[-1])) / self.n_domains
+
+    @cached_property
+    def reach_Bps(self) -> npt.NDArray[np.float64]:
+        """Bytes a second that 0, 1, ... `n_threads` threads reach as one team; shape (n_threads + 1,).
+
+        Threads are placed compactly: one a core in the order of the cores, then the next way of each. Each reads from
+        its own domain. Where one thread more would slow a team down, that thread gets no work.
+        """
         reach = np.zeros(self.n_threads + 1)
-        for number in range(self.n_domains):
-            within = np.concatenate([[0], np.cumsum(self.structure.domain_of == number)])
-            cores = (within[-1] - within[more]) * throughput[ways] + within[more] * throughput[ways + 1]
-            reach += domain.reachable_Bps(cores)
+        np.maximum.accumulate(team_reach_Bps(self, np.arange(self.n_threads)), out=reach[1:])
         reach.setflags(write=False)
         return reach
+
+    def team_Bps(self, threads: npt.ArrayLike) -> float:
+        """Return the bytes a second that one team reaches on some hardware threads, each in its own domain.
+
+        Parameters
+        ----------
+        threads : array_like of int
+            Their numbers: cores, from 0 to n_cores - 1, and further ways, `way * n_cores + core`. At least one.
+
+        Raises
+        ------
+        MachineError
+            If one of them does not exist, or occurs twice.
+
+        Examples
+        --------
+        Six cores on one socket, and three on each:
+
+        >>> import simsched as ss
+        >>> xeon = ss.machine("xeon-8160x2")
+        >>> round(xeon.team_Bps(range(6)) / 1e9), round(xeon.team_Bps([0, 1, 2, 24, 25, 26]) / 1e9)
+        (62, 74)
+        """
+        numbers = np.asarray(threads)
+        if numbers.ndim != 1 or not len(numbers) or not np.issubdtype(numbers.dtype, np.integer):
+            raise MachineError(f"threads {threads!r} are not a list of whole numbers, at least one")
+        most = self.n_cores * self.smt_ways
+        if wrong := numbers[(numbers < 0) | (numbers >= most)].tolist():
+            raise MachineError(f"thread {wrong[0]} does not exist: {self} has 0 to {most - 1}")
+        if len(np.unique(numbers)) < len(numbers):
+            raise MachineError(f"threads {threads!r}: one occurs twice")
+        return float(team_reach_Bps(self, numbers)[-1])
 
     @cached_property
     def tile_slowdowns(self) -> npt.NDArray[np.float64]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
 import numpy.typing as npt
+
+#: Sharpness of a memory whose machine file states none: the one that meets best what 8 sockets reach between one core
+#: and all (SandyBridge, Haswell, Skylake, Cascade Lake, Zen, ThunderX2, A64FX twice); see docs/measured.md.
+SHARPNESS = 4.5
 
 
 @dataclass(frozen=True)
 class Memory:
     """One memory of a machine, in the mode in use.
 
-    The bandwidth that w cores reach saturates: with b of one core, B of all, and sharpness k,
+    The bandwidth that w cores reach saturates. It passes through two measured points, b of one core and B of all n,
 
-        reach(w) = ((w b)^-k + B^-k)^(-1/k)
+        reach(w) = (u (w b)^-k + t B^-k)^(-1/k),   u = (1 - (b/B)^k) / (1 - n^-k),   t = (1 - (B/(n b))^k) / (1 - n^-k)
 
-    which is w b for few cores and B for many; an infinite sharpness gives min(w b, B).
+    with the sharpness k between them; min(w b, B) where n cores reach no more than n b, or k is infinite.
 
     Parameters
     ----------
@@ -26,7 +30,9 @@ class Memory:
     core_bandwidth_Bps : float
         Bytes a second that one core alone moves to and from memory.
     bandwidth_Bps : float
-        Bytes a second that all cores of the machine together move, all domains added up.
+        Bytes a second that `cores` cores together move, all domains added up.
+    cores : float
+        Cores that reach `bandwidth_Bps`, one thread each; infinite where it is a limit that no number of cores passes.
     sharpness : float
         How abruptly the bandwidth saturates; above 0, may be infinite.
     latency_s : float
@@ -37,23 +43,28 @@ class Memory:
         Bytes a second that leave one domain for all others; infinite where domains do not limit it.
     size_B : float
         Bytes that it holds; infinite where unknown.
+    cluster_bandwidth_Bps : float
+        Bytes a second that the cores of one cluster (`Structure.cluster_of`) together move; infinite where clusters do
+        not limit it.
 
     Examples
     --------
     >>> from simsched.machine import Memory
-    >>> memory = Memory("DDR4", core_bandwidth_Bps=10e9, bandwidth_Bps=90e9)
-    >>> memory.reachable_Bps([1, 8, 16]).tolist()
-    [10000000000.0, 80000000000.0, 90000000000.0]
+    >>> memory = Memory("DDR4", core_bandwidth_Bps=10e9, bandwidth_Bps=90e9, cores=16)
+    >>> (memory.reachable_Bps([1, 8, 16]) / 1e9).round(1).tolist()
+    [10.0, 72.6, 90.0]
     """
 
     name: str
     core_bandwidth_Bps: float
     bandwidth_Bps: float
-    sharpness: float = inf
+    cores: float = inf
+    sharpness: float = SHARPNESS
     latency_s: float = 0.0
     remote_latency_s: float = 0.0
     link_bandwidth_Bps: float = inf
     size_B: float = inf
+    cluster_bandwidth_Bps: float = inf
 
     def reachable_Bps(self, cores: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the bytes a second that some cores reach together, shape of `cores`.
@@ -63,14 +74,63 @@ class Memory:
         cores : array_like of float
             Numbers of cores; with several threads a core, as many cores of one thread as do the same.
         """
-        linear, most = np.asarray(cores, np.float64) * self.core_bandwidth_Bps, self.bandwidth_Bps
-        if self.sharpness == inf:
-            return np.minimum(linear, most)
-        # The larger of the two is taken out, so that no power overflows.
-        low, high = np.minimum(linear, most), np.maximum(linear, most)
-        return low * (1 + (low / high) ** self.sharpness) ** (-1 / self.sharpness)
+        return saturated_Bps(cores, self.core_bandwidth_Bps, self.bandwidth_Bps, self.cores, self.sharpness)
+
+    @property
+    def limit_Bps(self) -> float:
+        """Bytes a second that no number of cores passes: `bandwidth_Bps`, or more where its cores do not exhaust it.
+
+        Examples
+        --------
+        >>> from simsched.machine import Memory
+        >>> round(Memory("DDR4", 10e9, 90e9, cores=16).limit_Bps / 1e9, 1)
+        91.6
+        """
+        return max(float(self.reachable_Bps(inf)), self.bandwidth_Bps)
+
+    def through(self, core_bandwidth_Bps: float) -> Memory:
+        """Return this memory as code meets it that moves only so much on one core: with the same limit.
+
+        Parameters
+        ----------
+        core_bandwidth_Bps : float
+            Bytes a second of that code on one core.
+        """
+        return replace(self, core_bandwidth_Bps=core_bandwidth_Bps, bandwidth_Bps=self.limit_Bps, cores=inf)
 
     @property
     def remote_penalty(self) -> float:
         """Seconds of a load from another domain over those of a load from one's own; 1 where unknown."""
         return self.remote_latency_s / self.latency_s if self.latency_s else 1.0
+
+
+def saturated_Bps(
+    cores: npt.ArrayLike, one_Bps: float, all_Bps: float, n: npt.ArrayLike, sharpness: float
+) -> npt.NDArray[np.float64]:
+    """Return the bytes a second that some cores reach, where one reaches `one_Bps` and `n` reach `all_Bps`.
+
+    Parameters
+    ----------
+    cores : array_like of float
+    one_Bps, all_Bps : float
+    n : array_like of float
+        Of the shape of `cores`, or one for all; may be infinite.
+    sharpness : float
+        See `Memory`.
+    """
+    w, n, k = np.asarray(cores, np.float64), np.asarray(n, np.float64), sharpness
+    steep = np.minimum(w * one_Bps, all_Bps)
+    soft = (n > 1) & (n * one_Bps > all_Bps) & (one_Bps < all_Bps)
+    if k == inf or not soft.any():
+        return steep
+    several = np.where(soft, n, 2.0)
+    span = 1 - several**-k
+    u = (1 - (one_Bps / all_Bps) ** k) / span
+    t = np.maximum((1 - (all_Bps / one_Bps / several) ** k) / span, 0.0)
+    # The larger power is taken out, so that none overflows.
+    z = np.maximum(w * one_Bps / all_Bps, 1e-300)
+    low, high = np.minimum(z, 1.0), np.maximum(z, 1.0)
+    reached = all_Bps * low * (u * high**-k + t * low**k) ** (-1 / k)
+    # The two points are met to the bit.
+    reached = np.where(w == 1, one_Bps, np.where(w == n, all_Bps, reached))
+    return np.asarray(np.where(soft & (w > 0), reached, steep))

@@ -132,6 +132,39 @@ class CoreCount(Strict):
     per_tile: Annotated[Quantity, measures("cores per tile", least=1, most=2**20, whole=True)]
 
 
+class BusyClock(Strict):
+    """Frequencies by the number of busy cores of a chip, and by the width of the vectors in use."""
+
+    busy: Annotated[tuple[Annotated[int, Field(ge=1, strict=True)], ...], Field(min_length=1)]
+    scalar: Quantities | None = None
+    avx2: Quantities | None = None
+    avx512: Quantities | None = None
+
+    @property
+    def rows(self) -> dict[str, Quantities]:
+        """The frequencies that are stated, from narrow vectors to wide."""
+        stated = {"scalar": self.scalar, "avx2": self.avx2, "avx512": self.avx512}
+        return {name: row for name, row in stated.items() if row is not None}
+
+    @model_validator(mode="after")
+    def _one_a_number(self) -> Self:
+        mistakes = [] if self.rows else ["expected at least one of scalar, avx2, avx512"]
+        if list(self.busy) != sorted(set(self.busy)):
+            mistakes.append(f"busy: {list(self.busy)} do not ascend")
+        for name, row in self.rows.items():
+            if row.unit not in UNITS["frequency"]:
+                mistakes.append(f"{name}: unit {row.unit!r} does not measure frequency")
+            if len(row.value) != len(self.busy):
+                mistakes.append(
+                    f"{name}: {len(row.value)} frequencies for {len(self.busy)} numbers of busy cores"
+                )
+            if min(row.value) <= 0 or list(row.value) != sorted(row.value, reverse=True):
+                mistakes.append(f"{name}: expected frequencies above 0 that do not rise with the busy cores")
+        if mistakes:
+            raise ValueError("; ".join(mistakes))
+        return self
+
+
 class Cores(CoreCount):
     """How many cores there are, and what one is."""
 
@@ -141,6 +174,7 @@ class Cores(CoreCount):
     sustained: Annotated[Quantity, measures("share", least=1e-6, most=1)]
     compute_throughput: Throughput | None = None
     memory_throughput: Throughput | None = None
+    busy_clock: BusyClock | None = None
 
     @model_validator(mode="after")
     def _one_a_way(self) -> Self:
@@ -164,6 +198,7 @@ class Mode(Strict):
     latency: dict[str, Annotated[Quantity, measures("time", above=0)]] = {}
     remote_latency: dict[str, Annotated[Quantity, measures("time", above=0)]] = {}
     link_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)] | None = None
+    cluster_bandwidth: Annotated[Quantity, measures("bandwidth", least=1e3, most=1e18)] | None = None
 
     @field_validator("latency", "remote_latency", mode="before")
     @classmethod

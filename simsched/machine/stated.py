@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 #: Effects that use a number, by its place; within a memory mode, by its place there.
 USED_BY = {
     "bandwidth": ("share_bandwidth",),
+    "cluster_bandwidth": ("share_bandwidth",),
     "link_bandwidth": ("share_bandwidth", "remote_memory"),
     "remote_latency": ("remote_memory",),
     "caches.tile_slowdown": ("share_tiles",),
@@ -88,6 +89,7 @@ def _effects_of(fact: Fact, machine: Machine) -> tuple[str, ...]:
             return ()
     differs = {
         "bandwidth": machine.n_threads * machine.core_bandwidth_Bps > machine.bandwidth_Bps,
+        "cluster_bandwidth": True,
         "link_bandwidth": machine.n_domains > 1,
         "remote_latency": machine.n_domains > 1,
         "caches.tile_slowdown": machine.cores_per_tile > 1,

@@ -141,6 +141,11 @@ class Structure(ABC):
         """Tile of each core, int32 (n_cores,)."""
         return np.arange(self.n_cores, dtype=np.int32) // np.int32(self.cores_per_tile)
 
+    @property
+    def cluster_of(self) -> Index:
+        """Cluster of each core, int32 (n_cores,): cores that share a way to memory, those of a tile by default."""
+        return self.tile_of
+
     @abstractmethod
     def hops(self, core: int) -> npt.NDArray[np.int64]:
         """Return the steps on the interconnect from a core to every core, int64 (n_cores,); 0 to itself."""

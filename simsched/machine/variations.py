@@ -5,8 +5,11 @@
                            stays as it is
 `bandwidth_Bps=X`          bytes a second of all cores, in the mode in use; switches `share_bandwidth` on
 `core_bandwidth_Bps=X`     bytes a second of one core, in the mode in use
+`cluster_bandwidth_Bps=X`  bytes a second of the cores of one cluster, in the mode in use; switches `share_bandwidth` on
+`sharpness=X`              how abruptly the bandwidth of that mode saturates between one core and all
 `smt=K`                    hardware threads of a core that are in use; more than one switch `share_cores` on
 `memory=MODE`              one of the memories of the file
+`domains=N`                memory domains, of equal numbers of cores; of machines with `structure.domains`, as `generic`
 `cluster=MODE`             how a mesh divides its memory, where it can
 `contention=true`          all effects of `Effects`, or none; each also by its own name: `share_tiles=true`
 `reuse_teams=false`        teams that change size are created anew
@@ -32,12 +35,14 @@ from simsched.machine.effects import NAMES
 from simsched.machine.stated import meant
 from simsched.spec import Scalar, format_scalar
 
+#: Numbers of the memory in use.
+OF_MEMORY = ("bandwidth_Bps", "core_bandwidth_Bps", "cluster_bandwidth_Bps", "sharpness")
 SHORT = (
     "cores",
-    "bandwidth_Bps",
-    "core_bandwidth_Bps",
+    *OF_MEMORY,
     "smt",
     "memory",
+    "domains",
     "cluster",
     "contention",
     *NAMES,
@@ -70,11 +75,17 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
             now["memory"]["mode"] = _checked_mode(now, value, where)
         elif key == "cluster":
             _set_cluster(now, value, where)
-        elif key in ("bandwidth_Bps", "core_bandwidth_Bps"):
-            place = f"memory.modes.{now['memory']['mode']}.{key.removesuffix('_Bps')}"
-            if place in params:
-                raise MachineError(f"{where}: {place} sets the same number; give one of them")
-            _set(dict(quantities(now))[place], value, where, "B/s")
+        elif key == "domains":
+            _set_domains(now, value, where)
+        elif key in OF_MEMORY:
+            mode, name = now["memory"]["mode"], key.removesuffix("_Bps")
+            if f"memory.modes.{mode}.{name}" in params:
+                raise MachineError(
+                    f"{where}: memory.modes.{mode}.{name} sets the same number; give one of them"
+                )
+            # The file need not state it.
+            number = now["memory"]["modes"][mode].setdefault(name, {})
+            _set(number, value, where, "B/s" if key.endswith("_Bps") else "")
         else:
             _set_place(now, key, value, spec)
     if params:
@@ -112,6 +123,12 @@ def _set_cluster(content: dict[str, Any], value: Scalar, where: str) -> None:
     if "cluster" not in content["structure"]:
         raise MachineError(f"{where}: this machine has no cluster modes")
     content["structure"]["cluster"] = value
+
+
+def _set_domains(content: dict[str, Any], value: Scalar, where: str) -> None:
+    if not isinstance(content["structure"].get("domains"), dict):
+        raise MachineError(f"{where}: only machines whose file states structure.domains can have others")
+    _set(content["structure"]["domains"], value, where, "")
 
 
 def _set_place(content: dict[str, Any], key: str, value: Scalar, spec: str) -> None:

@@ -36,7 +36,8 @@ class Sharing:
     threads in use, a multiple of the cores; thread i is one of core i % cores. compute, waiting: throughput of a core
     with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what leaves it. penalty: of remote traffic.
     interconnect_share: of a thread's traffic there that counts. tile_slowdowns: of the memory-bound part of teams of
-    0, 1, ... threads that have no tile alone.
+    0, 1, ... threads that have no tile alone. cluster_of, cluster_Bps: cluster of each core, and
+    the bytes a second that each moves; without them clusters have no limit of their own.
     """
 
     def __init__(
@@ -60,6 +61,8 @@ class Sharing:
         penalty: float,
         interconnect_share: float,
         tile_slowdowns: Sequence[float],
+        cluster_of: Sequence[int] = [],
+        cluster_Bps: float = float("inf"),
     ) -> None: ...
 
 class Shortcuts:

@@ -10,7 +10,8 @@ Contention::Contention(const Sharing &shared, std::size_t n_tasks)
     : shared_(shared), n_domains_(shared.n_domains), crowds_(shared.tiles || shared.cores),
       remembers_(shared.remote && shared.n_domains > 1), threads_on_(shared.n_cores()),
       teams_on_(shared.n_tiles), busy_on_(shared.n_tiles), threads_in_(shared.n_segments),
-      threads_before_(shared.n_segments), domains_(shared.n_domains) {
+      threads_before_(shared.n_segments), domains_(shared.n_domains),
+      clusters_(shared.bandwidth ? shared.n_clusters() : 0) {
     if (remembers_) {
         fed_.resize(n_tasks * n_domains_);
         n_fed_.resize(n_tasks);
@@ -29,6 +30,7 @@ Contention::Entry Contention::begin(const Decision &decision, double now) {
     team.crowd_changed = true;
     place(slot, decision.cores);
     find_data(slot, decision);
+    find_clusters(team, decision);
     add_traffic(slot, 1);
     if (crowds_)
         enter(slot);
@@ -113,6 +115,26 @@ void Contention::find_data(std::size_t slot, const Decision &decision) {
     }
 }
 
+// All of a team's traffic passes through the clusters of its threads, wherever its data are.
+void Contention::find_clusters(Team &team, const Decision &decision) {
+    team.parts.clear();
+    if (clusters_.empty())
+        return;
+    std::vector<std::size_t> of_threads;
+    for (const auto core : team.cores)
+        of_threads.push_back(static_cast<std::size_t>(shared_.cluster_of[static_cast<std::size_t>(core)]));
+    std::sort(of_threads.begin(), of_threads.end());
+    const auto demand = static_cast<double>(decision.load.demand_Bps);
+    const auto bound_Bps = static_cast<double>(bound(decision.load));
+    for (auto first = of_threads.begin(); first != of_threads.end();) {
+        const auto last = std::upper_bound(first, of_threads.end(), *first);
+        const double share = static_cast<double>(last - first) / static_cast<double>(of_threads.size());
+        team.parts.push_back({*first, static_cast<std::int64_t>(demand * share),
+                              static_cast<std::int64_t>(bound_Bps * share)});
+        first = last;
+    }
+}
+
 void Contention::add_traffic(std::size_t slot, int sign) {
     for (const auto core : teams_[slot].cores)
         threads_in_[static_cast<std::size_t>(shared_.segment_of[static_cast<std::size_t>(core)])] += sign;
@@ -123,6 +145,10 @@ void Contention::add_traffic(std::size_t slot, int sign) {
         domain.bound_Bps += sign * flow.bound_Bps;
         domain.out_Bps += sign * flow.link_Bps;
         domain.out_bound_Bps += sign * flow.link_bound_Bps;
+    }
+    for (const auto &part : teams_[slot].parts) {
+        clusters_[part.cluster].demand_Bps += sign * part.demand_Bps;
+        clusters_[part.cluster].bound_Bps += sign * part.bound_Bps;
     }
 }
 
@@ -178,6 +204,17 @@ bool Contention::weigh_domains() {
     return changed;
 }
 
+// Returns whether any pressure has changed.
+bool Contention::weigh_clusters() {
+    bool changed = false;
+    for (auto &cluster : clusters_) {
+        const double now = pressure(cluster.demand_Bps, cluster.bound_Bps, shared_.cluster_Bps);
+        changed |= now != cluster.pressure;
+        cluster.pressure = now;
+    }
+    return changed;
+}
+
 // What its cores and tiles do to a team.
 void Contention::look_around(Team &team) const {
     if (shared_.cores) {
@@ -201,7 +238,7 @@ void Contention::look_around(Team &team) const {
 
 double Contention::stretch(std::size_t slot) const {
     const auto &team = teams_[slot];
-    const double waiting = std::max(memory_seconds(slot), team.tile);
+    const double waiting = std::max({memory_seconds(slot), crowded(team), team.tile});
     return team.rest * team.core + team.memory_share * std::max(team.core_waiting, waiting) +
            team.overhead_share * std::max(team.turns, net(team));
 }
@@ -227,17 +264,28 @@ double Contention::memory_seconds(std::size_t slot) const {
     return seconds;
 }
 
+// The pressure on the most crowded of a team's clusters.
+double Contention::crowded(const Team &team) const {
+    double most = 1.0;
+    for (const auto &part : team.parts)
+        most = std::max(most, clusters_[part.cluster].pressure);
+    return most;
+}
+
 Excess Contention::excess(const Entry &entry) const {
     const auto &team = teams_[entry.slot];
     const double m = team.memory_share, o = team.overhead_share, through = net(team);
     const double threads =
         team.rest * (team.core - 1.0) + (team.turns >= through ? o * (team.turns - 1.0) : 0.0);
     const double interconnect = through > team.turns ? o * (through - 1.0) : 0.0;
-    const double seconds = memory_seconds(entry.slot), waiting = std::max(seconds, team.tile);
+    const double seconds = memory_seconds(entry.slot), cluster = crowded(team);
+    const double waiting = std::max({seconds, cluster, team.tile});
     if (team.core_waiting >= waiting)
         return {threads + m * (team.core_waiting - 1.0), 0.0, 0.0, 0.0, interconnect};
-    if (waiting > seconds)
+    if (waiting > std::max(seconds, cluster))
         return {threads, 0.0, m * (waiting - 1.0), 0.0, interconnect};
+    if (waiting > seconds)
+        return {threads, m * (waiting - 1.0), 0.0, 0.0, interconnect};
     double pressed = 0.0, distant = 0.0;
     for (std::size_t d = 0; d < n_domains_; ++d) {
         const auto &share = shares_[entry.slot * n_domains_ + d];

@@ -36,6 +36,15 @@ class Contention {
     Excess excess(const Entry &entry) const;
 
   private:
+    // What a team asks of one cluster, and what all ask of it.
+    struct Part {
+        std::size_t cluster;
+        std::int64_t demand_Bps, bound_Bps;
+    };
+    struct Cluster {
+        std::int64_t demand_Bps = 0, bound_Bps = 0;
+        double pressure = 1.0;
+    };
     // A running task. Slots are used again, so that no task allocates.
     struct Team {
         double rest, memory_share, overhead_share; // of its seconds; together they are 1
@@ -45,6 +54,7 @@ class Contention {
         double stretch;
         bool crowd_changed; // somebody came to its tiles or left them
         std::vector<std::int32_t> cores, tiles, segments;
+        std::vector<Part> parts; // by cluster, where clusters have a limit
     };
     // Of a team and a domain: shares of its traffic, which decide how stretched it is; and share of its
     // threads, and bytes a second on the domain's memory and on what leaves the domain.
@@ -64,14 +74,17 @@ class Contention {
     std::size_t free_slot();
     void place(std::size_t slot, std::span<const std::int32_t> threads);
     void find_data(std::size_t slot, const Decision &decision);
+    void find_clusters(Team &team, const Decision &decision);
     void add_traffic(std::size_t slot, int sign);
     void enter(std::size_t slot);
     void leave(std::size_t slot);
     bool weigh_domains();
+    bool weigh_clusters();
     void look_around(Team &team) const;
     double stretch(std::size_t slot) const;
     double net(const Team &team) const;
     double memory_seconds(std::size_t slot) const;
+    double crowded(const Team &team) const;
 
     const Sharing &shared_;
     const std::size_t n_domains_;
@@ -85,6 +98,7 @@ class Contention {
     std::vector<std::int64_t> busy_on_;                     // cores with threads, by tile
     std::vector<std::int64_t> threads_in_, threads_before_; // by segment
     std::vector<Domain> domains_;
+    std::vector<Cluster> clusters_;
     // Where the data that each task reads are: sums of its predecessors' shares, and how many added to them;
     // and the slots of tasks that have ended and still have to say where their data are.
     std::vector<double> fed_;
@@ -93,7 +107,7 @@ class Contention {
 };
 
 template <class Changed> void Contention::each_changed(std::vector<Entry> &running, Changed changed) {
-    const bool memory_changed = weigh_domains();
+    const bool domains_changed = weigh_domains(), memory_changed = weigh_clusters() || domains_changed;
     const bool net_changed = shared_.interconnect && threads_in_ != threads_before_;
     threads_before_ = threads_in_;
     for (auto &entry : running) {

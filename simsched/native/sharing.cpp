@@ -24,6 +24,12 @@ void check_throughput(const std::vector<double> &throughput) {
 
 } // namespace
 
+std::size_t Sharing::n_clusters() const {
+    return cluster_of.empty()
+               ? 0
+               : static_cast<std::size_t>(*std::max_element(cluster_of.begin(), cluster_of.end())) + 1;
+}
+
 void Sharing::check() const {
     constexpr std::size_t most = std::size_t{1} << 26;
     const auto n = n_cores();
@@ -45,7 +51,9 @@ void Sharing::check() const {
     check_seconds(tile_slowdowns);
     if (tile_slowdowns.size() != n_threads + 1)
         throw std::invalid_argument("tile_slowdowns need one entry a width, from 0 to the threads");
-    if (!(capacity_Bps > 0) || !(link_Bps > 0))
+    if (!cluster_of.empty() && (cluster_of.size() != n || !within(cluster_of, n)))
+        throw std::invalid_argument("clusters need one entry a core, and are no more than cores");
+    if (!(capacity_Bps > 0) || !(link_Bps > 0) || !(cluster_Bps > 0))
         throw std::invalid_argument("bandwidths are above zero");
 }
 

@@ -17,11 +17,15 @@ struct Sharing {
     double penalty;                       // of remote traffic
     double interconnect_share;          // traffic of a thread over what it was when the machine was measured
     std::vector<double> tile_slowdowns; // of teams of 0, 1, ... threads
+    std::vector<std::int32_t> cluster_of; // by core; none where clusters have no limit of their own
+    double cluster_Bps;                   // of a cluster
 
     std::size_t n_cores() const { return tile_of.size(); }
+    std::size_t n_clusters() const;
     // Tasks share nothing but one memory's bandwidth, which can be told more simply.
     bool only_bandwidth() const {
-        return bandwidth && !tiles && !cores && !interconnect && !remote && n_domains == 1;
+        return bandwidth && !tiles && !cores && !interconnect && !remote && n_domains == 1 &&
+               cluster_of.empty();
     }
     // Throws std::invalid_argument on numbers that describe no machine.
     void check() const;

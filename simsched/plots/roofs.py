@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,8 +61,5 @@ def _memory_Bps(machine: Machine, cores: int) -> float:
     """Return the bytes a second that so many neighbouring cores move together."""
     if cores == 1:
         return machine.one_core_Bps
-    # As many domains as the cores fill have their share of the bandwidth.
-    domains = max(round(cores / machine.n_cores * machine.n_domains), 1)
-    share = replace(machine.memory, bandwidth_Bps=machine.bandwidth_Bps / machine.n_domains)
     crowded = cores * machine.core_bandwidth_Bps / machine.tile_slowdown
-    return min(domains * float(share.reachable_Bps(cores / domains)), crowded)
+    return min(float(machine.reach_Bps[cores]), crowded)

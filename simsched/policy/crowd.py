@@ -165,7 +165,7 @@ class _Press:
     def on_domains(self, dense: Seconds | float = 0.0) -> Seconds:
         """Return the pressure on the domains of tasks that have a share of their data in one domain, or more evenly."""
         loaded = np.maximum((self.asked_Bps + self.others_Bps) / self.domains, self.asked_Bps * dense)
-        return self._pressure(loaded, self.machine.bandwidth_Bps / self.machine.n_domains)
+        return self._pressure(loaded, self.machine.domain_Bps)
 
     def on_links(self, linked: Seconds, remote: Seconds) -> Seconds:
         """Return the pressure on links, from the share of its data that a task reads over one, and others remotely."""

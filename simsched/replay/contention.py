@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from simsched.replay.bandwidth import bound, pressure
@@ -28,6 +30,9 @@ class _Team:
     link_Bps: Sequence[int]  # on what leaves each domain
     link_bound_Bps: Sequence[int]
     here: list[float]  # share of its threads in each domain
+    clusters: Sequence[int]  # of its threads, where clusters have a limit
+    cluster_Bps: Sequence[int]  # on the way of each of these to memory
+    cluster_bound_Bps: Sequence[int]
     stretch: float = 1.0
 
 
@@ -41,8 +46,8 @@ class Contention:
     core and core' are the threads on the most loaded core of its team over the throughput of a core with that many,
     in computing and in waiting for memory; turns are those threads over the core's ways, where they are more;
     memory is the pressure on the domains that its data are in, remote traffic weighing its penalty more, or what
-    its tiles let through where that is less; net is the number of threads besides one that run on the interconnects
-    of its cores over those of its own team besides one. Each is 1 where its switch is off.
+    its clusters or tiles let through where that is less; net is the number of threads besides one that run on the
+    interconnects of its cores over those of its own team besides one. Each is 1 where its switch is off.
 
     Parameters
     ----------
@@ -55,7 +60,7 @@ class Contention:
         self._n_cores, self._n_domains = machine.n_cores, machine.n_domains
         self._tile_of, self._domain_of = structure.tile_of.tolist(), structure.domain_of.tolist()
         self._compute, self._memory = machine.compute_throughput, machine.memory_throughput
-        self._capacity_Bps = memory.bandwidth_Bps / self._n_domains
+        self._capacity_Bps = machine.domain_Bps
         self._link_Bps, self._penalty = memory.link_bandwidth_Bps, memory.remote_penalty
         self._tile_slowdowns: list[float] = machine.tile_slowdowns.tolist()
         self._threads_on = [0] * self._n_cores
@@ -65,6 +70,11 @@ class Contention:
         self._threads_in = [0] * structure.n_segments
         self._demand_Bps, self._bound_Bps = [0] * self._n_domains, [0] * self._n_domains
         self._out_Bps, self._out_bound_Bps = [0] * self._n_domains, [0] * self._n_domains
+        self._cluster_limit_Bps = memory.cluster_bandwidth_Bps
+        limited = self._on.share_bandwidth and self._cluster_limit_Bps < inf
+        self._cluster_of: list[int] = structure.cluster_of.tolist() if limited else []
+        n_clusters = max(self._cluster_of, default=-1) + 1
+        self._cluster_Bps, self._cluster_bound_Bps = [0] * n_clusters, [0] * n_clusters
         self._running: dict[int, _Team] = {}
         self._made: dict[int, list[float]] = {}  # finished at this instant
         # Where the data that each task reads are: sums of its predecessors' shares, and how many added to them.
@@ -77,6 +87,7 @@ class Contention:
         data = self._data(decision.task, here)
         local = [min(d, h) for d, h in zip(data, here, strict=True)]
         remote = [d - near for d, near in zip(data, local, strict=True)]
+        clusters = self._clusters(cores)
         team = _Team(
             cores=cores,
             segments=sorted({self._segment_of[core] for core in cores}),
@@ -89,6 +100,9 @@ class Contention:
             link_Bps=[int(decision.load.demand_Bps * r) for r in remote],
             link_bound_Bps=[int(bound(decision.load) * r) for r in remote],
             here=here,
+            clusters=list(clusters),
+            cluster_Bps=[int(decision.load.demand_Bps * share) for share in clusters.values()],
+            cluster_bound_Bps=[int(bound(decision.load) * share) for share in clusters.values()],
         )
         self._running[decision.task] = team
         self._add(team, 1)
@@ -117,6 +131,13 @@ class Contention:
             counts[self._domain_of[core]] += 1
         return [count / len(cores) for count in counts]
 
+    def _clusters(self, cores: Sequence[int]) -> dict[int, float]:
+        """Return the share of a team's threads in each of its clusters, ascending; none where these have no limit."""
+        if not self._cluster_of:
+            return {}
+        counts = Counter(self._cluster_of[core] for core in cores)
+        return {cluster: counts[cluster] / len(cores) for cluster in sorted(counts)}
+
     def _data(self, task: int, here: list[float]) -> list[float]:
         """Return the share of a task's data in each domain: where its predecessors ran, else with its own team."""
         if not self._on.remote_memory or task not in self._fed:
@@ -137,6 +158,11 @@ class Contention:
             self._bound_Bps[domain] += sign * team.bound_Bps[domain]
             self._out_Bps[domain] += sign * team.link_Bps[domain]
             self._out_bound_Bps[domain] += sign * team.link_bound_Bps[domain]
+        for cluster, demand, waited in zip(
+            team.clusters, team.cluster_Bps, team.cluster_bound_Bps, strict=True
+        ):
+            self._cluster_Bps[cluster] += sign * demand
+            self._cluster_bound_Bps[cluster] += sign * waited
 
     def update(self) -> Iterable[tuple[int, float]]:
         """Return the tasks whose stretch has changed, and the factor on what is left of them."""
@@ -161,8 +187,11 @@ class Contention:
         waiting = self._waiting(team)
         if core_waiting >= waiting:
             return threads + m * (core_waiting - 1.0), 0.0, 0.0, 0.0, through_net
-        if waiting > self._memory_seconds(team):
+        seconds, cluster = self._memory_seconds(team), self._cluster(team)
+        if waiting > max(seconds, cluster):
             return threads, 0.0, m * (waiting - 1.0), 0.0, through_net
+        if waiting > seconds:
+            return threads, m * (waiting - 1.0), 0.0, 0.0, through_net
         near, far = self._near_and_far(team)
         return threads, m * near, 0.0, m * far, through_net
 
@@ -186,11 +215,23 @@ class Contention:
 
     def _waiting(self, team: _Team) -> float:
         """Return how much longer a team's memory traffic takes than alone."""
-        seconds = self._memory_seconds(team)
+        seconds = max(self._memory_seconds(team), self._cluster(team))
         return max(seconds, self._tile(team)) if self._on.share_tiles else seconds
 
+    def _cluster(self, team: _Team) -> float:
+        """Return the pressure on the most crowded of a team's clusters."""
+        return max(
+            (
+                pressure(
+                    self._cluster_Bps[cluster], self._cluster_bound_Bps[cluster], self._cluster_limit_Bps
+                )
+                for cluster in team.clusters
+            ),
+            default=1.0,
+        )
+
     def _memory_seconds(self, team: _Team) -> float:
-        """Return how much longer a team's memory traffic takes than alone, were it not for its tiles."""
+        """Return how much longer a team's memory traffic takes than alone, were it not for its clusters and tiles."""
         seconds = 0.0
         for domain in range(self._n_domains):
             near, far = self._pressures(domain)

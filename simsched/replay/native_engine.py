@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -180,11 +181,13 @@ def sharing_of(native: Core, machine: Machine) -> object | None:
         n_threads=machine.n_threads,
         compute=list(machine.compute_throughput),
         waiting=list(machine.memory_throughput),
-        capacity_Bps=memory.bandwidth_Bps / machine.n_domains,
+        capacity_Bps=machine.domain_Bps,
         link_Bps=memory.link_bandwidth_Bps,
         penalty=memory.remote_penalty,
         interconnect_share=machine.interconnect_share,
         tile_slowdowns=machine.tile_slowdowns.tolist(),
+        cluster_of=structure.cluster_of.tolist() if memory.cluster_bandwidth_Bps < inf else [],
+        cluster_Bps=memory.cluster_bandwidth_Bps,
     )
 
 

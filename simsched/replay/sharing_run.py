@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 from simsched.machine import Effects
@@ -40,7 +41,8 @@ class Sharing(Protocol):
 
 def only_bandwidth(machine: Machine) -> bool:
     """Return whether tasks share nothing but one memory's bandwidth, which can be told more simply."""
-    return machine.effects == Effects(share_bandwidth=True) and machine.n_domains == 1
+    one = machine.n_domains == 1 and machine.memory.cluster_bandwidth_Bps == inf
+    return one and machine.effects == Effects(share_bandwidth=True)
 
 
 @dataclass(slots=True)
@@ -58,7 +60,7 @@ class SharingRun(Run):
         super().__init__(plan, chooser, progress)
         machine = plan.problem.machine
         self.sharing: Sharing = (
-            Bandwidth(machine.bandwidth_Bps) if only_bandwidth(machine) else Contention(machine)
+            Bandwidth(machine.domain_Bps) if only_bandwidth(machine) else Contention(machine)
         )
         self.running: dict[int, _Running] = {}
         self.due = False  # something happened at this instant that is not settled yet

@@ -79,7 +79,7 @@ class CellCosts:
 
     def machine_of(self, setting: Setting, mini_batches: int) -> Machine:
         """Return the machine whose cores reach what they do in this setting, alone."""
-        memory = replace(self.machine.memory, core_bandwidth_Bps=self.stream_Bps(setting, mini_batches))
+        memory = self.machine.memory.through(self.stream_Bps(setting, mini_batches))
         return replace(self.machine, memory=memory)
 
     def stream_Bps(self, setting: Setting, mini_batches: int) -> float:

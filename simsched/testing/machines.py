@@ -73,7 +73,7 @@ def _check_bandwidth(machine: Machine) -> None:
         down = np.flatnonzero(np.diff(reach) < -RELATIVE * on.bandwidth_Bps)
         hold(not len(down), f"{on}: a thread more than {next(iter(down), 0)} makes them reach less")
         hold(reach[1] <= on.core_bandwidth_Bps * more, f"{on}: one thread reaches more than a core has")
-        hold(reach[-1] <= on.bandwidth_Bps * more, f"{on}: all threads reach more than the memory has")
+        hold(reach[-1] <= on.memory.limit_Bps * more, f"{on}: all threads reach more than the memory has")
 
 
 def _check_sizes(machine: Machine) -> None:

@@ -65,6 +65,9 @@ def observed(machine: Machine) -> list[object]:
     for on in _modes(machine):
         found += [on.reach_Bps.tolist(), on.memory.remote_penalty, on.memory.latency_s, _kernels(on)]
         found += [run.finish_s.tolist() for run in replays(on)]
+    clocks = machine.clocks
+    busy = (*clocks.busy, machine.n_cores)
+    found += [clocks.at(cores, vector) for vector in (None, *clocks.by_vector) for cores in busy]
     return found
 
 

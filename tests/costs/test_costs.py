@@ -100,7 +100,7 @@ def test_the_memory_binds_recorded_tasks_too():
 
     Of 1 TB no more than 10 GB can have come from memory: the rest was found in caches. 1 GB leaves 0.1 s, over 4.
     """
-    machine = ss.machine("generic[bandwidth_Bps=4e10]")
+    machine = ss.machine("generic[bandwidth_Bps=4e10,sharpness=300]")
     tasks = on([1, 1, 1, 1], machine, kinds="add", bytes_B=[1e10, 1e12, 1e9, np.nan])
     assert tasks.seconds(16).tolist() == [0.25, 0.25, 0.0625, 0.0625]
     assert tasks.seconds(2).tolist() == [0.5] * 4

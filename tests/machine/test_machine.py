@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import simsched as ss
 from simsched.errors import MachineError, SpecError
-from simsched.machine import Memory
 from simsched.machine.effects import NAMES
 from simsched.plugins import registered
 
@@ -42,21 +41,6 @@ def test_knl_in_numbers():
     assert np.median(knl.transfer_s(0)[2:]) == pytest.approx(91.1e-9, rel=0.1)
     assert knl.transfer_s(0)[1] == pytest.approx(41.4e-9)
     assert knl.hops(0)[:2].tolist() == [0, 0]
-
-
-def test_bandwidth_by_cores_saturates():
-    """B = 10, B = 160, k infinite: 10 a core up to 160. With k = 1: half of 160 at 16 cores."""
-    generic = ss.machine("generic[cores=32]")
-    assert generic.reach_Bps[[0, 1, 8, 16, 32]].tolist() == [0, 10e9, 80e9, 160e9, 160e9]
-    soft = Memory("m", 10e9, 160e9, sharpness=1.0)
-    assert soft.reachable_Bps([1, 16]) == pytest.approx([160 / 17 * 1e9, 80e9])
-
-
-def test_bandwidth_of_hardware_threads():
-    """Three threads on two cores of two ways: one core with two, one with one."""
-    knl = ss.machine("knl-7250[cores=2,smt=2,bandwidth_Bps=1e15,core_bandwidth_Bps=1e9]")
-    more = knl.memory_throughput[1]
-    assert knl.reach_Bps == pytest.approx([0, 1e9, 2e9, (1 + more) * 1e9, 2 * more * 1e9])
 
 
 def test_modes_of_a_knights_landing():
@@ -438,13 +422,6 @@ def test_a_later_contention_wins():
     )
     assert not machine.effects.any
     assert ss.machine(str(machine)) == machine
-
-
-def test_a_team_reaches_what_its_domains_have():
-    """One socket of two: half of the bandwidth, however many of its cores; the other socket adds its half."""
-    xeon = ss.machine("xeon-8160x2")
-    assert xeon.reach_Bps[24] < xeon.bandwidth_Bps / 2 < xeon.reach_Bps[25]
-    assert xeon.reach_Bps[48] == pytest.approx(2 * xeon.reach_Bps[24])
 
 
 def test_larger_interconnects_are_built_for_their_cores():

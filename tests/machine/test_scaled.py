@@ -41,7 +41,7 @@ def test_a_domain_keeps_its_bandwidth(pair):
     machine, other = pair
     each = machine.bandwidth_Bps / machine.n_domains
     assert other.bandwidth_Bps / other.n_domains == pytest.approx(each)
-    assert other.reach_Bps[-1] <= other.bandwidth_Bps * (1 + 1e-9)
+    assert other.reach_Bps[-1] <= other.memory.limit_Bps * (1 + 1e-9)
     assert (np.diff(other.reach_Bps) >= -1e-6 * each).all(), "more threads never reach less"
 
 

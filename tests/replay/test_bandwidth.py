@@ -151,3 +151,42 @@ def test_a_large_machine(engine):
     machine = "generic[cores=1024,bandwidth_Bps=1e14,share_bandwidth=true]"
     schedule = share(engine, [1, 1], [1e14, 1e14], machine=machine, layout="2x512")
     assert schedule.finish_s.tolist() == [1, 1]
+
+
+@pytest.mark.rule("Memory bandwidth")
+@pytest.mark.parametrize("more", ["", ",contention=true"])
+def test_clusters_have_a_limit_of_their_own(engine, more):
+    """Two cores of a cluster move 10 GB/s, the memory 40: two tasks of 10 GB/s take 2 s on one cluster, 1 s on two.
+
+    One task on both cores of a cluster is no faster than on one, and not slowed down by itself.
+    """
+    machine = (
+        "generic[cores=4,cores.per_tile=2,core_bandwidth_Bps=1e10,bandwidth_Bps=4e10,cluster_bandwidth_Bps=1e10"
+        f"{more}]"
+    )
+    one = share(engine, [1, 1], [1e10, 1e10], machine=machine, layout="4x1")
+    two = share(engine, [1, 1, 1], [1e10, 0, 1e10], machine=machine, layout="4x1")
+    team = share(engine, [1, 1], [1e10, 0], machine=machine, layout="2x2")
+    assert one.finish_s.tolist() == [2, 2]
+    assert two.finish_s.tolist() == [1, 1, 1]
+    assert team.finish_s[0] == 1
+    assert one.explain(1) is not None
+
+
+@given(st.integers(0, 2**32))
+def test_engines_agree_where_clusters_limit(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 20))
+    edges = [(a, b) for b in range(1, n) for a in rng.choice(b, min(b, 2), replace=False).tolist()]
+    graph = ss.TaskGraph.from_edges(rng.uniform(0.1, 2, n), edges, bytes_B=rng.uniform(0, 2e10, n))
+    machine = (
+        "xeon-8160x2[cores=16,contention=true]"
+        if seed % 2
+        else "generic[cores=16,domains=2,cores.per_tile=4,contention=true]"
+    )
+    limited = ss.machine(machine).varied({"cluster_bandwidth_Bps": 1.5e10, "bandwidth_Bps": 3e10})
+    layout = ["12x1", "3x4", "4x3", "2x5"][int(rng.integers(4))]
+    runs = [
+        ss.simulate(graph, limited, "fifo", layout=layout, engine=engine) for engine in ("simpy", "native")
+    ]
+    assert runs[0].finish_s.tolist() == runs[1].finish_s.tolist()
