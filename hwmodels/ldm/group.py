@@ -26,7 +26,8 @@ class CoreGroup:
     compiled_share, reordered_share : float
         Share of the peak that compiled loops reach, and hand-ordered instructions with register communication.
     dma_contiguous, dma_strided : DmaCurve
-        Seconds of a block that is a transfer of its own, and of one of the blocks of a strided transfer.
+        Seconds of a block that is a transfer of its own, and of one of the blocks of a strided transfer; the former
+        takes at least as long as the latter.
     dma_latency_s, dma_cpe_Bps : float
         Start-up of a block of a single CPE, and the most it can draw; they bound few CPEs on an idle controller.
     gload_latency_s, gload_Bps, gload_word_B : float
@@ -81,13 +82,13 @@ class CoreGroup:
 
     def get_s(self, block_B: float, cpes: int, *, strided: bool) -> float:
         """Seconds of a get of one block by each of `cpes` at once."""
-        curve = self.dma_strided if strided else self.dma_contiguous
-        return self._shared(curve.get_s(block_B), block_B, cpes)
+        own_s = 0.0 if strided else self.dma_contiguous.get_s(block_B)
+        return self._shared(max(self.dma_strided.get_s(block_B), own_s), block_B, cpes)
 
     def put_s(self, block_B: float, cpes: int, *, strided: bool) -> float:
         """Seconds of a put of one block by each of `cpes` at once."""
-        curve = self.dma_strided if strided else self.dma_contiguous
-        return self._shared(curve.put_s(block_B), block_B, cpes)
+        own_s = 0.0 if strided else self.dma_contiguous.put_s(block_B)
+        return self._shared(max(self.dma_strided.put_s(block_B), own_s), block_B, cpes)
 
     def _shared(self, block_s: float, block_B: float, cpes: int) -> float:
         """Return the time until the controller has served the blocks of all, each in `block_s`.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from simsched.hwmodels.ldm.evaluation import Evaluation, MoveTimes
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import Access, LoopNest, trips
-from simsched.hwmodels.ldm.order import loop_order
 from simsched.hwmodels.ldm.planning import plan
-from simsched.hwmodels.ldm.tiles import first_fit, grow
+from simsched.hwmodels.ldm.search import fastest
+from simsched.hwmodels.ldm.tiles import first_fit
 from simsched.hwmodels.ldm.times import Times, hidden_s, serial
-from simsched.hwmodels.ldm.transfers import Transfer, blocks, transfers
+from simsched.hwmodels.ldm.transfers import Transfer, transfers
 
 
 @dataclass(frozen=True)
@@ -153,36 +155,62 @@ def _product(nest: LoopNest, gemm: Gemm) -> LoopNest:
 
 
 def _shared(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> Times:
-    ldm_B, twice = group.ldm_B * group.cpes, group.double_buffering
-    preferred = group.preferred_elements * group.mesh_columns
-    floors = _floors(nest, gemm, group)
-    first = first_fit(nest, ldm_B, preferred=preferred, double_buffering=twice, floors=floors)
-    tiles, _ = grow(nest, first, ldm_B, double_buffering=twice)
-    moved = [
-        _shared_out(nest, group, t)
-        for t in transfers(nest, tiles, loop_order(nest, tiles), group, group.cpes)
-    ]
-    compute_s = group.compute_s(nest.total_flops * _padding(nest, gemm, group) / group.cpes, reordered=True)
-    times = serial(moved, compute_s, group.spawn_join_s)
-    register_s = _register_s(nest, tiles, group)
-    hidden = min(compute_s, register_s)
+    twice, floors, prices = group.double_buffering, _floors(nest, gemm, group), _SharedTiles(nest, gemm, group)
+    first = first_fit(
+        nest,
+        prices.ldm_B,
+        preferred=group.preferred_elements * group.mesh_columns,
+        double_buffering=twice,
+        floors=floors,
+    )
+    tiles, order = fastest(Evaluation(nest, group, group.cpes, prices), first, floors)
+    moved = [prices.moved(whole) for whole in transfers(nest, tiles, order, group, group.cpes)]
+    register_s = prices.register_s(trips(nest, tiles))
+    hidden = min(prices.compute_s, register_s)
     if twice:
-        hidden += hidden_s(moved, max(compute_s, register_s))
+        hidden += hidden_s(moved, max(prices.compute_s, register_s))
+    times = serial(moved, prices.compute_s, group.spawn_join_s)
     return replace(times, register_s=register_s, hidden_s=hidden)
 
 
-def _shared_out(nest: LoopNest, group: CoreGroup, whole: Transfer) -> Transfer:
-    """Return the part of a tile's transfer that each CPE does: whole runs, or pieces of a run where there are few."""
-    each = max(whole.blocks.count / group.cpes, 1.0)
-    total_B = whole.blocks.count * whole.blocks.size_B
-    size_B = max(total_B / (group.cpes * each), nest.element_B)
-    strided = whole.blocks.strided
-    return replace(
-        whole,
-        get_s=each * group.get_s(size_B, group.cpes, strided=strided),
-        put_s=each * group.put_s(size_B, group.cpes, strided=strided),
-        by_gload=False,
-    )
+class _SharedTiles:
+    """All CPEs move parts of each tile, pass them on to the others, and compute on multiples of rows and columns."""
+
+    def __init__(self, nest: LoopNest, gemm: Gemm, group: CoreGroup) -> None:
+        self.ldm_B = group.ldm_B * group.cpes
+        self.compute_s = group.compute_s(
+            nest.total_flops * _padding(nest, gemm, group) / group.cpes, reordered=True
+        )
+        self._nest, self._group = nest, group
+        # A tile of the input goes along the rows of the mesh, one of the weights along its columns.
+        self._passed = list(zip(nest.inputs, (group.mesh_columns - 1, group.mesh_rows - 1), strict=True))
+
+    def move(self, count: float, size_B: float) -> MoveTimes:
+        """Return the seconds of what each CPE moves: whole runs, or pieces of a run where there are few."""
+        group, each = self._group, max(count / self._group.cpes, 1.0)
+        piece_B = max(count * size_B / (group.cpes * each), self._nest.element_B)
+        get_s = each * group.get_s(piece_B, group.cpes, strided=count > 1)
+        put_s = each * group.put_s(piece_B, group.cpes, strided=count > 1)
+        return MoveTimes(get_s, put_s, math.inf)
+
+    def moved(self, whole: Transfer) -> Transfer:
+        """Return the part of a tile's transfer that each CPE does."""
+        get_s, put_s, _ = self.move(whole.blocks.count, whole.blocks.size_B)
+        return replace(whole, get_s=get_s, put_s=put_s, by_gload=False)
+
+    def busy_s(self, counts: Mapping[str, int]) -> float:
+        """Return the longer of computation and register communication, which overlap."""
+        return max(self.compute_s, self.register_s(counts))
+
+    def register_s(self, counts: Mapping[str, int]) -> float:
+        """Seconds in which all CPEs receive the tiles of the others in their row and column, at each step."""
+        mean = {loop: extent / counts[loop] for loop, extent in self._nest.loops.items()}
+        received_B = sum(
+            tensor.elements(mean) * self._nest.element_B * others for tensor, others in self._passed
+        )
+        group = self._group
+        step_s = received_B / group.regcomm_Bps + group.mesh_columns * group.regcomm_latency_s
+        return math.prod(counts.values()) * step_s
 
 
 def _floors(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> dict[str, int]:
@@ -203,13 +231,3 @@ def _padding(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> float:
         extent = math.prod(nest.loops[loop] for loop in loops)
         factor *= -(-extent // multiple) * multiple / extent
     return factor
-
-
-def _register_s(nest: LoopNest, tiles: dict[str, int], group: CoreGroup) -> float:
-    """Seconds in which all CPEs receive the tiles of the others in their row and column, at each step."""
-    steps = math.prod(trips(nest, tiles).values())
-    received_B = 0.0
-    for tensor, others in zip(nest.inputs, (group.mesh_columns - 1, group.mesh_rows - 1), strict=True):
-        run = blocks(nest, tensor, tiles)
-        received_B += run.count * run.size_B * others
-    return steps * (received_B / group.regcomm_Bps + group.mesh_columns * group.regcomm_latency_s)
