@@ -82,6 +82,12 @@ class DmaCurve:
         """Seconds that a put of one block takes of the controller."""
         return _affine(block_B, self.puts)
 
+    def in_place(self) -> DmaCurve:
+        """Return the curve whose puts take as long as gets."""
+        sizes = tuple(size for size, _ in self.gets) if len(self.gets) > 1 else self.block_B
+        rates = tuple(size / self.get_s(size) for size in sizes)
+        return DmaCurve(sizes, rates, rates)
+
     def stream_Bps(self, block_B: float, gets: int, puts: int) -> float:
         """Return the bandwidth of all CPEs in a stream of `gets` and `puts` blocks a step."""
         seconds = gets * self.get_s(block_B) + puts * self.put_s(block_B)

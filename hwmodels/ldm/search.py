@@ -27,7 +27,7 @@ def fastest(
 ) -> tuple[dict[str, int], tuple[str, ...]]:
     """Return the tiles and the order of the tile loops, outermost first, that take the least seconds found.
 
-    From the `first` tiles, and for each tensor from the order that keeps it in the LDM longest, one loop after the
+    From the `first` tiles and from the least ones, each with the orders that keep one tensor in the LDM longest, one loop after the
     other gets the tile that is best while all else stays; a tile that does not fit is tried with another loop's tile
     made as much smaller as it takes. Then each loop is moved to its best place in the order. This goes on until
     nothing is faster. Ties keep what is there, so that the result is always the same.
@@ -41,9 +41,14 @@ def fastest(
     floors : mapping of str to int, optional
         Least tiles; 1 for loops that are not there.
     """
-    start = tuple(first[loop] for loop in evaluation.loops)
-    descent = _Descent(evaluation, floors or {})
-    return _named(evaluation, (descent.from_(start, order) for order in _orders(evaluation)))
+    lowest = floors or {}
+    starts = [
+        tuple(min(tiles.get(loop, 1), extent) for loop, extent in zip(evaluation.loops, evaluation.extents, strict=True))
+        for tiles in (first, lowest)
+    ]
+    descent = _Descent(evaluation, lowest)
+    found = (descent.from_(start, order) for start in dict.fromkeys(starts) for order in _orders(evaluation))
+    return _named(evaluation, found)
 
 
 def fastest_order(evaluation: Evaluation, tiles: Tiles) -> tuple[str, ...]:
