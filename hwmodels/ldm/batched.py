@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from simsched.hwmodels.ldm.affine import Affine
@@ -27,7 +26,8 @@ class Window:
     def products(self) -> int:
         """Pairs of an output and a position of the kernel that meet an input."""
         return sum(
-            min(max(self.inputs + self.padding - at, 0), self.outputs) - min(max(self.padding - at, 0), self.outputs)
+            min(max(self.inputs + self.padding - at, 0), self.outputs)
+            - min(max(self.padding - at, 0), self.outputs)
             for at in range(self.kernel)
         )
 
@@ -116,7 +116,11 @@ class BatchKernel:
         input_B, output_B = conv.images * conv.channels * scale, conv.images * conv.filters * scale
         weights_B, extra = conv.channels * conv.filters * scale, 0
         if self.doubled:
-            input_B, weights_B, extra = 2 * input_B, 2 * conv.columns.kernel * weights_B, conv.columns.kernel - 1
+            input_B, weights_B, extra = (
+                2 * input_B,
+                2 * conv.columns.kernel * weights_B,
+                conv.columns.kernel - 1,
+            )
         return max(int((self.ldm_B - input_B - weights_B) / output_B) - extra, 0)
 
     def times(self, conv: Batched, group: CoreGroup) -> Times | None:
@@ -147,7 +151,7 @@ class BatchKernel:
 
 
 class _Pieces:
-    """Seconds in which all CPEs move their parts of a column of inputs, of a position's weights, of a column of outputs.
+    """Seconds in which all CPEs move their parts of a column of inputs, a position's weights, a column of outputs.
 
     Each of the mesh's rows has a part of one dimension, each of its columns one of the other.
     """

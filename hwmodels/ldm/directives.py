@@ -81,7 +81,9 @@ def directives(nest: LoopNest, group: CoreGroup) -> Times:
     copies = fitting(part, parallel_loops(nest, group), group.ldm_B)
     moved = [_transfer(copies, tensor, group, shares.cpes) for tensor in part.tensors]
     times = serial(moved, group.compute_s(part.total_flops), group.spawn_join_s)
-    return replace(times, layout_s=sum(plan(transposition(nest, tensor, group), group).seconds for tensor in across))
+    return replace(
+        times, layout_s=sum(plan(transposition(nest, tensor, group), group).seconds for tensor in across)
+    )
 
 
 def fitting(part: LoopNest, parallel: tuple[str, ...], ldm_B: float) -> Copies:

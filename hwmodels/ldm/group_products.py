@@ -35,7 +35,11 @@ class Gemm:
 
 def group_product(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> Times:
     """Return the time of a product whose tiles are chosen for all LDMs together, each tile fetched once for all."""
-    twice, floors, prices = group.double_buffering, _floors(nest, gemm, group), _SharedTiles(nest, gemm, group)
+    twice, floors, prices = (
+        group.double_buffering,
+        _floors(nest, gemm, group),
+        _SharedTiles(nest, gemm, group),
+    )
     first = first_fit(
         nest,
         prices.ldm_B,

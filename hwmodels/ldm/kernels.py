@@ -157,7 +157,9 @@ def _grouped(nest: LoopNest, groups: int, layout: Layout) -> LoopNest:
     return replace(
         nest,
         name=f"{nest.name}, {groups} groups",
-        loops={"n": nest.loops["n"], "g": groups} | nest.loops | {"oc": filters // groups, "ic": channels // groups},
+        loops={"n": nest.loops["n"], "g": groups}
+        | nest.loops
+        | {"oc": filters // groups, "ic": channels // groups},
         reads=(
             Access("X", (n, "g", "ic", *image), (stored[0], groups, channels // groups, *stored[2:])),
             Access("W", ("g", "oc", "ic", "kh", "kw")),

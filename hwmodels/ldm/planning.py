@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.classes import VariableClass, classify
+from simsched.hwmodels.ldm.evaluation import Evaluation
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest
-from simsched.hwmodels.ldm.evaluation import Evaluation
 from simsched.hwmodels.ldm.search import fastest, fastest_order
 from simsched.hwmodels.ldm.split import Split, split
 from simsched.hwmodels.ldm.tiles import buffer_B, first_fit

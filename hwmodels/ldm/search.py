@@ -27,10 +27,10 @@ def fastest(
 ) -> tuple[dict[str, int], tuple[str, ...]]:
     """Return the tiles and the order of the tile loops, outermost first, that take the least seconds found.
 
-    From the `first` tiles and from the least ones, each with the orders that keep one tensor in the LDM longest, one loop after the
-    other gets the tile that is best while all else stays; a tile that does not fit is tried with another loop's tile
-    made as much smaller as it takes. Then each loop is moved to its best place in the order. This goes on until
-    nothing is faster. Ties keep what is there, so that the result is always the same.
+    From the `first` tiles and from the least ones, each with the orders that keep one of the tensors in the LDM
+    longest, one loop after the other gets the tile that is best while all else stays; a tile that does not fit is
+    tried with another loop's tile made as much smaller as it takes. Then each loop is moved to its best place in the
+    order. This goes on until nothing is faster. Ties keep what is there, so that the result is always the same.
 
     Parameters
     ----------
@@ -43,7 +43,10 @@ def fastest(
     """
     lowest = floors or {}
     starts = [
-        tuple(min(tiles.get(loop, 1), extent) for loop, extent in zip(evaluation.loops, evaluation.extents, strict=True))
+        tuple(
+            min(tiles.get(loop, 1), extent)
+            for loop, extent in zip(evaluation.loops, evaluation.extents, strict=True)
+        )
         for tiles in (first, lowest)
     ]
     descent = _Descent(evaluation, lowest)
@@ -133,7 +136,7 @@ class _Descent:
                     yield smaller
 
     def _shrunk(self, tiles: tuple[int, ...], loop: int) -> tuple[int, ...] | None:
-        """Return tiles that fit because that of a loop is smaller, as large as is left; None if none is small enough."""
+        """Return tiles that fit because that of a loop is smaller, as large as is left; None if none is."""
         for size in reversed(self._sizes[loop]):
             if size < tiles[loop]:
                 changed = (*tiles[:loop], size, *tiles[loop + 1 :])

@@ -125,7 +125,10 @@ def _batched(nest: LoopNest, conv: Batched, group: CoreGroup) -> Times | None:
 
 def _images_are_last(nest: LoopNest) -> bool:
     data, weights = nest.inputs
-    return not set(data.dims[-1].variables) & (weights.variables | nest.reductions) and len(data.dims) >= IMAGE_DIMS
+    return (
+        not set(data.dims[-1].variables) & (weights.variables | nest.reductions)
+        and len(data.dims) >= IMAGE_DIMS
+    )
 
 
 def _no_product(nest: LoopNest, group: CoreGroup) -> Times:
@@ -174,5 +177,3 @@ def _product(nest: LoopNest, gemm: Gemm) -> LoopNest:
         flops=nest.flops,
         element_B=nest.element_B,
     )
-
-

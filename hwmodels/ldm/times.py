@@ -10,20 +10,31 @@ from simsched.hwmodels.ldm.transfers import Transfer
 
 
 class Move(Protocol):
-    """Moves of a tensor, as `hidden_s` and `serial` look at them."""
+    """Moves of a tensor, as `hidden_s` looks at them."""
 
     @property
-    def gets(self) -> int: ...
+    def gets(self) -> int:
+        """Tiles read from memory."""
+
     @property
-    def puts(self) -> int: ...
+    def puts(self) -> int:
+        """Tiles written to it."""
+
     @property
-    def get_s(self) -> float: ...
+    def get_s(self) -> float:
+        """Seconds of one get."""
+
     @property
-    def put_s(self) -> float: ...
+    def put_s(self) -> float:
+        """Seconds of one put."""
+
     @property
-    def by_gload(self) -> bool: ...
+    def by_gload(self) -> bool:
+        """Whether the moves are loads past the LDM."""
+
     @property
-    def seconds(self) -> float: ...
+    def seconds(self) -> float:
+        """Seconds of all moves."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import simsched as ss
@@ -29,6 +29,8 @@ from simsched.hwmodels.ldm.tiles import first_fit, footprint_B
 from simsched.hwmodels.ldm.transposing import parallel_loops
 
 GROUP = core_group(ss.machine("sw26010"))
+# A plan takes some hundredths of a second.
+few = settings(max_examples=12)
 sizes = st.integers(1, 80)
 
 
@@ -76,6 +78,7 @@ groups = st.builds(
 )
 
 
+@few
 @given(nests, groups)
 def test_tiles_fit(nest, group):
     made = plan(nest, group)
@@ -86,6 +89,7 @@ def test_tiles_fit(nest, group):
     assert sorted(made.order) == sorted(nest.loops)
 
 
+@few
 @given(nests, groups)
 def test_every_tile_moves_at_least_once_and_every_byte(nest, group):
     made = plan(nest, group)
@@ -101,25 +105,29 @@ def test_every_tile_moves_at_least_once_and_every_byte(nest, group):
             assert moved.moved_B >= whole_B * (1 - 1e-9)
 
 
+@few
 @given(nests, groups)
 def test_parts_of_the_time_add_up(nest, group):
     times = plan(nest, group).times
-    busy = (times.dma_s, times.compute_s, times.gload_s)
-    assert times.total_s >= max(busy) + times.spawn_join_s - 1e-12
-    assert times.total_s <= sum(busy) + times.spawn_join_s + 1e-12
+    busy, around_s = (times.dma_s, times.compute_s, times.gload_s), times.spawn_join_s + times.layout_s
+    assert times.total_s >= max(busy) + around_s - 1e-12
+    assert times.total_s <= sum(busy) + around_s + 1e-12
     assert 0 <= times.hidden_s <= min(times.dma_s, times.compute_s + times.gload_s)
 
 
+@few
 @given(nests, groups)
 def test_plans_are_deterministic(nest, group):
     assert plan(nest, group) == plan(nest, group)
 
 
+@few
 @given(nests)
 def test_double_buffering_never_costs_time(nest):
     assert plan(nest, GROUP).seconds <= plan(nest, replace(GROUP, double_buffering=False)).seconds
 
 
+@few
 @given(nests, groups)
 def test_no_first_tiles_are_faster(nest, group):
     """The search begins with them, and only ever goes on to what is faster."""
@@ -129,6 +137,7 @@ def test_no_first_tiles_are_faster(nest, group):
     assert plan(nest, group).seconds <= planned(nest, single, first).seconds * (1 + 1e-12)
 
 
+@few
 @given(nests)
 def test_ldm_for_everything_moves_nothing_twice(nest):
     """Where runs of any size take no start-up, so that nothing is gained by other runs."""
@@ -143,6 +152,7 @@ def test_ldm_for_everything_moves_nothing_twice(nest):
         assert moved.moved_B == pytest.approx(tensor.elements(part.loops) * part.element_B)
 
 
+@few
 @given(nests)
 def test_no_reuse_is_never_faster_than_its_own_computation_and_never_hides(nest):
     times = no_reuse(nest, GROUP)
@@ -150,6 +160,7 @@ def test_no_reuse_is_never_faster_than_its_own_computation_and_never_hides(nest)
     assert times.total_s >= plan(nest, GROUP).times.compute_s
 
 
+@few
 @given(nests, groups)
 def test_copies_of_directives_fit_and_move_each_element(nest, group):
     """Rows and parts of rows are made small enough for any LDM, and all that is read or written moves at least once."""
@@ -161,13 +172,15 @@ def test_copies_of_directives_fit_and_move_each_element(nest, group):
         assert moves(tensor, copies.around(tensor), counts) >= distinct(tensor, counts)
 
 
+@few
 @given(nests)
 def test_register_communication_has_parts_that_add_up(nest):
     times = register_communication(nest, GROUP)
-    assert times.total_s > max(times.dma_s, times.compute_s, times.register_s)
+    assert times.total_s >= max(times.dma_s, times.compute_s, times.register_s)
     assert times.layout_s >= 0
 
 
+@few
 @given(nests, st.integers(1, 11))
 def test_what_does_not_fit_is_refused_with_both_numbers(nest, ldm_B):
     """A byte less than one element of each tensor, in all three costings that use the LDM of one CPE."""
