@@ -76,8 +76,16 @@ class Batched:
         images = [loop for dim in plain for loop in dim.variables if loop not in nest.reductions]
         if (len(windows), len(filters), len(channels), len(images)) != (2, 1, 1, 1):
             return None
-        sizes = (nest.loops[loop] for loop in (*images, *channels, *filters))
-        return cls(*sizes, *windows, nest.element_B, nest.total_flops)  # type: ignore[misc]
+        rows, columns = windows
+        return cls(
+            images=nest.loops[images[0]],
+            channels=nest.loops[channels[0]],
+            filters=nest.loops[filters[0]],
+            rows=rows,
+            columns=columns,
+            element_B=nest.element_B,
+            flops=nest.total_flops,
+        )
 
 
 def _window(nest: LoopNest, dim: Affine, size: int) -> Window | None:

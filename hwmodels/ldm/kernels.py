@@ -158,7 +158,7 @@ def _grouped(nest: LoopNest, groups: int, layout: Layout) -> LoopNest:
         nest,
         name=f"{nest.name}, {groups} groups",
         loops={"n": nest.loops["n"], "g": groups}
-        | nest.loops
+        | dict(nest.loops)
         | {"oc": filters // groups, "ic": channels // groups},
         reads=(
             Access("X", (n, "g", "ic", *image), (stored[0], groups, channels // groups, *stored[2:])),

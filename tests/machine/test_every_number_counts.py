@@ -11,8 +11,8 @@ def plans(machine):
     """Return seconds of loop nests on a core group."""
     group = ldm.core_group(machine)
     nests = [
-        ldm.matmul(1, 1, 1), ldm.matmul(1, 1, 4096), ldm.matmul(1, 130, 1108), ldm.matmul(512, 512, 512), ldm.elementwise(10_000, 2),
-        ldm.elementwise(24, 2), ldm.convolution(channels=64, filters=64, size=9, kernel=3),
+        ldm.matmul(1, 1, 1), ldm.matmul(1, 1, 4096), ldm.matmul(1, 130, 1108), ldm.matmul(512, 512, 512),
+        ldm.elementwise(10_000, 2), ldm.elementwise(24, 2), ldm.convolution(channels=64, filters=64, size=9, kernel=3),
     ]  # fmt: skip
     batch = {"channels": 64, "filters": 64, "size": 40, "kernel": 3, "batch": 128}
     libraries = [
