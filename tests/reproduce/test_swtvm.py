@@ -103,9 +103,13 @@ def test_choices_reach_the_costings(made):
     assert [claim.holds for claim in exchanged.claims] == [True, True, False, True, False]
 
 
-def test_weights_by_output_leave_openacc_nothing_to_transpose():
+def test_weights_by_output_leave_openacc_nothing_to_transpose(made):
     by_output = ss.reproduce("swtvm[weights=nk]", tables=["Fig. 5"])
-    assert [claim.holds for claim in by_output.claims] == [False, True, True, True, False]
+    mean, default = (
+        one.frame("Fig. 5", f"mean {OVER_NO_REUSE}")["simulated"][1] for one in (by_output, made)
+    )
+    assert 1 <= mean < default / 2
+    assert by_output.claims[0].holds
 
 
 def test_impossible_choices():
