@@ -75,8 +75,9 @@ def _layer(graph: TaskGraph, name: str) -> Layer:
 def _occurs(graph: TaskGraph, name: str) -> int:
     """Return how many layers a name stands for: conv3_2, conv3_3 and conv3_4, or conv5_1 and those after it."""
     first, *others = name.split(",")
-    scopes = {scope.rpartition("/")[2] for scope in graph.scopes}
-    return len(others) + max(sum(scope.rpartition("_")[0] == first for scope in scopes), 1)
+    scopes = {graph.scopes[task].rpartition("/")[2] for task in range(graph.n_tasks)}
+    numbered = [scope for scope in scopes if scope.rpartition("_")[0] == first]
+    return len(others) + max(len(numbered), 1)
 
 
 def _product(graph: TaskGraph, task: int) -> dict[str, int]:
