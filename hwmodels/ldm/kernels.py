@@ -92,18 +92,15 @@ def convolution(
 
     Parameters
     ----------
-    channels, filters : int
-        Of input and output.
+    channels, filters, batch, element_B : int
+        Of input and output; images; bytes of an element.
     size, kernel : int or (int, int)
         Height and width of the input, without padding, and of the kernel.
-    stride, padding, batch : int
-        Of both directions; images.
-    groups : int
-        Parts into which channels and filters are divided, each filter of the channels of its own part. In NCHW only.
+    stride, padding, groups : int
+        Of both directions; parts of channels and filters that do not mix (NCHW only).
     layout : {"NCHW", "HWCN"}
         Of input and output in memory; with "HWCN", as in swDNN, the images of a batch are contiguous, and the weights
         are stored kernel first, filters last.
-    element_B : int
 
     Returns
     -------
@@ -112,8 +109,7 @@ def convolution(
     Raises
     ------
     NestError
-        If there is no such layout, a size is below one, the kernel is larger than the padded input, or the groups
-        are not all alike.
+        If there is no such layout, a size is below one, the kernel exceeds the padded input, or groups are not alike.
 
     Examples
     --------
@@ -129,9 +125,8 @@ def convolution(
     stored = {"n": batch, "c": channels, "h": h, "w": w}
     axes = _axes(layout)
     weights = ("oc", "ic", "kh", "kw") if layout == "NCHW" else ("kh", "kw", "ic", "oc")
-    name = f"convolution {batch}x{channels}x{h}x{w} -> {filters}, {kh}x{kw}/{stride}"
     nest = LoopNest(
-        name=name,
+        name=f"convolution {batch}x{channels}x{h}x{w} -> {filters}, {kh}x{kw}/{stride}",
         loops={"n": batch, "oc": filters, "oh": oh, "ow": ow, "ic": channels, "kh": kh, "kw": kw},
         reads=(Access("X", tuple(x[a] for a in axes), tuple(stored[a] for a in axes)), Access("W", weights)),
         write=Access("Y", tuple(y[a] for a in axes)),
