@@ -102,10 +102,6 @@ def convolution(
         Of input and output in memory; with "HWCN", as in swDNN, the images of a batch are contiguous, and the weights
         are stored kernel first, filters last.
 
-    Returns
-    -------
-    LoopNest
-
     Raises
     ------
     NestError
