@@ -6,8 +6,9 @@ import math
 
 from simsched.hwmodels.ldm.directives import directives
 from simsched.hwmodels.ldm.group import CoreGroup
+from simsched.hwmodels.ldm.group_products import Gemm
 from simsched.hwmodels.ldm.nest import Access, LoopNest
-from simsched.hwmodels.ldm.shared_tiles import Gemm, as_gemm, columns_of, images_of
+from simsched.hwmodels.ldm.shared_tiles import as_gemm, columns_of, images_of
 from simsched.hwmodels.ldm.times import Times
 
 

@@ -9,14 +9,11 @@ from simsched.hwmodels.ldm.nest import LoopNest, Tensor, Tiles
 
 
 class VariableClass(StrEnum):
-    """The classes of swTVM (Sec. 5.2, Alg. 1), in the order in which their tiles grow."""
+    """The classes of swTVM (Sec. 5.2, Alg. 1), in the order in which first tiles are settled."""
 
     SIZE = "sizevar"
     COMPOUND = "compvar"
     NUMBER = "numvar"
-
-
-RANK = {VariableClass.SIZE: 0, VariableClass.COMPOUND: 1, VariableClass.NUMBER: 2}
 
 
 def growable(tensor: Tensor, loops: Tiles, tiles: Tiles) -> int | None:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from simsched.hwmodels.ldm.group import CoreGroup
-from simsched.hwmodels.ldm.nest import Access, LoopNest, Tensor, Tiles, trips
+from simsched.hwmodels.ldm.nest import LoopNest, Tensor, trips
 from simsched.hwmodels.ldm.order import moves
 from simsched.hwmodels.ldm.planning import plan
 from simsched.hwmodels.ldm.split import split
 from simsched.hwmodels.ldm.times import Times, serial
 from simsched.hwmodels.ldm.transfers import Transfer, blocks, transfer
+from simsched.hwmodels.ldm.transposing import across_of, parallel_loops, swapped, transposition
 
 
 @dataclass(frozen=True)
@@ -74,49 +75,15 @@ def directives(nest: LoopNest, group: CoreGroup) -> Times:
     dimension the parallel loop runs is first transposed in memory by all CPEs (`swapin`). Transfers and computation
     wait for each other. One element of each tensor must fit the LDM, which `no_reuse` looks after.
     """
-    shares = split(nest, group.cpes)
-    parallel = tuple(loop for loop in shares.fused if nest.loops[loop] > 1)
-    swapped = [tensor for tensor in nest.inputs if _is_across(tensor, parallel, nest.loops)]
-    part = _swapped(shares.part, [tensor.name for tensor in swapped], parallel)
-    copies = fitting(part, parallel, group.ldm_B)
+    across = across_of(nest, group)
+    shares = split(swapped(nest, across, group), group.cpes)
+    part = shares.part
+    copies = fitting(part, parallel_loops(nest, group), group.ldm_B)
     moved = [_transfer(copies, tensor, group, shares.cpes) for tensor in part.tensors]
     times = serial(moved, group.compute_s(part.total_flops), group.spawn_join_s)
-    return replace(times, layout_s=sum(_transposition_s(tensor, nest, parallel, group) for tensor in swapped))
-
-
-def _is_across(tensor: Tensor, parallel: tuple[str, ...], loops: Tiles) -> bool:
-    """Return whether a parallel loop runs along a tensor's lowest dimension, and other loops along higher ones."""
-    ahead = {loop for dim in tensor.dims[:-1] for loop in dim.variables if loops[loop] > 1}
-    lowest = set(tensor.dims[-1].variables)
-    return bool(lowest & set(parallel)) and bool(ahead - set(parallel))
-
-
-def _order(tensor: Tensor, parallel: tuple[str, ...]) -> list[int]:
-    """Return the dimensions of a tensor in their order after a swap: those of parallel loops first."""
-    return sorted(range(len(tensor.dims)), key=lambda i: not set(tensor.dims[i].variables) & set(parallel))
-
-
-def _swapped(part: LoopNest, names: list[str], parallel: tuple[str, ...]) -> LoopNest:
-    reads = []
-    for access, tensor in zip(part.reads, part.inputs, strict=True):
-        order = _order(tensor, parallel) if tensor.name in names else range(len(tensor.dims))
-        indices = tuple(access.indices[i] for i in order)
-        reads.append(Access(access.tensor, indices, tuple(tensor.shape[i] for i in order)))
-    return replace(part, reads=tuple(reads))
-
-
-def _transposition_s(tensor: Tensor, nest: LoopNest, parallel: tuple[str, ...], group: CoreGroup) -> float:
-    """Return the seconds in which all CPEs write a tensor with its dimensions in another order, as `plan` tiles it."""
-    dims = [f"d{i}" for i in range(len(tensor.dims))]
-    turned = LoopNest(
-        name=f"{tensor.name} of {nest.name} transposed",
-        loops=dict(zip(dims, tensor.shape, strict=True)),
-        reads=(Access("from", tuple(dims)),),
-        write=Access("to", tuple(dims[i] for i in _order(tensor, parallel))),
-        flops=0,
-        element_B=nest.element_B,
+    return replace(
+        times, layout_s=sum(plan(transposition(nest, tensor, group), group).seconds for tensor in across)
     )
-    return plan(turned, group).seconds
 
 
 def fitting(part: LoopNest, parallel: tuple[str, ...], ldm_B: float) -> Copies:

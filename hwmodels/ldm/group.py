@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simsched.hwmodels.ldm.dma import DmaCurve
 
@@ -26,7 +26,8 @@ class CoreGroup:
     compiled_share, reordered_share : float
         Share of the peak that compiled loops reach, and hand-ordered instructions with register communication.
     dma_contiguous, dma_strided : DmaCurve
-        Seconds of a block that is a transfer of its own, and of one of the blocks of a strided transfer.
+        Seconds of a block that is a transfer of its own, and of one of the blocks of a strided transfer; the former
+        takes at least as long as the latter.
     dma_latency_s, dma_cpe_Bps : float
         Start-up of a block of a single CPE, and the most it can draw; they bound few CPEs on an idle controller.
     gload_latency_s, gload_Bps, gload_word_B : float
@@ -40,6 +41,10 @@ class CoreGroup:
     gemm_m, gemm_n, gemm_k : int
         Multiples to which the register-communication GEMM pads the rows of its input, the columns of its weights, and
         what it sums over.
+    swdnn_ldm_B, swcaffe_ldm_B : float
+        LDM of a CPE that the convolutions of these libraries fill.
+    bias_element_s, window_element_s : float
+        Seconds in which swCaffe adds a bias to one element, and in which it pools one element of a window.
     double_buffering : bool
         Whether tiles are moved while others are computed on; then streamed tensors take two buffers.
 
@@ -72,6 +77,10 @@ class CoreGroup:
     gemm_m: int
     gemm_n: int
     gemm_k: int
+    swdnn_ldm_B: float
+    swcaffe_ldm_B: float
+    bias_element_s: float
+    window_element_s: float
     double_buffering: bool = True
 
     @property
@@ -81,13 +90,13 @@ class CoreGroup:
 
     def get_s(self, block_B: float, cpes: int, *, strided: bool) -> float:
         """Seconds of a get of one block by each of `cpes` at once."""
-        curve = self.dma_strided if strided else self.dma_contiguous
-        return self._shared(curve.get_s(block_B), block_B, cpes)
+        own_s = 0.0 if strided else self.dma_contiguous.get_s(block_B)
+        return self._shared(max(self.dma_strided.get_s(block_B), own_s), block_B, cpes)
 
     def put_s(self, block_B: float, cpes: int, *, strided: bool) -> float:
         """Seconds of a put of one block by each of `cpes` at once."""
-        curve = self.dma_strided if strided else self.dma_contiguous
-        return self._shared(curve.put_s(block_B), block_B, cpes)
+        own_s = 0.0 if strided else self.dma_contiguous.put_s(block_B)
+        return self._shared(max(self.dma_strided.put_s(block_B), own_s), block_B, cpes)
 
     def _shared(self, block_s: float, block_B: float, cpes: int) -> float:
         """Return the time until the controller has served the blocks of all, each in `block_s`.
@@ -95,6 +104,16 @@ class CoreGroup:
         A CPE also waits for its own start-up, and cannot draw more than its own bandwidth.
         """
         return max(cpes * block_s, self.dma_latency_s + block_B / self.dma_cpe_Bps)
+
+    def in_place(self) -> CoreGroup:
+        """Return the group as it moves data back to where they came from: a put takes as long as a get.
+
+        swCaffe's element-wise layers, which work in place, move 26 GB/s, which is more than copies to another place
+        do (20 GB/s) and about what gets do (27 GB/s).
+        """
+        return replace(
+            self, dma_contiguous=self.dma_contiguous.in_place(), dma_strided=self.dma_strided.in_place()
+        )
 
     def gload_s(self, cpes: int) -> float:
         """Seconds of one load or store past the LDM by each of `cpes` at once."""

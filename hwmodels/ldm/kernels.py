@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import Literal, get_args
 
@@ -83,6 +84,7 @@ def convolution(
     stride: int = 1,
     padding: int = 0,
     batch: int = 1,
+    groups: int = 1,
     layout: Layout = "NCHW",
     element_B: int = 4,
 ) -> LoopNest:
@@ -90,25 +92,20 @@ def convolution(
 
     Parameters
     ----------
-    channels, filters : int
-        Of input and output.
+    channels, filters, batch, element_B : int
+        Of input and output; images; bytes of an element.
     size, kernel : int or (int, int)
         Height and width of the input, without padding, and of the kernel.
-    stride, padding, batch : int
-        Of both directions; images.
+    stride, padding, groups : int
+        Of both directions; parts of channels and filters that do not mix (NCHW only).
     layout : {"NCHW", "HWCN"}
         Of input and output in memory; with "HWCN", as in swDNN, the images of a batch are contiguous, and the weights
         are stored kernel first, filters last.
-    element_B : int
-
-    Returns
-    -------
-    LoopNest
 
     Raises
     ------
     NestError
-        If there is no such layout, a size is below one or the kernel is larger than the padded input.
+        If there is no such layout, a size is below one, the kernel exceeds the padded input, or groups are not alike.
 
     Examples
     --------
@@ -124,7 +121,7 @@ def convolution(
     stored = {"n": batch, "c": channels, "h": h, "w": w}
     axes = _axes(layout)
     weights = ("oc", "ic", "kh", "kw") if layout == "NCHW" else ("kh", "kw", "ic", "oc")
-    return LoopNest(
+    nest = LoopNest(
         name=f"convolution {batch}x{channels}x{h}x{w} -> {filters}, {kh}x{kw}/{stride}",
         loops={"n": batch, "oc": filters, "oh": oh, "ow": ow, "ic": channels, "kh": kh, "kw": kw},
         reads=(Access("X", tuple(x[a] for a in axes), tuple(stored[a] for a in axes)), Access("W", weights)),
@@ -133,6 +130,32 @@ def convolution(
         flops=2,
         element_B=element_B,
         constants={"stride": stride, "padding": padding},
+    )
+    return nest if groups == 1 else _grouped(nest, groups, layout)
+
+
+def _grouped(nest: LoopNest, groups: int, layout: Layout) -> LoopNest:
+    """Return a convolution with channels and filters divided: the group is a dimension before them."""
+    channels, filters = nest.loops["ic"], nest.loops["oc"]
+    whole = isinstance(groups, Integral) and not isinstance(groups, bool) and groups >= 1
+    if not whole or channels % groups or filters % groups or layout != "NCHW":
+        raise NestError(
+            f"{nest.name}: {groups!r} groups; expected a whole number that divides {channels} channels and "
+            f"{filters} filters, and layout NCHW"
+        )
+    n, _, *image = nest.reads[0].indices
+    stored = nest.inputs[0].shape
+    return replace(
+        nest,
+        name=f"{nest.name}, {groups} groups",
+        loops={"n": nest.loops["n"], "g": groups}
+        | dict(nest.loops)
+        | {"oc": filters // groups, "ic": channels // groups},
+        reads=(
+            Access("X", (n, "g", "ic", *image), (stored[0], groups, channels // groups, *stored[2:])),
+            Access("W", ("g", "oc", "ic", "kh", "kw")),
+        ),
+        write=Access("Y", ("n", "g", "oc", "oh", "ow")),
     )
 
 

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.classes import VariableClass, classify
+from simsched.hwmodels.ldm.evaluation import Evaluation
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest
-from simsched.hwmodels.ldm.order import loop_order
+from simsched.hwmodels.ldm.search import fastest, fastest_order
 from simsched.hwmodels.ldm.split import Split, split
-from simsched.hwmodels.ldm.tiles import buffer_B, first_fit, grow
+from simsched.hwmodels.ldm.tiles import buffer_B, first_fit
 from simsched.hwmodels.ldm.times import Times, hidden_s, serial
 from simsched.hwmodels.ldm.transfers import Transfer, transfers
+from simsched.hwmodels.ldm.transposing import across_of, swapped, transposition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +46,8 @@ class Plan:
         Moves of each tensor by one CPE.
     times : Times
         Seconds by part.
+    transposed : tuple of str
+        Inputs that are first copied with other dimensions in front; `nest` reads the copies.
 
     Examples
     --------
@@ -63,6 +67,7 @@ class Plan:
     buffers_B: dict[str, float]
     transfers: tuple[Transfer, ...]
     times: Times
+    transposed: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -118,12 +123,14 @@ class Plan:
 
 
 def plan(nest: LoopNest, group: CoreGroup) -> Plan:
-    """Plan a nest on a core group (swTVM, Sec. 5) and tell its seconds.
+    """Plan a nest on a core group and tell its seconds.
 
-    The nest is split over the CPEs; tiles that fit the LDM are found for a CPE's part, then the order of the tile loops
-    and with it where each tensor's transfer sits. A CPE computes at the share of its peak that compiled loops reach.
-    With double buffering, tensors of more than one tile take two buffers and DMA overlaps computation; it is left out
-    where single buffers, whose tiles are larger, are faster.
+    The nest is split over the CPEs (swTVM, Sec. 5.4). Tiles that fit the LDM and the order of the tile loops are
+    those that take the least seconds, as `simsched.hwmodels.ldm.search.fastest` finds them from swTVM's first tiles. A
+    CPE computes at the share of its peak that compiled loops reach. With double buffering, tensors of more than one
+    tile take two buffers and DMA overlaps computation; it is left out where single buffers, whose tiles are larger,
+    are faster. Where an input of a reduction lies so that each CPE would fetch short runs, and a copy with other
+    dimensions first saves more than it costs, it is copied first (`transposed`).
 
     Parameters
     ----------
@@ -147,29 +154,60 @@ def plan(nest: LoopNest, group: CoreGroup) -> Plan:
     >>> plan(nest, core_group(ss.machine("sw26010"))).table()["tensor"].tolist()
     ['X', 'W', 'Y']
     """
-    single = _greedy(nest, replace(group, double_buffering=False))
+    found = _searched(nest, group)
+    across = across_of(nest, group)
+    if not nest.reductions or not across:
+        return found
+    turned = _searched(swapped(nest, across, group), group)
+    copies_s = sum(_searched(transposition(nest, tensor, group), group).seconds for tensor in across)
+    if turned.seconds + copies_s >= found.seconds:
+        return found
+    return replace(
+        turned,
+        times=replace(turned.times, layout_s=copies_s),
+        transposed=tuple(tensor.name for tensor in across),
+    )
+
+
+def _searched(nest: LoopNest, group: CoreGroup) -> Plan:
+    """Return the faster of the plans with single and with double buffers."""
+    single = _buffered(nest, replace(group, double_buffering=False))
     if not group.double_buffering:
         return single
     try:
-        double = _greedy(nest, group)
+        double = _buffered(nest, group)
     except NestError:
         return single
     return double if double.seconds <= single.seconds else single
 
 
-def _greedy(nest: LoopNest, group: CoreGroup) -> Plan:
-    twice = group.double_buffering
-    part = split(nest, group.cpes).part
-    first = first_fit(part, group.ldm_B, preferred=group.preferred_elements, double_buffering=twice)
-    return planned(nest, group, grow(part, first, group.ldm_B, double_buffering=twice)[0])
+def _buffered(nest: LoopNest, group: CoreGroup) -> Plan:
+    shares = split(nest, group.cpes)
+    first = first_fit(
+        shares.part, group.ldm_B, preferred=group.preferred_elements, double_buffering=group.double_buffering
+    )
+    return planned(nest, group, *fastest(Evaluation(shares.part, group, shares.cpes), first))
 
 
-def planned(nest: LoopNest, group: CoreGroup, tiles: dict[str, int]) -> Plan:
-    """Return the plan with given tiles of a CPE's part, whether they fit or not; see `plan`."""
+def planned(
+    nest: LoopNest, group: CoreGroup, tiles: dict[str, int], order: tuple[str, ...] | None = None
+) -> Plan:
+    """Return the plan with given tiles of a CPE's part, whether they fit or not; see `plan`.
+
+    Parameters
+    ----------
+    nest : LoopNest
+    group : CoreGroup
+    tiles : dict of str to int
+        Tile of each loop of a CPE's part.
+    order : tuple of str, optional
+        Tile loops, outermost first; the fastest that is found when not given.
+    """
     twice = group.double_buffering
     shares = split(nest, group.cpes)
     part = shares.part
-    order = loop_order(part, tiles)
+    if order is None:
+        order = fastest_order(Evaluation(part, group, shares.cpes), tiles)
     moved = transfers(part, tiles, order, group, shares.cpes)
     times = serial(moved, group.compute_s(part.total_flops), group.spawn_join_s)
     if twice:

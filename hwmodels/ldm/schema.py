@@ -90,6 +90,10 @@ class LdmTable(Strict):
     gemm_m: Annotated[Quantity, measures("count", least=1, whole=True)]
     gemm_n: Annotated[Quantity, measures("count", least=1, whole=True)]
     gemm_k: Annotated[Quantity, measures("count", least=1, whole=True)]
+    swdnn_ldm: Annotated[Quantity, measures("size per core", above=0)]
+    swcaffe_ldm: Annotated[Quantity, measures("size per core", above=0)]
+    bias_element: Annotated[Quantity, measures("time")]
+    window_element: Annotated[Quantity, measures("time")]
     double_buffering: StrictBool = True
     dma_contiguous: DmaTable
     dma_strided: DmaTable
@@ -125,6 +129,10 @@ class LdmTable(Strict):
             gemm_m=int(self.gemm_m.value),
             gemm_n=int(self.gemm_n.value),
             gemm_k=int(self.gemm_k.value),
+            swdnn_ldm_B=si(self.swdnn_ldm),
+            swcaffe_ldm_B=si(self.swcaffe_ldm),
+            bias_element_s=si(self.bias_element),
+            window_element_s=si(self.window_element),
             double_buffering=self.double_buffering,
         )
 

@@ -1,35 +1,20 @@
-"""The nest as swCaffe computes it: one GEMM of all CPEs, which share tiles by register communication."""
+"""The nest as swDNN and swCaffe compute it: products of all CPEs, which share tiles by register communication."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from simsched.hwmodels.ldm.batched import Batched, BatchKernel
 from simsched.hwmodels.ldm.group import CoreGroup
-from simsched.hwmodels.ldm.nest import Access, LoopNest, trips
-from simsched.hwmodels.ldm.order import loop_order
+from simsched.hwmodels.ldm.group_products import Gemm, group_product
+from simsched.hwmodels.ldm.layouts import columns_s, images_last_s
+from simsched.hwmodels.ldm.nest import Access, LoopNest
 from simsched.hwmodels.ldm.planning import plan
-from simsched.hwmodels.ldm.tiles import first_fit, grow
-from simsched.hwmodels.ldm.times import Times, hidden_s, serial
-from simsched.hwmodels.ldm.transfers import Transfer, blocks, transfers
+from simsched.hwmodels.ldm.times import Times
 
-
-@dataclass(frozen=True)
-class Gemm:
-    """A nest seen as matrix products of `m` x `k` inputs and `k` x `n` weights.
-
-    Parameters
-    ----------
-    m, n, k : tuple of str
-        Loops that make up each of them; all other loops run around the products.
-    im2col : bool
-        Whether windows of the input have to be written out as columns first.
-    """
-
-    m: tuple[str, ...]
-    n: tuple[str, ...]
-    k: tuple[str, ...]
-    im2col: bool
+#: Dimensions of an image tensor: images, channels, height, width.
+IMAGE_DIMS = 4
 
 
 def as_gemm(nest: LoopNest) -> Gemm | None:
@@ -37,7 +22,8 @@ def as_gemm(nest: LoopNest) -> Gemm | None:
 
     A dimension of the input that more than one loop indexes, or with a stride, is a window (as in a convolution). Where
     such a dimension is the lowest, rows of the input are not those of a matrix; im2col makes them so, image by image.
-    Where images are the lowest dimension (swDNN), each position of the window is a product of its own.
+    Where images are the lowest dimension (swDNN), each position of the window is a product of its own. Images that are
+    the highest of four dimensions or more are products of their own, too.
     """
     if len(nest.inputs) != 2 or not nest.reductions:
         return None
@@ -58,21 +44,28 @@ def as_gemm(nest: LoopNest) -> Gemm | None:
     k = tuple(loop for loop in nest.loops if loop in nest.reductions)
     if windowed[-1]:
         return Gemm(tuple(loop for loop in m if loop in window), n, k, im2col=True)
-    rows, sums = (tuple(loop for loop in loops if loop not in window) for loops in (m, k))
+    around = window | (set(data.dims[0].variables) if len(data.dims) >= IMAGE_DIMS else set())
+    rows, sums = (tuple(loop for loop in loops if loop not in around) for loops in (m, k))
     return Gemm(rows, n, sums, im2col=False)
 
 
 def register_communication(nest: LoopNest, group: CoreGroup) -> Times:
-    """Return the time of a nest with tiles that all CPEs of the core group share.
+    """Return the time of a nest with hand-ordered code whose CPEs pass tiles on to each other.
 
-    Tiles are chosen as in `plan`, but for the group as a whole, whose LDM together is one; each tile is fetched once
-    for all CPEs instead of once for each, in runs that all CPEs share out (row mode of the DMA). For each step the
-    tile of the input goes along the rows of the mesh and that of the weights along its columns; CPEs compute at the
-    share of their peak of hand-ordered instructions, on matrices padded to the multiples that these instructions need,
-    so that small batches are mostly padding. Register communication and DMA overlap computation. Windows of NCHW inputs
-    are first written out as columns, image by image (im2col), and the product reads them back.
+    Convolutions of stride 1 whose images are contiguous (HWCN) are products whose rows are the images, as in swDNN:
+    see `simsched.hwmodels.ldm.batched.BatchKernel`. In NCHW it goes as in swCaffe. With at least 128 images, 64
+    channels and 64 filters, in whole multiples of what its code asks for, tensors are brought into that layout and
+    back, and the same is done with single buffers. All others are products image by image, of which those of windows
+    first write them out as columns (im2col). A convolution of several groups is that of one group as often.
 
-    What is not a matrix product (pooling, element-wise) is planned as in `plan`, with hand-ordered instructions.
+    The tiles of a product are chosen for the group as a whole, whose LDM together is one; each is fetched once for all
+    CPEs, in runs that all share out. For each step the tile of the input goes along the rows of the mesh and that of
+    the weights along its columns; matrices are padded to the multiples that the instructions need, so that small
+    batches are mostly padding. Register communication and DMA overlap computation.
+
+    Of what is no product, a bias takes a time per element, which is that of a product of inner dimension 1, and
+    pooling one per element of its windows, which is that of a single core; both are measured. Element-wise operations
+    work in place. All else is planned as in `plan`, with hand-ordered instructions.
 
     Parameters
     ----------
@@ -96,23 +89,57 @@ def register_communication(nest: LoopNest, group: CoreGroup) -> Times:
     >>> register_communication(nest, group).total_s < plan(nest, group).seconds
     True
     """
-    gemm = as_gemm(nest)
+    if groups := _groups(nest):
+        one = nest.resized(dict.fromkeys(groups, 1))
+        return register_communication(one, group).repeated(math.prod(nest.loops[loop] for loop in groups))
+    gemm, conv = as_gemm(nest), Batched.of(nest)
     if gemm is None:
-        return plan(nest, replace(group, compiled_share=group.reordered_share)).times
-    if not gemm.im2col:
-        return _shared(nest, gemm, group)
-    images = images_of(nest, gemm)
-    columns = plan(columns_of(nest, gemm), group).seconds
-    product = _product(nest, gemm)
-    once = _shared(product, Gemm(("m",), ("n",), ("k",), im2col=False), group)
-    return Times(
-        dma_s=images * once.dma_s,
-        compute_s=images * once.compute_s,
-        register_s=images * once.register_s,
-        layout_s=images * columns,
-        spawn_join_s=images * once.spawn_join_s,
-        hidden_s=images * once.hidden_s,
+        return _no_product(nest, group)
+    if conv is not None and (batched := _batched(nest, conv, group)):
+        return batched
+    if len(nest.inputs[0].dims) < IMAGE_DIMS or _images_are_last(nest):
+        return group_product(nest, gemm, group)
+    product = group_product(_product(nest, gemm), Gemm(("m",), ("n",), ("k",), im2col=False), group)
+    layout_s = columns_s(columns_of(nest, gemm), gemm, group) if gemm.im2col else 0.0
+    return replace(product, layout_s=layout_s).repeated(images_of(nest, gemm))
+
+
+def _groups(nest: LoopNest) -> list[str]:
+    """Return loops that index both inputs of a product and its output."""
+    if len(nest.inputs) != 2 or not nest.reductions:
+        return []
+    both = nest.inputs[0].variables & nest.inputs[1].variables & nest.output.variables
+    return [loop for loop, extent in nest.loops.items() if loop in both and extent > 1]
+
+
+def _batched(nest: LoopNest, conv: Batched, group: CoreGroup) -> Times | None:
+    """Return the time with images as rows; None where neither library does so, or no tiles fit."""
+    if _images_are_last(nest):
+        return BatchKernel(group.swdnn_ldm_B, doubled=True).times(conv, group)
+    # As SWCaffe's conv_layer.cpp asks.
+    if conv.images % 128 or min(conv.channels, conv.filters) < 64 or conv.channels % 32 or conv.filters % 32:
+        return None
+    times = BatchKernel(group.swcaffe_ldm_B, doubled=False).times(conv, group)
+    return times and replace(times, layout_s=images_last_s(conv, group))
+
+
+def _images_are_last(nest: LoopNest) -> bool:
+    data, weights = nest.inputs
+    return (
+        not set(data.dims[-1].variables) & (weights.variables | nest.reductions)
+        and len(data.dims) >= IMAGE_DIMS
     )
+
+
+def _no_product(nest: LoopNest, group: CoreGroup) -> Times:
+    whole = [tensor.dims == nest.output.dims for tensor in nest.inputs]
+    if nest.reductions and len(whole) == 1:
+        return Times(0.0, compute_s=nest.iterations * group.window_element_s)
+    if not nest.reductions and any(whole) and not all(whole):
+        return Times(0.0, compute_s=nest.iterations * group.bias_element_s, spawn_join_s=group.spawn_join_s)
+    if not nest.reductions and any(whole):
+        group = group.in_place()
+    return plan(nest, replace(group, compiled_share=group.reordered_share)).times
 
 
 def images_of(nest: LoopNest, gemm: Gemm) -> int:
@@ -150,66 +177,3 @@ def _product(nest: LoopNest, gemm: Gemm) -> LoopNest:
         flops=nest.flops,
         element_B=nest.element_B,
     )
-
-
-def _shared(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> Times:
-    ldm_B, twice = group.ldm_B * group.cpes, group.double_buffering
-    preferred = group.preferred_elements * group.mesh_columns
-    floors = _floors(nest, gemm, group)
-    first = first_fit(nest, ldm_B, preferred=preferred, double_buffering=twice, floors=floors)
-    tiles, _ = grow(nest, first, ldm_B, double_buffering=twice)
-    moved = [
-        _shared_out(nest, group, t)
-        for t in transfers(nest, tiles, loop_order(nest, tiles), group, group.cpes)
-    ]
-    compute_s = group.compute_s(nest.total_flops * _padding(nest, gemm, group) / group.cpes, reordered=True)
-    times = serial(moved, compute_s, group.spawn_join_s)
-    register_s = _register_s(nest, tiles, group)
-    hidden = min(compute_s, register_s)
-    if twice:
-        hidden += hidden_s(moved, max(compute_s, register_s))
-    return replace(times, register_s=register_s, hidden_s=hidden)
-
-
-def _shared_out(nest: LoopNest, group: CoreGroup, whole: Transfer) -> Transfer:
-    """Return the part of a tile's transfer that each CPE does: whole runs, or pieces of a run where there are few."""
-    each = max(whole.blocks.count / group.cpes, 1.0)
-    total_B = whole.blocks.count * whole.blocks.size_B
-    size_B = max(total_B / (group.cpes * each), nest.element_B)
-    strided = whole.blocks.strided
-    return replace(
-        whole,
-        get_s=each * group.get_s(size_B, group.cpes, strided=strided),
-        put_s=each * group.put_s(size_B, group.cpes, strided=strided),
-        by_gload=False,
-    )
-
-
-def _floors(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> dict[str, int]:
-    """Return the least tiles that the instructions compute on: the multiples, from the innermost loop of each out."""
-    floors = {}
-    for loops, multiple in ((gemm.m, group.gemm_m), (gemm.n, group.gemm_n), (gemm.k, group.gemm_k)):
-        missing = multiple
-        for loop in reversed(loops):
-            floors[loop] = min(nest.loops[loop], missing)
-            missing = -(-missing // floors[loop])
-    return floors
-
-
-def _padding(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> float:
-    """Return the work on padded matrices over that on the real ones."""
-    factor = 1.0
-    for loops, multiple in ((gemm.m, group.gemm_m), (gemm.n, group.gemm_n), (gemm.k, group.gemm_k)):
-        extent = math.prod(nest.loops[loop] for loop in loops)
-        factor *= -(-extent // multiple) * multiple / extent
-    return factor
-
-
-def _register_s(nest: LoopNest, tiles: dict[str, int], group: CoreGroup) -> float:
-    """Seconds in which all CPEs receive the tiles of the others in their row and column, at each step."""
-    steps = math.prod(trips(nest, tiles).values())
-    received_B = 0.0
-    for tensor, others in zip(nest.inputs, (group.mesh_columns - 1, group.mesh_rows - 1), strict=True):
-        run = blocks(nest, tensor, tiles)
-        received_B += run.count * run.size_B * others
-    return steps * (received_B / group.regcomm_Bps + group.mesh_columns * group.regcomm_latency_s)

@@ -1,11 +1,11 @@
-"""Tile sizes that fit the LDM: first fit, then greedy doubling."""
+"""Tiles that fit the LDM, from which the search begins."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from simsched.hwmodels.ldm.affine import NestError
-from simsched.hwmodels.ldm.classes import RANK, VariableClass, classify
+from simsched.hwmodels.ldm.classes import VariableClass, classify
 from simsched.hwmodels.ldm.nest import LoopNest, Tensor, Tiles, trips
 from simsched.hwmodels.ldm.order import distinct
 
@@ -101,39 +101,3 @@ def _shrink(
             current -= 1
         else:
             tiles[loop] = max(tiles[loop] // 2, lowest[loop])
-
-
-def grow(
-    nest: LoopNest, first: Tiles, ldm_B: float, *, double_buffering: bool = False
-) -> tuple[dict[str, int], float | None]:
-    """Return doubled tiles, and the bytes of the doubling that did not fit (phase 2 of swTVM's Alg. 1).
-
-    Each step doubles the variable that leaves the fewest DMA transfers, until that doubling does not fit. The order of
-    the loops is not chosen yet, so each tensor counts with its number of different tiles. Ties go to sizevars, then
-    compvars, then to the outer loop.
-
-    In the worked example both doublings of (n, k) = (64, 64) leave 16 + 128 + 8 = 152 transfers; n is the sizevar
-    and goes first: 0.25 + 32 + 0.5 = 32.75 KiB. Then k = 128 would leave 8 + 64 + 8 = 80, n = 256 would leave
-    16 + 64 + 4 = 84: k is tried, 0.5 + 64 + 0.5 = 65 KiB do not fit, and the tile stays 1, 128, 64.
-    """
-    tiles = dict(first)
-    while True:
-        options = [loop for loop, extent in nest.loops.items() if tiles[loop] < extent]
-        if not options:
-            return tiles, None
-        classes = classify(nest, tiles)
-        best = min(options, key=lambda loop: (_left(nest, tiles, loop), RANK[classes[loop]]))
-        doubled = _doubled(nest, tiles, best)
-        needed_B = footprint_B(nest, doubled, double_buffering=double_buffering)
-        if needed_B > ldm_B:
-            return tiles, needed_B
-        tiles = doubled
-
-
-def _doubled(nest: LoopNest, tiles: Tiles, loop: str) -> dict[str, int]:
-    return {**tiles, loop: min(2 * tiles[loop], nest.loops[loop])}
-
-
-def _left(nest: LoopNest, tiles: Tiles, loop: str) -> int:
-    counts = trips(nest, _doubled(nest, tiles, loop))
-    return sum(distinct(tensor, counts) for tensor in nest.tensors)

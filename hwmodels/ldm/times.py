@@ -4,8 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from simsched.hwmodels.ldm.transfers import Transfer
+
+
+class Move(Protocol):
+    """Moves of a tensor, as `hidden_s` looks at them."""
+
+    @property
+    def gets(self) -> int:
+        """Tiles read from memory."""
+
+    @property
+    def puts(self) -> int:
+        """Tiles written to it."""
+
+    @property
+    def get_s(self) -> float:
+        """Seconds of one get."""
+
+    @property
+    def put_s(self) -> float:
+        """Seconds of one put."""
+
+    @property
+    def by_gload(self) -> bool:
+        """Whether the moves are loads past the LDM."""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all moves."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +79,10 @@ class Times:
         parts = (self.dma_s, self.compute_s, self.gload_s, self.register_s, self.layout_s, self.spawn_join_s)
         return sum(parts) - self.hidden_s
 
+    def repeated(self, times: int) -> Times:
+        """Return the parts of as many such operations one after the other."""
+        return Times(**{name: times * seconds for name, seconds in vars(self).items()})
+
 
 def serial(moved: Iterable[Transfer], compute_s: float, spawn_join_s: float) -> Times:
     """Return the parts when a CPE waits for each transfer."""
@@ -62,7 +95,7 @@ def serial(moved: Iterable[Transfer], compute_s: float, spawn_join_s: float) -> 
     )
 
 
-def hidden_s(moved: Iterable[Transfer], busy_s: float) -> float:
+def hidden_s(moved: Iterable[Move], busy_s: float) -> float:
     """Return what double buffering hides of DMA behind `busy_s` seconds of other work.
 
     The first tile of each input and the last of the output have nothing to hide behind, and the work on a tile cannot

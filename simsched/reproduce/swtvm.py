@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from statistics import mean
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from simsched.errors import MachineError
@@ -123,10 +123,11 @@ class LayerTimes:
         return speedup
 
     def mean_over_no_reuse(self, network: str, layers: str) -> float:
-        """Return the mean of the layers' speed-ups, each layer of the figure once."""
+        """Return the mean of the single layers' speed-ups: one that stands for several counts as often."""
         connected = layers == "fully connected"
         chosen = [layer for layer in self._layers[network].values() if layer.connected == connected]
-        return mean(self.over("no reuse")(network, layer.name) for layer in chosen)
+        speedup = self.over("no reuse")
+        return fmean([speedup(network, layer.name) for layer in chosen], [layer.occurs for layer in chosen])
 
 
 def drawn(published: Published, network: str, towers: str = "one") -> dict[str, Layer]:

@@ -21,11 +21,14 @@ class Layer:
         convolution, or matmul of a fully connected one, as `operation` of a machine's `[ldm]` table knows them.
     parts : tuple of mapping of str to int
         Sizes of each task, as that operation takes them: one, or one for each tower, which follow each other.
+    occurs : int
+        Single layers of the network that it stands for.
     """
 
     name: str
     kind: str
     parts: tuple[Mapping[str, int], ...]
+    occurs: int = 1
 
     @property
     def connected(self) -> bool:
@@ -64,7 +67,17 @@ def _layer(graph: TaskGraph, name: str) -> Layer:
     ]
     if graph.kinds[tasks[0]] == "MatMul":
         return Layer(name, "matmul", tuple(_product(graph, task) for task in tasks))
-    return Layer(name, "convolution", tuple(_convolution(graph, task) for task in tasks))
+    return Layer(
+        name, "convolution", tuple(_convolution(graph, task) for task in tasks), _occurs(graph, name)
+    )
+
+
+def _occurs(graph: TaskGraph, name: str) -> int:
+    """Return how many layers a name stands for: conv3_2, conv3_3 and conv3_4, or conv5_1 and those after it."""
+    first, *others = name.split(",")
+    scopes = {graph.scopes[task].rpartition("/")[2] for task in range(graph.n_tasks)}
+    numbered = [scope for scope in scopes if scope.rpartition("_")[0] == first]
+    return len(others) + max(len(numbered), 1)
 
 
 def _product(graph: TaskGraph, task: int) -> dict[str, int]:

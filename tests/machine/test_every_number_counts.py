@@ -11,14 +11,18 @@ def plans(machine):
     """Return seconds of loop nests on a core group."""
     group = ldm.core_group(machine)
     nests = [
-        ldm.matmul(1, 1, 1), ldm.matmul(1, 1030, 1108), ldm.matmul(1, 1024, 1024), ldm.matmul(64, 512, 512),
-        ldm.elementwise(10_000, 2), ldm.elementwise(24, 2),
-        ldm.convolution(channels=64, filters=64, size=28, kernel=3, padding=1),
+        ldm.matmul(1, 1, 1), ldm.matmul(1, 1, 4096), ldm.matmul(1, 130, 1108), ldm.matmul(512, 512, 512),
+        ldm.elementwise(10_000, 2), ldm.elementwise(24, 2), ldm.convolution(channels=64, filters=64, size=9, kernel=3),
     ]  # fmt: skip
-    costings = (ldm.no_reuse, ldm.register_communication)
+    batch = {"channels": 64, "filters": 64, "size": 40, "kernel": 3, "batch": 128}
+    libraries = [
+        ldm.convolution(**batch | {"filters": 512}), ldm.convolution(**batch, layout="HWCN"), ldm.bias(64, 9),
+        ldm.pooling(channels=4, size=8, window=2),
+    ]  # fmt: skip
     return [
         *(ldm.plan(nest, group).seconds for nest in nests),
-        *(costing(nest, group).total_s for costing in costings for nest in nests),
+        *(ldm.no_reuse(nest, group).total_s for nest in nests),
+        *(ldm.register_communication(nest, group).total_s for nest in (*nests, *libraries)),
     ]
 
 

@@ -17,20 +17,15 @@ def made():
 
 
 @pytest.mark.parametrize(
-    ("network", "parameters", "times"),
-    [
-        ("alexnet", {"towers": "one"}, {}),
-        ("alexnet", {"towers": "two"}, {}),
-        ("vgg19", {}, {"conv3_2,3,4": 3, "conv4_2,3,4": 3, "conv5": 4}),
-    ],
+    ("network", "parameters"), [("alexnet", {"towers": "one"}), ("alexnet", {"towers": "two"}), ("vgg19", {})]
 )
-def test_layers_do_the_work_of_the_network(network, parameters, times):
+def test_layers_do_the_work_of_the_network(network, parameters):
     """With those that a figure shows once as often as they occur, they have the FLOPs of the network's ops."""
     graph = ss.workload(network, size="swtvm", **parameters)
     ops = [kind in {"Conv2D", "MatMul"} for kind in graph.kinds]
     done = [
-        times.get(name, 1) * nest.total_flops
-        for name, layer in drawn(PAPER, network, **parameters).items()
+        layer.occurs * nest.total_flops
+        for layer in drawn(PAPER, network, **parameters).values()
         for nest in layer.nests(operation)
     ]
     assert sum(done) == pytest.approx(graph.flops[ops].sum())
@@ -64,9 +59,27 @@ def test_rows(made):
     assert means["paper"].tolist() == [8.32, 2.87]
 
 
-def test_orderings_hold_and_the_largest_gain_does_not(made):
-    """What is not met is said: conv1 gains most in the paper, conv4 here."""
-    assert [claim.holds for claim in made.claims] == [True, True, True, True, False]
+def test_means_are_over_single_layers(made):
+    """VGG-19 has 16 convolutions, of which its figure shows nine."""
+    layers = drawn(PAPER, "vgg19")
+    assert {name: layer.occurs for name, layer in layers.items() if layer.occurs > 1} == {
+        "conv3_2,3,4": 3,
+        "conv4_2,3,4": 3,
+        "conv5": 4,
+    }
+    speedups = made.frame("Fig. 6", OVER_NO_REUSE)["simulated"][:9]
+    weights = [1, 1, 1, 1, 1, 3, 1, 3, 4]
+    mean = sum(weight * speedup for weight, speedup in zip(weights, speedups, strict=True)) / 16
+    assert made.frame("Fig. 6", f"mean {OVER_NO_REUSE}")["simulated"][0] == pytest.approx(mean)
+
+
+def test_what_is_an_input_is_said(made):
+    assert "means (Sec. 6.2)" in made.to_markdown()
+
+
+def test_what_holds_and_what_does_not(made):
+    """What is not met is said: fc8 is slower than with register communication here, and conv4 gains most, not conv1."""
+    assert [claim.holds for claim in made.claims] == [True, True, False, True, False]
     numbers = made.summary()
     assert numbers["signs_agree"] == numbers["signs"] == 3
 
@@ -90,9 +103,13 @@ def test_choices_reach_the_costings(made):
     assert [claim.holds for claim in exchanged.claims] == [True, True, False, True, False]
 
 
-def test_weights_by_output_leave_openacc_nothing_to_transpose():
+def test_weights_by_output_leave_openacc_nothing_to_transpose(made):
     by_output = ss.reproduce("swtvm[weights=nk]", tables=["Fig. 5"])
-    assert [claim.holds for claim in by_output.claims] == [False, True, True, True, False]
+    mean, default = (
+        one.frame("Fig. 5", f"mean {OVER_NO_REUSE}")["simulated"][1] for one in (by_output, made)
+    )
+    assert 1 <= mean < default / 2
+    assert by_output.claims[0].holds
 
 
 def test_impossible_choices():

@@ -1,6 +1,7 @@
 """DMA curves: by hand, and held-out block sizes of the measured streams."""
 
 import csv
+from itertools import pairwise
 from pathlib import Path
 from statistics import geometric_mean, median
 
@@ -8,6 +9,7 @@ import pytest
 
 from simsched.errors import MachineError
 from simsched.hwmodels.ldm import DmaCurve
+from simsched.hwmodels.ldm.dma import growing
 
 TABLE = Path(__file__).parents[4] / "shared/measurements/sw26010_swcandle_dma_stream.csv"
 
@@ -78,6 +80,47 @@ def test_leave_one_out_over_the_measured_streams(access, all_of_a_size):
         errors["add"].append(abs(curve.stream_Bps(size, 2, 1) / add - 1))
     assert median(errors["copy"]) < 0.15
     assert median(errors["add"]) < 0.15
+
+
+@pytest.mark.parametrize("kind", ["dma_contiguous", "dma_strided"])
+def test_more_bytes_never_take_less_time_nor_a_lower_rate(group, kind):
+    """Of every size, aligned or not, alone and with others."""
+    curve = getattr(group, kind)
+    strided = kind == "dma_strided"
+    moves = [curve.get_s, curve.put_s]
+    moves += [lambda b, n=n: group.get_s(b, n, strided=strided) for n in (1, 7, 64)]
+    moves += [lambda b, n=n: group.put_s(b, n, strided=strided) for n in (1, 7, 64)]
+    sizes = [*(i / 4 for i in range(1, 400)), *range(100, 4000, 7), *range(4000, 70_000, 501)]
+    for seconds in moves:
+        taken = [seconds(size) for size in sizes]
+        assert taken == sorted(taken)
+        rates = [size / time for size, time in zip(sizes, taken, strict=True)]
+        assert all(after >= before * (1 - 1e-9) for before, after in pairwise(rates))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "seconds", "expected"),
+    [
+        ((1.0, 4.0), (2.0, 3.0), [(1, 2), (4, 3)]),
+        ((1.0, 4.0), (8.0, 2.0), [(2, 4)]),  # falls
+        ((1.0, 4.0), (1.0, 9.0), [(2, 3)]),  # grows more than the size
+        # The second and third become (4, 8), which the first contradicts in turn.
+        ((1.0, 2.0, 8.0, 64.0), (9.0, 16.0, 4.0, 16.0), [(16 ** (1 / 3), 576 ** (1 / 3)), (64, 16)]),
+    ],
+)
+def test_contradicting_points_are_taken_together(sizes, seconds, expected):
+    found = growing(sizes, seconds)
+    assert len(found) == len(expected)
+    for point, want in zip(found, expected, strict=True):
+        assert point == pytest.approx(want)
+
+
+def test_a_single_point_left_is_a_rate_and_a_least_time():
+    """Gets of 2 s and 1 s: one of 1.4 s for the mean size, the same below it, in proportion above."""
+    curve = DmaCurve((100.0, 200.0), (200 / 3, 400 / 4), (300 / 5, 600 / 5))
+    assert len(curve.gets) == 1
+    at = curve.gets[0][0]
+    assert [curve.get_s(size) for size in (1.0, at, 2 * at)] == pytest.approx([2**0.5, 2**0.5, 2 * 2**0.5])
 
 
 def test_fewer_cpes_share_the_controller(group):

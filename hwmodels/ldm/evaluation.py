@@ -1,0 +1,180 @@
+"""Seconds of many tiles and orders of one nest: what `planned` says of each, fast enough to search them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from simsched.hwmodels.ldm.group import CoreGroup
+from simsched.hwmodels.ldm.nest import LoopNest, Tensor
+from simsched.hwmodels.ldm.times import hidden_s
+
+
+class MoveTimes(NamedTuple):
+    """Seconds of a get and a put of a tile by DMA, and of either past the LDM."""
+
+    get_s: float
+    put_s: float
+    gload_s: float
+
+
+class Tile(NamedTuple):
+    """A tile of a tensor: how many there are, bytes of LDM of one, and the seconds of its moves."""
+
+    tiles: int
+    size_B: float
+    times: MoveTimes
+
+
+class Prices(Protocol):
+    """What room there is and what moving and computing take."""
+
+    ldm_B: float
+
+    def move(self, count: float, size_B: float) -> MoveTimes:
+        """Return the seconds of moving a tile of `count` runs of memory, each of `size_B`."""
+
+    def busy_s(self, counts: Mapping[str, int]) -> float:
+        """Return the seconds of computation, by the tiles of each loop."""
+
+
+class OwnTiles:
+    """Each CPE moves its own tiles to its own LDM and computes on them."""
+
+    def __init__(self, part: LoopNest, group: CoreGroup, cpes: int) -> None:
+        self.ldm_B = group.ldm_B
+        self._group, self._cpes, self._element_B = group, cpes, part.element_B
+        self._compute_s = group.compute_s(part.total_flops)
+
+    def move(self, count: float, size_B: float) -> MoveTimes:
+        """Return the seconds when all CPEs do so at once."""
+        strided = count > 1
+        return MoveTimes(
+            count * self._group.get_s(size_B, self._cpes, strided=strided),
+            count * self._group.put_s(size_B, self._cpes, strided=strided),
+            count * size_B / self._element_B * self._group.gload_s(self._cpes),
+        )
+
+    def busy_s(self, counts: Mapping[str, int]) -> float:
+        """Return the seconds of the CPE with the most work."""
+        return self._compute_s
+
+
+class Moved(NamedTuple):
+    """What `hidden_s` asks of a `Transfer`."""
+
+    gets: int
+    puts: int
+    get_s: float
+    put_s: float
+    by_gload: bool
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all moves by one CPE."""
+        return self.gets * self.get_s + self.puts * self.put_s
+
+
+class Evaluation:
+    """Seconds of a CPE's part by tiles and order of its loops, which are given by number.
+
+    Parameters
+    ----------
+    part : LoopNest
+        What the CPE with the most work computes.
+    group : CoreGroup
+    cpes : int
+        How many move tiles at once.
+    prices : Prices, optional
+        What moving and computing take; `OwnTiles` when not given.
+    """
+
+    def __init__(self, part: LoopNest, group: CoreGroup, cpes: int, prices: Prices | None = None) -> None:
+        self.loops = tuple(part.loops)
+        self.extents = tuple(part.loops.values())
+        self._prices = OwnTiles(part, group, cpes) if prices is None else prices
+        self._spawn_join_s, self._twice = group.spawn_join_s, group.double_buffering
+        self._inputs = len(part.inputs)
+        self._tensors = [_TensorTiles(part, tensor, self._prices) for tensor in part.tensors]
+
+    @property
+    def tensors(self) -> list[frozenset[int]]:
+        """Loops that index each tensor, by number."""
+        return [tensor.indexed for tensor in self._tensors]
+
+    def fits(self, tiles: Sequence[int]) -> bool:
+        """Return whether the LDM holds all buffers."""
+        used_B = 0.0
+        for tensor in self._tensors:
+            tile = tensor.tile(tiles)
+            used_B += 2 * tile.size_B if self._twice and tile.tiles > 1 else tile.size_B
+        return used_B <= self._prices.ldm_B
+
+    def seconds(self, tiles: Sequence[int], order: Sequence[int]) -> float:
+        """Return the seconds with tiles that fit, under an order of the tile loops, outermost first."""
+        counts = [-(-extent // tile) for extent, tile in zip(self.extents, tiles, strict=True)]
+        moved = [
+            self._moved(tensor, tensor.tile(tiles), order, counts, at < self._inputs)
+            for at, tensor in enumerate(self._tensors)
+        ]
+        busy_s = self._prices.busy_s(dict(zip(self.loops, counts, strict=True)))
+        busy_s += sum(one.seconds for one in moved if one.by_gload)
+        total_s = busy_s + sum(one.seconds for one in moved if not one.by_gload) + self._spawn_join_s
+        return total_s - hidden_s(moved, busy_s) if self._twice else total_s
+
+    @staticmethod
+    def _moved(
+        tensor: _TensorTiles, tile: Tile, order: Sequence[int], counts: Sequence[int], is_input: bool
+    ) -> Moved:
+        moves = around = 1
+        for loop in order:
+            if counts[loop] > 1:
+                around *= counts[loop]
+                if loop in tensor.indexed:
+                    moves = around
+        gets, puts = (moves, 0) if is_input else (moves - tile.tiles, moves)
+        get_s, put_s, gload_s = tile.times
+        if gets * get_s + puts * put_s > (gets + puts) * gload_s:
+            return Moved(gets, puts, gload_s, gload_s, by_gload=True)
+        return Moved(gets, puts, get_s, put_s, by_gload=False)
+
+
+class _TensorTiles:
+    """Tiles of a tensor by the tiles of the loops that index it, each looked at once; see `blocks` and `transfer`."""
+
+    def __init__(self, part: LoopNest, tensor: Tensor, prices: Prices) -> None:
+        numbers = {loop: at for at, loop in enumerate(part.loops)}
+        self.indexed = frozenset(numbers[loop] for loop in tensor.variables)
+        self._own = sorted(self.indexed)
+        self._extents = tuple(part.loops.values())
+        self._dims = [
+            (size, [(numbers[loop], abs(factor)) for loop, factor in dim.terms])
+            for dim, size in zip(tensor.dims, tensor.shape, strict=True)
+        ]
+        self._element_B, self._prices = part.element_B, prices
+        self._known: dict[tuple[int, ...], Tile] = {}
+
+    def tile(self, tiles: Sequence[int]) -> Tile:
+        """Return the tile of the tensor for the tiles of all loops."""
+        key = tuple([tiles[loop] for loop in self._own])
+        if (known := self._known.get(key)) is None:
+            known = self._known[key] = self._made(tiles)
+        return known
+
+    def _made(self, tiles: Sequence[int]) -> Tile:
+        counts = {loop: -(-self._extents[loop] // tiles[loop]) for loop in self._own}
+        mean = self._spans({loop: self._extents[loop] / count for loop, count in counts.items()})
+        full = self._spans({loop: tiles[loop] for loop in self._own})
+        lowest = len(full) - 1
+        while lowest > 0 and full[lowest] == self._dims[lowest][0]:
+            lowest -= 1
+        count, size_B = math.prod(mean[:lowest]), math.prod(mean[lowest:]) * self._element_B
+        size_of_tile_B = math.prod(full) * self._element_B
+        return Tile(math.prod(counts.values()), size_of_tile_B, self._prices.move(count, size_B))
+
+    def _spans(self, tiles: dict[int, float] | dict[int, int]) -> list[float]:
+        return [
+            min(1 + sum(factor * (tiles[loop] - 1) for loop, factor in terms), size)
+            for size, terms in self._dims
+        ]
