@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil
 
-from simsched.costs.kernel_parameters import StreamParameters
+from simsched.costs.library import StreamParameters
 from simsched.errors import CostError
 from simsched.machine import Machine
 
