@@ -56,6 +56,11 @@ class ShapeCosts:
     pieces: Seconds
     notes: tuple[str, ...]
 
+    def over(self, pieces: Seconds, traffic_B: Seconds) -> tuple[Seconds, Seconds]:
+        """Return the pieces and bytes of every task: those given where the kernel model knows nothing."""
+        here = self.table.covers
+        return np.where(here, self.pieces, pieces), np.where(here, self.traffic_B, traffic_B)
+
 
 def by_shape(graph: TaskGraph, machine: Machine, params: Parameters, wanted: Mask) -> ShapeCosts:
     """Return what the kernel model says of some of a graph's tasks.
@@ -192,7 +197,7 @@ def _said(reads: Sequence[Read | None], counts: npt.NDArray[np.intp], kept: Sequ
     for read, count in zip(reads, counts.tolist(), strict=True):
         if read is not None and read.guessed:
             guesses[read.guessed] += count
-    said = [Note(f"{count} {what}", Weight.ASSUMPTION) for what, count in guesses.items()]
+    said: list[str] = [Note(f"{count} {what}", Weight.ASSUMPTION) for what, count in guesses.items()]
     if unread := int(sum(count for read, count in zip(reads, counts.tolist(), strict=True) if read is None)):
         what = "have shapes that are not those of their kind, and follow its cost curve"
         said.append(Note(f"{unread} tasks {what}", Weight.ASSUMPTION))

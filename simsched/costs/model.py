@@ -192,13 +192,9 @@ class CostModel:
         wanted = np.isnan(graph.durations_s) & self._left_to_shapes(graph, table)
         if params.library.by_shape and wanted.any():
             found = by_shape(graph, replace(machine, runtime=runtime), params, wanted)
-            here = found.table.covers
             table = found.table if table is None else table.or_else(found.table)
-            pieces, traffic_B = (
-                np.where(here, found.pieces, pieces),
-                np.where(here, found.traffic_B, traffic_B),
-            )
-            said = (*said, *_of_library(params, named_by, int(here.sum())), *found.notes)
+            pieces, traffic_B = found.over(pieces, traffic_B)
+            said = (*said, *_of_library(params, named_by, int(found.table.covers.sum())), *found.notes)
         if table is not None:
             recorded, threads = table.one_core(recorded), np.where(table.covers, 1, threads)
         covers = None if table is None or not table.covers.any() else table.covers
