@@ -115,13 +115,14 @@ class CostModel:
         """Return a model whose curves are sampled from their uncertainty: one of those that could be true.
 
         Curves of `curves.toml` are sampled within the intervals stated there, all kinds of a family alike; measured
-        seconds within the errors of their medians. Curves given as numbers are taken as they are, and so is the noise.
+        seconds within the errors of their medians. Curves given as numbers are taken as they are, and so are the noise
+        and what the kernel model says of shapes.
 
         Examples
         --------
         >>> import numpy as np
         >>> import simsched as ss
-        >>> drawn = ss.CostModel().drawn(np.random.default_rng(1))
+        >>> drawn = ss.CostModel().drawn(np.random.default_rng(2))
         >>> drawn.curve("MatMul").serial_share == ss.CostModel().curve("MatMul").serial_share
         False
         >>> own = ss.CostModel({"MatMul": ss.Curve(serial_share=0.1)})
