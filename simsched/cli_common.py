@@ -55,6 +55,12 @@ def names_of(*groups: Group, more: Sequence[str] = ()) -> Callable[[str], list[s
     return complete
 
 
+def _libraries() -> list[str]:
+    from simsched.costs.library import libraries
+
+    return list(libraries())
+
+
 MACHINES, POLICIES = names_of("machines"), names_of("policies")
 GraphArgument = Annotated[
     str,
@@ -110,6 +116,14 @@ NoiseOption = Annotated[
     typer.Option(
         "--noise",
         help="Variation of task times: standard deviation of the log, or stragglers[share=0.01,factor=5].",
+    ),
+]
+LibraryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--library",
+        help="What runs the ops: onednn, mkl, libxsmm, eigen, plain, tensorflow-1.9; the graph's when not given.",
+        autocompletion=lambda incomplete: [name for name in _libraries() if name.startswith(incomplete)],
     ),
 ]
 LimitOption = Annotated[

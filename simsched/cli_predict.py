@@ -11,6 +11,7 @@ from simsched.cli_common import (
     EngineOption,
     GraphArgument,
     JsonOption,
+    LibraryOption,
     MachineOption,
     NoiseOption,
     PolicyOption,
@@ -72,6 +73,7 @@ def predict(
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
     noise: NoiseOption = "0",
+    library: LibraryOption = None,
     samples: Annotated[
         int,
         typer.Option("--samples", metavar="N", min=1, help="Replays of each core count; 1 for no interval."),
@@ -90,7 +92,7 @@ def predict(
     from simsched.sweep.core_counts import core_counts
     from simsched.sweep.export import check_table_suffix, export_table
 
-    counts, model = core_counts(cores, machine_of(machine)), CostModel(noise=noise)
+    counts, model = core_counts(cores, machine_of(machine)), CostModel(noise=noise, library=library)
     check_outputs(out, check_table_suffix)
     tasks = _growing(graph, context, weak)
     with progress_bar(_total(tasks, len(counts), samples), "replaying") as progress:

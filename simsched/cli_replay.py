@@ -12,6 +12,7 @@ from simsched.cli_common import (
     GraphArgument,
     JsonOption,
     LayoutOption,
+    LibraryOption,
     LimitOption,
     MachineOption,
     NoiseOption,
@@ -52,6 +53,7 @@ def run(
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
     noise: NoiseOption = "0",
+    library: LibraryOption = None,
     json_: JsonOption = False,
     out: SchedulesOutOption = None,
     roofline: RooflineOption = None,
@@ -66,7 +68,7 @@ def run(
 
     check_outputs(out, check_suffix)
     writers = picture_writers(roofline, core_use)
-    model, tasks = CostModel(noise=noise), graph_of(graph, context)
+    model, tasks = CostModel(noise=noise, library=library), graph_of(graph, context)
     with progress_bar(tasks.n_tasks, policy) as progress:
         schedule = advised(
             simulate(tasks, machine, policy, layout, model, engine=engine, seed=seed, progress=progress)
@@ -91,6 +93,7 @@ def compare(
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
     noise: NoiseOption = "0",
+    library: LibraryOption = None,
     bound: Annotated[
         Bound,
         typer.Option(
@@ -120,7 +123,7 @@ def compare(
 
     if out is not None:
         make_folder(out)
-    model, tasks = CostModel(noise=noise), graph_of(graph, context)
+    model, tasks = CostModel(noise=noise, library=library), graph_of(graph, context)
     policies = policies_or_all(policy)
     with progress_bar(tasks.n_tasks * len(policies) * MOST_REPLAYS, "replaying") as progress:
         schedules, sequential = replays(

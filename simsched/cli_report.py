@@ -14,6 +14,7 @@ from simsched.cli_common import (
     GraphArgument,
     JsonOption,
     LayoutOption,
+    LibraryOption,
     MachineOption,
     NoiseOption,
     PoliciesOption,
@@ -45,6 +46,7 @@ def report(
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
     noise: NoiseOption = "0",
+    library: LibraryOption = None,
     seeds: Annotated[
         int,
         typer.Option(
@@ -78,8 +80,9 @@ def report(
     check_outputs(out, written_as)
     tasks = graph_of(graph, context)
     question = Question.of(
-        tasks, machine, policy or None, layout, costs=CostModel(noise=noise), engine=engine, seed=seed, seeds=seeds,
-        replays=replays, patience_s=patience, command=shlex.join(["simsched", *sys.argv[1:]]),
+        tasks, machine, policy or None, layout, costs=CostModel(noise=noise, library=library),
+        engine=engine, seed=seed, seeds=seeds, replays=replays, patience_s=patience,
+        command=shlex.join(["simsched", *sys.argv[1:]]),
     )  # fmt: skip
     with progress_bar(question.work, "replaying") as progress:
         made = Report(Findings.of(question, progress))

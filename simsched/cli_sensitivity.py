@@ -11,6 +11,7 @@ from simsched.cli_common import (
     GraphArgument,
     JsonOption,
     LayoutOption,
+    LibraryOption,
     MachineOption,
     NoiseOption,
     PolicyOption,
@@ -59,6 +60,7 @@ def sensitivity(
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
     noise: NoiseOption = "0",
+    library: LibraryOption = None,
     json_: JsonOption = False,
     out: TablesOutOption = None,
 ) -> None:
@@ -72,7 +74,7 @@ def sensitivity(
     from simsched.sweep.export import check_table_suffix, export_table
 
     check_outputs(out, check_table_suffix)
-    model, tasks = CostModel(noise=noise), graph_of(graph, context)
+    model, tasks = CostModel(noise=noise, library=library), graph_of(graph, context)
     given = (tasks, machine, policy, layout, model, None, engine, seed)
     with progress_bar(None, "replaying") as progress:
         if sobol:

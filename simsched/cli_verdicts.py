@@ -11,6 +11,7 @@ from simsched.cli_common import (
     GraphsArgument,
     JsonOption,
     LayoutOption,
+    LibraryOption,
     MachineOption,
     NoiseOption,
     PoliciesOption,
@@ -38,6 +39,7 @@ def verdicts(
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
     noise: NoiseOption = "0.1",
+    library: LibraryOption = None,
     seeds: Annotated[
         int, typer.Option("--seeds", metavar="N", min=1, help="Replays of each policy, from --seed on.")
     ] = 20,
@@ -60,7 +62,7 @@ def verdicts(
     from simsched.sweep.export import check_table_suffix, export_table
 
     check_outputs(out, check_table_suffix)
-    model, loaded = CostModel(noise=noise), graphs_of(graphs)
+    model, loaded = CostModel(noise=noise, library=library), graphs_of(graphs)
     chosen = policies_or_all(policy)
     total = sum(graph.n_tasks for graph in loaded.values()) * len(chosen) * seeds
     with progress_bar(total, "replaying") as progress:

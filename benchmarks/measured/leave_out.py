@@ -77,7 +77,10 @@ def _products(folder: Path) -> Iterator[tuple[str, Values]]:
 def _convolutions(folder: Path) -> Iterator[tuple[str, Values]]:
     frame = read(folder, "knl7250_deepbench_conv.csv")
     params, running = parameters(), Team(machine("knl-7250"), CONVOLUTION_THREADS)
-    names = ("efficiency", "weights_efficiency", "channel_walk", "strided", "fallback")
+    names = (
+        "efficiency", "weights_efficiency", "channel_walk", "strided", "weights_strided", "weights_walk",
+        "weights_blocks", "scatter",
+    )  # fmt: skip
     rows = [
         (direction, shape(row), getattr(row, column) * 1e-3)
         for direction, column in DIRECTIONS.items()

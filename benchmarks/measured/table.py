@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 import simsched as ss
@@ -15,6 +17,8 @@ from simsched.machine import Machine
 
 #: Most median absolute relative error of bandwidths and overheads, and of matrix products and convolutions.
 BANDWIDTH_BAR, KERNEL_BAR = 0.15, 0.30
+#: The same of what `simulate` gives by default, its median and its 90th percentile.
+DEFAULT_BARS = (0.12, 0.40)
 
 Row = tuple[str, float, float]
 
@@ -35,6 +39,8 @@ class Table:
         `row`, `measured`, `modelled`, `error` (relative).
     note : str
         What the model is given beyond the machine.
+    default : float64 array or None
+        What `simulate` gives for the rows by default; None for tables of other things than ops.
     """
 
     name: str
@@ -42,18 +48,35 @@ class Table:
     bar: float
     rows: pd.DataFrame
     note: str = ""
+    default: npt.NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, name: str, unit: str, bar: float, rows: Iterable[Row], note: str = "") -> Table:
+    def of(
+        cls,
+        name: str,
+        unit: str,
+        bar: float,
+        rows: Iterable[Row],
+        note: str = "",
+        default: npt.NDArray[np.float64] | None = None,
+    ) -> Table:
         """Return a table of (row, measured, modelled)."""
         frame = pd.DataFrame(rows, columns=["row", "measured", "modelled"])
         frame["error"] = frame["modelled"] / frame["measured"] - 1
-        return cls(name, unit, bar, frame, note)
+        return cls(name, unit, bar, frame, note, default)
 
     @property
     def median(self) -> float:
         """Median absolute relative error."""
         return float(self.rows["error"].abs().median())
+
+    @property
+    def default_errors(self) -> tuple[float, float] | None:
+        """Median and 90th percentile of the absolute relative error of what `simulate` gives by default."""
+        if self.default is None:
+            return None
+        error = np.abs(self.default / self.rows["measured"].to_numpy() - 1)
+        return float(np.median(error)), float(np.quantile(error, 0.9))
 
     @property
     def worst(self) -> pd.DataFrame:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from simsched.costs.library import DEFAULT, parameters
 from simsched.errors import CostError
 
 #: One-core seconds at which `Curve.thread_overhead` is stated.
@@ -76,12 +77,16 @@ class Curve:
 
 
 @cache
-def default_curves() -> tuple[Mapping[str, Curve], Curve]:
-    """Return the curve of each known kind (normalised), and that of all others."""
+def default_curves(library: str = DEFAULT) -> tuple[Mapping[str, Curve], Curve]:
+    """Return the curve of each known kind (normalised), and that of all others, where a library runs them."""
     table = tomllib.loads((files(__package__) / "curves.toml").read_text("utf-8"))
+    own = parameters(library).library.curves
     numbers = ("serial_share", "thread_overhead", "grain_flops", "grain_B")
     families = {
-        row["name"]: Curve(**{key: row[key]["value"] for key in numbers if key in row}, family=row["name"])
+        row["name"]: Curve(
+            **{**{key: row[key]["value"] for key in numbers if key in row}, **own.get(row["name"], {})},
+            family=row["name"],
+        )
         for row in table["family"]
     }
     curves = {kind: families[row["name"]] for row in table["family"] for kind in row["kinds"]}

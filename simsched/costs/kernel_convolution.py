@@ -2,8 +2,8 @@
 
     seconds = fork and join + max(FLOPs / (threads x rate x efficiency), traffic)
 
-with an efficiency of the width of the output, of strides and of channels, and of how evenly the pieces fall on the
-threads. See docs/measured.md.
+with an efficiency of the width of the output, of strides, channels and positions of the filter, and of how evenly the
+pieces fall on the threads. See docs/measured.md.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
-from simsched.costs.kernel_parameters import ConvolutionParameters, Parameters, parameters
 from simsched.costs.kernel_team import Team
+from simsched.costs.kernel_work import Work, team_s
+from simsched.costs.library import ConvolutionParameters, Parameters, parameters
 from simsched.errors import CostError
 
 Direction = Literal["forward", "data", "weights"]
@@ -31,6 +32,8 @@ class Convolution:
         Output channels, and the size of a filter.
     stride, padding : (int, int)
         Vertical and horizontal.
+    groups : int
+        Parts of the channels and filters that do not see each other.
 
     Raises
     ------
@@ -47,11 +50,16 @@ class Convolution:
     filter_width: int
     stride: tuple[int, int] = (1, 1)
     padding: tuple[int, int] = (0, 0)
+    groups: int = 1
 
     def __post_init__(self) -> None:
         names = ("batch", "channels", "height", "width", "filters", "filter_height", "filter_width")
         if wrong := [name for name in names if getattr(self, name) < 1]:
             raise CostError(f"{wrong[0]} of a convolution is {getattr(self, wrong[0])}; expected at least 1")
+        if self.groups < 1 or self.channels % self.groups or self.filters % self.groups:
+            raise CostError(
+                f"{self.groups} groups do not divide {self.channels} channels and {self.filters} filters"
+            )
         if min(self.stride) < 1 or min(self.padding) < 0:
             raise CostError(f"stride {self.stride} must be at least 1, and padding {self.padding} at least 0")
         if self.out_height < 1 or self.out_width < 1:
@@ -79,7 +87,7 @@ class Convolution:
     def flops(self) -> float:
         """Floating-point operations of each direction."""
         outputs = self.batch * self.filters * self.out_height * self.out_width
-        return 2.0 * outputs * self.channels * self.taps
+        return 2.0 * outputs * (self.channels // self.groups) * self.taps
 
     @property
     def input_B(self) -> float:
@@ -94,11 +102,16 @@ class Convolution:
     @property
     def weights_B(self) -> float:
         """Bytes of the filters."""
-        return 4.0 * self.filters * self.channels * self.taps
+        return 4.0 * self.filters * (self.channels // self.groups) * self.taps
 
     def written_B(self, direction: Direction) -> float:
         """Return the bytes of the result of a direction."""
         return {"forward": self.output_B, "data": self.input_B, "weights": self.weights_B}[direction]
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each channel is convolved for itself."""
+        return self.groups > 1 and self.groups == self.channels
 
     @property
     def has_plain_data_gradient(self) -> bool:
@@ -107,7 +120,12 @@ class Convolution:
 
 
 def convolution_s(
-    convolution: Convolution, team: Team, direction: Direction = "forward", params: Parameters | None = None
+    convolution: Convolution,
+    team: Team,
+    direction: Direction = "forward",
+    params: Parameters | None = None,
+    *,
+    resident: bool = True,
 ) -> float:
     """Return the seconds of one call.
 
@@ -117,49 +135,84 @@ def convolution_s(
     team : Team
     direction : {"forward", "data", "weights"}
     params : Parameters, optional
-        Those of a library when not given.
+        Those of the default library when not given.
+    resident : bool
+        Whether data stay in the caches from call to call, where they fit.
     """
     params = parameters() if params is None else params
+    work = convolution_work(convolution, direction, params)
+    limited = team.limited(int(min(work.pieces, team.threads)))
+    share = limited.cached_share(work.named_B, params.stream) if resident and work.named_B else 0.0
+    return team_s(work, team, share)
+
+
+def convolution_work(convolution: Convolution, direction: Direction, params: Parameters) -> Work:
+    """Return what one call has to do.
+
+    Raises
+    ------
+    CostError
+        If there is no such direction.
+    """
     if direction not in ("forward", "data", "weights"):
         raise CostError(f"direction {direction!r} is none of forward, data, weights")
-    own = params.convolution
-    if direction == "data" and convolution.has_plain_data_gradient:
-        team = team.limited(convolution.batch)
-        rate = team.threads * team.core_flops * balance(convolution.batch, team.threads) * own.fallback
-        return team.region_s(0) + convolution.flops / rate
-    n_pieces = pieces(convolution, direction, own)
-    team = team.limited(n_pieces)
-    rate = team.threads * team.core_flops * balance(n_pieces, team.threads)
-    compute_s = convolution.flops / rate * slowdown(convolution, direction, own)
+    own, rate = params.convolution, params.library.convolution_rate
+    flops = convolution.flops / rate
+    if direction == "data" and convolution.has_plain_data_gradient and not convolution.is_depthwise:
+        # A product an image, each of whose results is added to the gradient where it belongs.
+        outputs = convolution.batch * convolution.out_height * convolution.out_width
+        added = float(outputs) * convolution.channels * convolution.taps
+        return Work(convolution.batch, flops + own.scatter * added / rate, 0.0, 0.0)
     named_B = convolution.input_B + convolution.output_B + convolution.weights_B
-    share = team.cached_share(named_B, params.stream) if params.software.resident else 0.0
-    return team.region_s(0) + max(
-        compute_s, team.traffic_s(named_B, named_B + convolution.written_B(direction), share)
+    return Work(
+        pieces(convolution, direction, own),
+        flops * slowdown(convolution, direction, own),
+        named_B,
+        named_B + convolution.written_B(direction),
+        overlaps=True,
     )
 
 
 def pieces(convolution: Convolution, direction: Direction, own: ConvolutionParameters) -> int:
     """Return how many pieces a direction divides into: rows of blocks of channels; for weights, pairs of blocks."""
-    outputs, inputs = ceil(convolution.filters / own.vector), ceil(convolution.channels / own.vector)
+    outputs, inputs = (_blocks(convolution, of, own) for of in (convolution.filters, convolution.channels))
     if direction == "forward":
         return convolution.batch * outputs * convolution.out_height
     if direction == "data":
         return convolution.batch * inputs * convolution.height
-    return convolution.batch * outputs * inputs
+    if convolution.is_depthwise:
+        return convolution.batch * outputs
+    return convolution.batch * outputs * ceil(inputs / convolution.groups)
 
 
-def balance(n_pieces: int, threads: int) -> float:
-    """Return the share of the threads' time that equal pieces fill."""
-    return n_pieces / (ceil(n_pieces / threads) * threads)
+def _blocks(convolution: Convolution, channels: int, own: ConvolutionParameters) -> int:
+    """Return the blocks of some channels, each within a group; channels for themselves lie side by side."""
+    groups = 1 if convolution.is_depthwise else convolution.groups
+    return groups * ceil(channels // groups / own.vector)
 
 
 def slowdown(convolution: Convolution, direction: Direction, own: ConvolutionParameters) -> float:
     """Return the seconds of a thread at work over those at the machine's sustained rate."""
-    strided = 1 + own.strided * (max(convolution.stride) > 1)
-    if direction == "weights":
-        return strided / own.weights_efficiency
-    in_flight = min(1.0, convolution.out_width / own.accumulators)
-    summed = convolution.channels if direction == "forward" else convolution.filters
-    return (
-        strided * (1 + own.channel_walk * summed / (1000 * convolution.taps)) / (own.efficiency * in_flight)
+    strided = 1 + (own.weights_strided if direction == "weights" else own.strided) * (
+        max(convolution.stride) > 1
     )
+    grouped = _grouped(convolution, own)
+    if direction == "weights":
+        outputs = convolution.out_height * convolution.out_width
+        few = own.weights_blocks * (own.vector / convolution.channels + own.vector / convolution.filters)
+        walk = own.weights_walk / (convolution.taps * outputs)
+        return grouped * strided * (1 + walk + few) / own.weights_efficiency
+    in_flight = min(1.0, convolution.out_width / own.accumulators)
+    summed = (convolution.channels if direction == "forward" else convolution.filters) // convolution.groups
+    walk = own.channel_walk * summed / (1000 * convolution.taps)
+    return grouped * strided * (1 + walk) / (own.efficiency * in_flight)
+
+
+def _grouped(convolution: Convolution, own: ConvolutionParameters) -> float:
+    """Return how much longer groups take: those narrower than a vector leave lanes of it empty."""
+    if convolution.groups == 1:
+        return 1.0
+    if convolution.is_depthwise:
+        return 1 / own.depthwise
+    each = convolution.filters // convolution.groups
+    return own.vector * ceil(each / own.vector) / each

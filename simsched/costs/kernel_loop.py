@@ -8,8 +8,8 @@ start and end. See docs/measured.md.
 
 from __future__ import annotations
 
-from simsched.costs.kernel_parameters import LoopParameters, Parameters, parameters
 from simsched.costs.kernel_team import Team
+from simsched.costs.library import LoopParameters, Parameters, parameters
 from simsched.errors import CostError
 
 
@@ -25,7 +25,7 @@ def loop_s(elements: float, length: float, team: Team, params: Parameters | None
     team : Team
         Its threads divide the loops evenly.
     params : Parameters, optional
-        Those of a library when not given.
+        Those of the default library when not given.
 
     Raises
     ------

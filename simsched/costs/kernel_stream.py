@@ -9,9 +9,10 @@ writes and `moved` those that move where a store first fetches its line. See doc
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 
-from simsched.costs.kernel_parameters import Parameters, parameters
 from simsched.costs.kernel_team import MOVED_OVER_NAMED, Team
+from simsched.costs.library import Parameters, parameters
 from simsched.errors import CostError
 
 
@@ -66,6 +67,7 @@ def stream_s(
     barriers: float = 1,
     calls_a_team: float = 0,
     params: Parameters | None = None,
+    resident: bool = True,
 ) -> float:
     """Return the seconds of one call.
 
@@ -78,7 +80,9 @@ def stream_s(
     calls_a_team : float
         Calls over which the creation of the team is spread; 0 where it existed before.
     params : Parameters, optional
-        Those of a library when not given.
+        Those of the default library when not given.
+    resident : bool
+        Whether data stay in the caches from call to call, where they fit.
 
     Raises
     ------
@@ -94,7 +98,7 @@ def stream_s(
             f"arrays of {stream.named_B:g} B do not fit {memory.name} of {team.machine}, {memory.size_B:g} B; "
             "take another memory, as in [memory=ddr]"
         )
-    share = team.cached_share(stream.named_B, params.stream) if params.software.resident else 0.0
+    share = team.cached_share(stream.named_B, params.stream) if resident else 0.0
     seconds = team.region_s(barriers) + _limited(stream, team).traffic_s(
         stream.named_B, stream.moved_B, share
     )
@@ -112,3 +116,8 @@ def _limited(stream: Stream, team: Team) -> Team:
         return team
     core_Bps = stream.core_Bps * stream.moved_B / stream.named_B / MOVED_OVER_NAMED
     return replace(team, machine=replace(team.machine, memory=team.machine.memory.through(core_Bps)))
+
+
+def balance(n_pieces: int, threads: int) -> float:
+    """Return the share of the threads' time that equal pieces fill."""
+    return n_pieces / (ceil(n_pieces / threads) * threads)

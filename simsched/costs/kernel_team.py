@@ -8,7 +8,7 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs.kernel_parameters import StreamParameters
+from simsched.costs.library import StreamParameters
 from simsched.errors import CostError
 from simsched.machine import Machine
 

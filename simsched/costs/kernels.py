@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from math import ceil
 
-from simsched.costs.kernel_convolution import Convolution, balance, convolution_s
+from simsched.costs.kernel_convolution import Convolution, convolution_s
 from simsched.costs.kernel_loop import loop_s
-from simsched.costs.kernel_parameters import Parameters, parameters
-from simsched.costs.kernel_stream import Stream, stream_Bps, stream_s
+from simsched.costs.kernel_stream import Stream, balance, stream_Bps, stream_s
 from simsched.costs.kernel_team import Team
+from simsched.costs.kernel_work import Work, team_s
+from simsched.costs.library import Parameters, parameters
 from simsched.errors import CostError
 
 __all__ = [
@@ -51,7 +52,7 @@ def gemm_s(m: int, n: int, k: int, team: Team, element_B: int = 4, params: Param
     element_B : {4, 8}
         Bytes of an element: FP32 or FP64.
     params : Parameters, optional
-        Those of a library when not given.
+        Those of the default library when not given.
 
     Raises
     ------
@@ -63,17 +64,37 @@ def gemm_s(m: int, n: int, k: int, team: Team, element_B: int = 4, params: Param
     if element_B not in (4, 8):
         raise CostError(f"elements of {element_B} bytes; expected 4 (FP32) or 8 (FP64)")
     params = parameters() if params is None else params
-    own, software = params.gemm, params.software
+    return team_s(gemm_work(m, n, k, params, element_B), team)
+
+
+def gemm_work(
+    m: int, n: int, k: int, params: Parameters, element_B: int = 4, columns: int | None = None
+) -> Work:
+    """Return what C = A B has to do, C of m x n and inner dimension k.
+
+    Parameters
+    ----------
+    m, n, k : int
+    params : Parameters
+    element_B : {4, 8}
+    columns : int, optional
+        Columns that are computed, with those that fill a block; n when not given.
+    """
+    own, library = params.gemm, params.library
     vector = own.vector * 4 / element_B
-    blocks = ceil(m / software.gemm_rows) * ceil(n / software.gemm_columns)
-    team = team.limited(blocks)
-    padded = vector * ceil(m / vector)
-    rate = team.threads * team.core_flops * balance(blocks, team.threads) * 4 / element_B
-    moved_B = float(element_B) * (m * k + k * n + 2 * m * n)
-    return team.region_s(own.inner_barriers) + 2.0 * padded * n * k / rate + team.traffic_s(moved_B, moved_B)
+    padded = vector * ceil(m / vector) * (n if columns is None else columns)
+    return Work(
+        ceil(m / library.gemm_rows) * ceil(n / library.gemm_columns),
+        2.0 * padded * k / library.product_rate * element_B / 4,
+        float(element_B) * (m * k + k * n + m * n),
+        float(element_B) * (m * k + k * n + 2 * m * n),
+        barriers=own.inner_barriers,
+    )
 
 
-def elementwise_s(elements: int, team: Team, arrays: int = 3, params: Parameters | None = None) -> float:
+def elementwise_s(
+    elements: int, team: Team, arrays: int = 3, params: Parameters | None = None, *, resident: bool = True
+) -> float:
     """Return the seconds of an element-wise op on FP32 arrays, the last of which is written.
 
     Parameters
@@ -85,13 +106,17 @@ def elementwise_s(elements: int, team: Team, arrays: int = 3, params: Parameters
     arrays : int
         Arrays read and written; at least 2.
     params : Parameters, optional
-        Those of a library when not given.
+        Those of the default library when not given.
+    resident : bool
+        Whether data stay in the caches from call to call, where they fit.
     """
     if elements < 1 or arrays < 2:
         raise CostError(f"{arrays} arrays of {elements} elements; expected at least 2 arrays of 1 element")
     params = parameters() if params is None else params
-    blocks = ceil(elements / params.software.elementwise_block)
+    blocks = ceil(elements / params.library.elementwise_block)
     team = team.limited(blocks)
     # The most loaded thread sets the pace: as if every thread had as many blocks.
     busiest = elements / balance(blocks, team.threads)
-    return stream_s(Stream(busiest, reads=arrays - 1, writes=1, element_B=4), team, params=params)
+    return stream_s(
+        Stream(busiest, reads=arrays - 1, writes=1, element_B=4), team, params=params, resident=resident
+    )

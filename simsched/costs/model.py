@@ -10,12 +10,14 @@ from typing import Self
 
 import numpy as np
 
+from simsched.costs.by_shape import by_shape
 from simsched.costs.carrying import Mask, carried, one_core_of_recorded
-from simsched.costs.curve_ranges import drawn_curve
+from simsched.costs.curve_ranges import drawn_curve, ranges
 from simsched.costs.curves import Curve, default_curves, normalised
+from simsched.costs.library import DEFAULT, Parameters, parameters
 from simsched.costs.noise import Noise, noise_of
 from simsched.costs.task_costs import TaskCosts, Terms
-from simsched.costs.width_table import MeasuredSeconds
+from simsched.costs.width_table import MeasuredSeconds, WidthTable
 from simsched.errors import CostError
 from simsched.graph import LabelColumn, TaskGraph
 from simsched.graph.taskgraph import Seconds
@@ -40,6 +42,10 @@ class CostModel:
         `stragglers[share=0.01,factor=5]`.
     measured : MeasuredSeconds, optional
         Measured seconds by width, which replace curves and recorded seconds; see docs/calibration.md.
+    library : str, optional
+        What runs the tasks: how it divides ops and what it sustains (`onednn`, `mkl`, `libxsmm`, `eigen`, `plain`,
+        `tensorflow-1.9`; docs/costs.md). When not given, that of the graph (its report's fact `library`), else that of
+        the machine's file, else `onednn`.
 
     Examples
     --------
@@ -54,6 +60,7 @@ class CostModel:
     default: Curve | None = None
     noise: float | str | Noise = 0.0
     measured: MeasuredSeconds | None = None
+    library: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.curves, Mapping) or not all(isinstance(kind, str) for kind in self.curves):
@@ -64,6 +71,8 @@ class CostModel:
         if wrong := [curve for curve in given if not isinstance(curve, Curve)]:
             raise CostError(f"{wrong[0]!r} is not a Curve; write Curve(serial_share=...)")
         noise_of(self.noise)
+        if self.library is not None:
+            parameters(self.library)
         if self.measured is not None and not hasattr(self.measured, "on"):
             raise CostError(
                 f"{self.measured!r} is not measured seconds; write Calibration.load(path).cost_model()"
@@ -89,9 +98,14 @@ class CostModel:
         >>> ss.CostModel().curve("MatMul").family
         'matrix product'
         """
-        table, other = default_curves()
-        name = normalised(kind)
-        return self.curves.get(kind) or self._by_kind.get(name) or table.get(name) or self.default or other
+        return self._curve(kind, self.library or DEFAULT)
+
+    def _curve(self, kind: str, library: str) -> Curve:
+        table, other = default_curves(library)
+        return self._own(kind) or table.get(normalised(kind)) or self.default or other
+
+    def _own(self, kind: str) -> Curve | None:
+        return self.curves.get(kind) or self._by_kind.get(normalised(kind))
 
     @cached_property
     def _by_kind(self) -> Mapping[str, Curve]:
@@ -101,20 +115,21 @@ class CostModel:
         """Return a model whose curves are sampled from their uncertainty: one of those that could be true.
 
         Curves of `curves.toml` are sampled within the intervals stated there, all kinds of a family alike; measured
-        seconds within the errors of their medians. Curves given as numbers are taken as they are, and so is the noise.
+        seconds within the errors of their medians. Curves given as numbers are taken as they are, and so are the noise
+        and what the kernel model says of shapes.
 
         Examples
         --------
         >>> import numpy as np
         >>> import simsched as ss
-        >>> drawn = ss.CostModel().drawn(np.random.default_rng(1))
+        >>> drawn = ss.CostModel().drawn(np.random.default_rng(2))
         >>> drawn.curve("MatMul").serial_share == ss.CostModel().curve("MatMul").serial_share
         False
         >>> own = ss.CostModel({"MatMul": ss.Curve(serial_share=0.1)})
         >>> own.drawn(np.random.default_rng(1)).curve("MatMul").serial_share
         0.1
         """
-        table, other = default_curves()
+        table, other = default_curves(self.library or DEFAULT)
         families = {curve.family: drawn_curve(curve, generator) for curve in [*table.values(), other]}
         known = {kind: families[curve.family] for kind, curve in table.items()}
         measured = None if self.measured is None else self.measured.drawn(generator)
@@ -166,39 +181,86 @@ class CostModel:
         ([1.0], [0.4])
         """
         runtime = machine.runtime if runtime is None else runtime
-        curves = [self.curve(kind) for kind in graph.kinds.labels]
+        params, named_by = library_of(self.library, graph, machine)
+        curves = [self._curve(kind, params.library.name) for kind in graph.kinds.labels]
         terms = _terms(curves, runtime)
         recorded = one_core_of_recorded(graph, terms)
-        pieces = terms.pieces(graph)
+        pieces, traffic_B = terms.pieces(graph), graph.bytes_B
         said: tuple[str, ...] = ()
         threads, table = graph.widths, None
         if self.measured is not None:
             table, said = self.measured.on(graph, machine)
+        wanted = np.isnan(graph.durations_s) & self._left_to_shapes(graph, table)
+        if params.library.by_shape and wanted.any():
+            found = by_shape(graph, replace(machine, runtime=runtime), params, wanted)
+            table = found.table if table is None else table.or_else(found.table)
+            pieces, traffic_B = found.over(pieces, traffic_B)
+            said = (*said, *_of_library(params, named_by, int(found.table.covers.sum())), *found.notes)
+        if table is not None:
             recorded, threads = table.one_core(recorded), np.where(table.covers, 1, threads)
-        covers = None if table is None else table.covers
+        covers = None if table is None or not table.covers.any() else table.covers
         one_core, notes = carried(graph, machine, recorded, covers)
         return TaskCosts(
             one_core_s=one_core,
             labels=graph.kinds.codes,
             terms=terms,
-            traffic_B=_traffic(graph, machine, one_core, np.minimum(threads, pieces)),
+            traffic_B=_traffic(traffic_B, machine, one_core, np.minimum(threads, pieces)),
             pieces=pieces,
             reach_Bps=machine.reach_Bps,
             notes=(*said, *notes, *_families(graph, curves, covers)),
             table=table,
         )
 
+    def _left_to_shapes(self, graph: TaskGraph, measured: WidthTable | None) -> Mask:
+        """Return which tasks were not measured, and are of a kind that was given no curve."""
+        curves = [self._own(kind) for kind in graph.kinds.labels]
+        left = np.array([curve is None or curve.family in ranges() for curve in curves], np.bool_)
+        found: Mask = left[graph.kinds.codes]
+        return found if measured is None else found & ~measured.covers
 
-def _traffic(graph: TaskGraph, machine: Machine, one_core: Seconds, used: Seconds) -> Seconds:
+
+def library_of(given: str | None, graph: TaskGraph, machine: Machine) -> tuple[Parameters, str]:
+    """Return the library that runs a graph on a machine, and who named it.
+
+    Parameters
+    ----------
+    given : str or None
+        The user's choice.
+    graph : TaskGraph
+    machine : Machine
+
+    Raises
+    ------
+    CostError
+        If there is no such library.
+    """
+    named = (
+        (given, "as chosen"),
+        (graph.report.facts.get("library"), "as the graph says"),
+        (machine.content.get("library"), f"as the file of {machine.content.get('name', 'the machine')} says"),
+        (DEFAULT, "by default; library= or --library names another"),
+    )
+    name, by = next((name, by) for name, by in named if name)
+    return parameters(str(name)), by
+
+
+def _of_library(params: Parameters, named_by: str, count: int) -> tuple[str, ...]:
+    if not count:
+        return ()
+    said = f"{count} tasks take what {params.library.name} takes for their kinds and shapes ({named_by})"
+    return (Note(said, Weight.ASSUMPTION),)
+
+
+def _traffic(bytes_B: Seconds, machine: Machine, one_core: Seconds, used: Seconds) -> Seconds:
     """Return the bytes that each task moves to and from memory: its bytes, less what was found in caches when recorded.
 
     No more can have come from memory than the threads used to run it reach there in its seconds.
     """
-    if np.isnan(graph.bytes_B).all():
-        return np.zeros(graph.n_tasks)
+    if np.isnan(bytes_B).all():
+        return np.zeros(len(bytes_B))
     reach_Bps = machine.reach_Bps[np.minimum(np.ceil(used).astype(np.int64), machine.n_threads)]
     with np.errstate(over="ignore"):
-        return np.nan_to_num(np.minimum(graph.bytes_B, reach_Bps * one_core / used))
+        return np.nan_to_num(np.minimum(bytes_B, reach_Bps * one_core / used))
 
 
 def _terms(curves: Sequence[Curve], runtime: RuntimeProfile) -> Terms:

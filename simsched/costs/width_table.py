@@ -118,6 +118,25 @@ class WidthTable:
         most = np.where(self.covers, self.measured_to[self.rows], np.iinfo(np.int64).max)
         return np.asarray(most < width)
 
+    def or_else(self, other: WidthTable) -> WidthTable:
+        """Return the table that has a task's curve from this one, else from the other."""
+        widest = max(self.seconds_s.shape[1], other.seconds_s.shape[1])
+        curves = [_widened(table.seconds_s, widest) for table in (self, other)]
+        known = [table._measured_to() for table in (self, other)]
+        return WidthTable(
+            np.where(
+                self.covers, self.rows, np.where(other.covers, other.rows + len(self.seconds_s), -1)
+            ).astype(np.int32),
+            np.concatenate(curves),
+            np.concatenate([self.overhead_s, other.overhead_s]),
+            None if self.measured_to is None and other.measured_to is None else np.concatenate(known),
+        )
+
+    def _measured_to(self) -> npt.NDArray[np.int64]:
+        if self.measured_to is not None:
+            return self.measured_to
+        return np.full(len(self.seconds_s), np.iinfo(np.int64).max)
+
     def part(self, tasks: slice | npt.NDArray[np.int32]) -> WidthTable:
         """Return the table of some of the tasks."""
         return replace(self, rows=self.rows[tasks])
@@ -127,6 +146,12 @@ class WidthTable:
         covered = self.covers
         result[covered] = found(self.rows[covered], covered)
         return result
+
+
+def _widened(seconds_s: Seconds, columns: int) -> Seconds:
+    """Return a table of more columns: wider teams take what the widest takes."""
+    more = columns - seconds_s.shape[1]
+    return np.concatenate([seconds_s, np.repeat(seconds_s[:, -1:], more, axis=1)], axis=1)
 
 
 class _Found(Protocol):

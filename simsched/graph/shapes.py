@@ -1,24 +1,37 @@
-"""Shapes of a task's inputs: tuples of tuples, and their text form."""
+"""Shapes of a task's inputs, as tuples of tuples, what else sets its size, and the text form of both.
+
+`16x64x56x56;64x64x3x3;stride=2;padding=1x1` are images and filters with two attributes of the op.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from simsched.errors import GraphError
 
 Shape = tuple[tuple[int, ...], ...]
 
+#: What sets the size of an op beside the shapes of its inputs: whole numbers, one for each direction or one for all.
+Attributes = Mapping[str, tuple[int, ...]]
+
+#: The attributes that there are; `padding` before and after where it has twice as many numbers as directions.
+ATTRIBUTES = ("stride", "padding", "dilation", "groups", "window", "transposed", "heads")
+
 #: Of tensors in files: what NumPy allows, and far beyond any real one.
 MAX_RANK = 64
 
 #: 18 digits fit an int64.
-_INPUT = re.compile(r"\(\)|[0-9]{1,18}(?:x[0-9]{1,18})*")
+_SIZES = r"[0-9]{1,18}(?:x[0-9]{1,18})*"
+_INPUT = re.compile(rf"\(\)|{_SIZES}")
+_ATTRIBUTE = re.compile(rf"([a-z]+)=({_SIZES})")
 
 
 def parse_shape(text: str) -> Shape:
     """Return the shapes written as `64x512;512x512`; a scalar input is written `()`.
+
+    Attributes behind the inputs (`;stride=2`) are checked and left out; see `parse_attributes`.
 
     Raises
     ------
@@ -30,21 +43,57 @@ def parse_shape(text: str) -> Shape:
     >>> parse_shape("64x512;512;()")
     ((64, 512), (512,), ())
     """
-    parts = text.split(";") if text else []
-    if not all(map(_INPUT.fullmatch, parts)):
-        raise GraphError(f"shape {text!r} is not written like 64x512;512x512, a scalar as ()")
-    return tuple(() if part == "()" else tuple(map(int, part.split("x"))) for part in parts)
+    return _parsed(text)[0]
 
 
-def format_shape(shape: Iterable[Iterable[int]]) -> str:
-    """Return the text form of `shape`.
+def parse_attributes(text: str) -> Attributes:
+    """Return the attributes behind the inputs of a shape.
+
+    Raises
+    ------
+    GraphError
+        If the text is not of the form `INPUT;...;NAME=NUMBER;...`, a name is unknown or stands twice.
+
+    Examples
+    --------
+    >>> parse_attributes("16x64x56x56;64x64x3x3;stride=2;padding=1x1")
+    {'stride': (2,), 'padding': (1, 1)}
+    """
+    return _parsed(text)[1]
+
+
+def _parsed(text: str) -> tuple[Shape, dict[str, tuple[int, ...]]]:
+    inputs: list[tuple[int, ...]] = []
+    attributes: dict[str, tuple[int, ...]] = {}
+    for part in text.split(";") if text else []:
+        if found := _ATTRIBUTE.fullmatch(part):
+            if found[1] not in ATTRIBUTES or found[1] in attributes:
+                wrong = "stands twice" if found[1] in attributes else f"is none of {', '.join(ATTRIBUTES)}"
+                raise GraphError(f"shape {text!r}: {found[1]} {wrong}")
+            attributes[found[1]] = tuple(map(int, found[2].split("x")))
+        elif _INPUT.fullmatch(part) and not attributes:
+            inputs.append(() if part == "()" else tuple(map(int, part.split("x"))))
+        else:
+            raise GraphError(
+                f"shape {text!r} is not written like 64x512;512x512, a scalar as (), attributes last as stride=2"
+            )
+    return tuple(inputs), attributes
+
+
+def format_shape(shape: Iterable[Iterable[int]], attributes: Attributes | None = None) -> str:
+    """Return the text form of `shape`, with attributes behind it.
 
     Examples
     --------
     >>> format_shape([(64, 512), (512,), ()])
     '64x512;512;()'
+    >>> format_shape([(16, 64, 56, 56), (64, 64, 3, 3)], {"stride": (2,), "padding": (1, 1)})
+    '16x64x56x56;64x64x3x3;stride=2;padding=1x1'
     """
-    return ";".join("x".join(map(str, dims)) or "()" for dims in shape)
+    inputs = ["x".join(map(str, dims)) or "()" for dims in shape]
+    return ";".join(
+        inputs + [f"{name}={'x'.join(map(str, value))}" for name, value in (attributes or {}).items()]
+    )
 
 
 def numel(dims: Sequence[int]) -> float:

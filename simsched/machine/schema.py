@@ -280,6 +280,7 @@ class MachineFile(Strict):
     version: Literal[2] = Field(alias="schema")
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
     title: str
+    library: str | None = None
     cores: Cores
     memory: MemoryTable
     caches: Caches = Caches()

@@ -9,6 +9,7 @@ from simsched.graph import TaskGraph
 from simsched.machine import machine as machine_of
 from simsched.replay import simulate
 from simsched.reproduce.concurrency_control_runs import MACHINE, TWO_WAYS
+from simsched.reproduce.one_core_seconds import LIBRARY
 from simsched.reproduce.op_curves import op_curves
 from simsched.reproduce.op_mixes import KINDS, MixedOp, published_ops
 
@@ -91,7 +92,9 @@ class PublishedOps:
             chains,
             kinds=[one.op.kind for one in pair for _ in range(RUNS)],
         )
-        costs = CostModel(curves={one.op.kind: one.curve for one in pair if one.curve is not None})
+        costs = CostModel(
+            curves={one.op.kind: one.curve for one in pair if one.curve is not None}, library=LIBRARY
+        )
         return 1e3 * simulate(graph, target, policy, layout, costs).makespan_s / RUNS
 
 

@@ -18,7 +18,7 @@ from simsched.machine import machine as machine_of
 from simsched.policies.corun import CoRun
 from simsched.policy import policy
 from simsched.replay import simulate
-from simsched.reproduce.one_core_seconds import with_kernel_seconds
+from simsched.reproduce.one_core_seconds import LIBRARY, with_kernel_seconds
 from simsched.reproduce.op_mixes import NETWORKS
 from simsched.reproduce.spinning import among_spinning
 from simsched.schedule import Schedule
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from simsched.reproduce.concurrency_control import ConcurrencyControl
 
 #: The paper's machine (Sec. II-C), by hardware threads of a core in use.
+COSTS = CostModel(library=LIBRARY)
 MACHINE = "knl-7250[memory=cache]"
 TWO_WAYS = "knl-7250[memory=cache,smt=2]"
 ALL_WAYS = "knl-7250[memory=cache,smt=4]"
@@ -86,10 +87,10 @@ class Runs:
         graph, layout = self.graph(network), (inter_op, intra_op)
         rule = policy(str(Spec("fifo", {"pinned": self.system.pinned, "oversubscribe": True})))
         if self.system.waiting == "sleep":
-            return simulate(graph, ALL_WAYS, rule, layout, runtime=self._runtime())
+            return simulate(graph, ALL_WAYS, rule, layout, COSTS, runtime=self._runtime())
         target = machine_of(ALL_WAYS).varied({"share_cores": False})
         slowed = _among_spinning(graph, *layout)
-        return simulate(graph, target, rule, layout, runtime=self._runtime(), factors=slowed)
+        return simulate(graph, target, rule, layout, COSTS, runtime=self._runtime(), factors=slowed)
 
     def _strategy(self, network: str, strategy: str) -> Schedule:
         params = {"per_kind": True, "interval": self.system.interval}
@@ -98,7 +99,9 @@ class Runs:
         )
         target = machine_of(TWO_WAYS if strategy == "s3_s4" else MACHINE)
         rule = made(CoRun, "policy", Spec("corun", params))
-        return simulate(self.graph(network), target, rule, rule.no_cap(target), runtime=self._runtime())
+        return simulate(
+            self.graph(network), target, rule, rule.no_cap(target), COSTS, runtime=self._runtime()
+        )
 
     def _manual(self, network: str) -> tuple[int, int]:
         return min(MANUAL, key=lambda setting: self.uniform_s(network, *setting))
@@ -167,5 +170,5 @@ class Runs:
 def _among_spinning(graph: TaskGraph, inter_op: int, intra_op: int) -> Seconds:
     """Return how much longer each task takes where the threads of all teams run, working or spinning."""
     target = machine_of(ALL_WAYS)
-    asked = loads(CostModel().on(graph, target), intra_op, target.effects)
+    asked = loads(COSTS.on(graph, target), intra_op, target.effects)
     return among_spinning(asked, target, ceil(inter_op * intra_op / target.n_cores))

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.costs import CostModel
-from simsched.costs.kernel_seconds import KernelSeconds
 from simsched.errors import SpecError
 from simsched.graph.cleanup import Unroll
 from simsched.graph.cleanup.groups import merged
 from simsched.graph.report import ImportReport
-from simsched.reproduce.one_core_seconds import with_kernel_seconds
+from simsched.reproduce.kernel_seconds import KernelSeconds
+from simsched.reproduce.one_core_seconds import LIBRARY, with_kernel_seconds
 from simsched.reproduce.planned_seconds import PlannedSeconds
 from simsched.reproduce.system import system_of
 from simsched.workloads.workload import family
@@ -194,10 +194,12 @@ def _costing(
 ) -> tuple[Callable[[Workload, Machine], TaskGraph], CostModel]:
     """Return what gives a network's graph its seconds on one core, and what says how they shrink on more."""
     if "ldm" in machine.tables:
-        return lambda network, _: _graph(network), CostModel(measured=PlannedSeconds())
+        return lambda network, _: _graph(network), CostModel(measured=PlannedSeconds(), library=LIBRARY)
     if measured:
-        return _as_measured, CostModel()
-    return lambda network, on: with_kernel_seconds(_graph(network), on), CostModel(measured=KernelSeconds())
+        return _as_measured, CostModel(library=LIBRARY)
+    return lambda network, on: with_kernel_seconds(_graph(network), on), CostModel(
+        measured=KernelSeconds(), library=LIBRARY
+    )
 
 
 @lru_cache(maxsize=128)

@@ -8,13 +8,14 @@ from statistics import mean
 from typing import TYPE_CHECKING
 
 from simsched.costs import CostModel
-from simsched.costs.kernel_seconds import KernelSeconds
 from simsched.machine import Machine
 from simsched.machine import machine as machine_of
 from simsched.policies.tensorflow import chunked
 from simsched.policy import policy
 from simsched.replay import simulate
 from simsched.reproduce.graphi_tensorflow import TensorFlowRuns
+from simsched.reproduce.kernel_seconds import KernelSeconds
+from simsched.reproduce.one_core_seconds import LIBRARY
 from simsched.spec import Scalar, Spec
 from simsched.workloads import workload
 
@@ -42,7 +43,8 @@ class Runs:
         own, factor = self._machine.runtime, float(system.software)
         self._runtime = replace(own, dispatch_s=factor * own.dispatch_s, pop_s=factor * own.pop_s)
         self._counts = system.published().inputs["executor_counts"]
-        self._costs = CostModel(measured=KernelSeconds()) if system.products == "blocks" else CostModel()
+        by_blocks = KernelSeconds() if system.products == "blocks" else None
+        self._costs = CostModel(measured=by_blocks, library=LIBRARY)
         # One graph and one schedule a case, however many rows ask for it.
         self.graph = cache(self._graph)
         self._chunked = cache(self._cut)

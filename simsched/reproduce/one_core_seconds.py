@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
     from simsched.machine import Machine
 
+#: What runs the ops of TensorFlow on a Xeon Phi, as the published systems had it.
+LIBRARY = "tensorflow-1.9"
+
 _DIRECTIONS: dict[str, Direction] = {
     "Conv2D": "forward",
     "Conv2DBackpropInput": "data",
@@ -58,17 +61,17 @@ def one_core_s(op: Op, team: Team) -> float:
     CostError
         If the op's shapes are not those of its kind.
     """
-    software = parameters("framework")
+    library = parameters(LIBRARY)
     shape = parse_shape(op.shape)
     if op.kind in _DIRECTIONS:
-        return convolution_s(convolution_of(op), team, _DIRECTIONS[op.kind], software)
+        return convolution_s(convolution_of(op), team, _DIRECTIONS[op.kind], library, resident=False)
     if op.kind == "MatMul":
         (m, k), (_, n) = shape
         # Rows of a framework's matrices are contiguous, to BLAS its columns.
-        return gemm_s(n, m, k, team, params=software)
+        return gemm_s(n, m, k, team, params=library)
     elements = max(map(math.prod, shape))
     arrays = max(round((op.bytes_B or 0.0) / (4 * elements)), 2)
-    return elementwise_s(elements, team, arrays, software)
+    return elementwise_s(elements, team, arrays, library, resident=False)
 
 
 def convolution_of(op: Op) -> Convolution:

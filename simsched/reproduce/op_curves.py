@@ -14,6 +14,7 @@ from simsched.costs.fitting.points import Op, Sharing
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
 from simsched.replay import simulate
+from simsched.reproduce.one_core_seconds import LIBRARY
 from simsched.reproduce.op_mixes import MixedOp
 
 Array = npt.NDArray[np.float64]
@@ -72,4 +73,4 @@ def _chain(mix: Sequence[MixedOp]) -> tuple[TaskGraph, CostModel]:
         bytes_B=[np.nan if one.op.bytes_B is None else one.op.bytes_B for one in mix],
     )
     own = {kind: one.curve for kind, one in zip(kinds, mix, strict=True) if one.curve is not None}
-    return graph, CostModel(curves=own)
+    return graph, CostModel(curves=own, library=LIBRARY)

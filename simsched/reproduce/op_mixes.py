@@ -13,7 +13,7 @@ from simsched.costs.fitting.points import Op
 from simsched.costs.kernels import Team
 from simsched.errors import CostError
 from simsched.machine import Machine
-from simsched.reproduce.one_core_seconds import one_core_s, ops_of
+from simsched.reproduce.one_core_seconds import LIBRARY, one_core_s, ops_of
 from simsched.reproduce.published import Published, read_published
 from simsched.workloads import workload
 
@@ -63,7 +63,7 @@ def op_mix(network: str, machine: Machine) -> tuple[MixedOp, ...]:
     if network not in NETWORKS:
         raise CostError(f"there is no network {network!r}; there are {', '.join(NETWORKS)}")
     counts = Counter(ops_of(workload(NETWORKS[network])))
-    team, model = Team(machine, 1), CostModel()
+    team, model = Team(machine, 1), CostModel(library=LIBRARY)
     divided = [(op, count) for op, count in counts.items() if _pieces(op, model.curve(op.kind)) >= 2]
     found = tuple(MixedOp(op, count, one_core_s(op, team)) for op, count in divided)
     return (*found, *(published_ops(machine) if network == "inception_v3" else ()))

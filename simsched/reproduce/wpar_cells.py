@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.costs.kernel_parameters import parameters
+from simsched.costs.library import parameters
 from simsched.errors import MachineError
 from simsched.machine import Machine
 from simsched.workloads.tensor import ELEMENT_B

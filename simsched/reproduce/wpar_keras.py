@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs.kernel_parameters import parameters
 from simsched.costs.kernels import Team, elementwise_s, gemm_s
+from simsched.costs.library import parameters
 from simsched.errors import MachineError
 from simsched.graph.shapes import parse_shape
+from simsched.reproduce.one_core_seconds import LIBRARY
 from simsched.workloads.tensor import ELEMENT_B
 
 if TYPE_CHECKING:
@@ -147,9 +148,9 @@ def counted(graph: TaskGraph) -> Counter[Op]:
 def kernel_s(op: Op, team: Team) -> float:
     """Return the seconds of an op's kernel in a framework: a matrix product by its sizes, others by their bytes."""
     kind, shapes, moved_B = op
-    software = parameters("framework")
+    library = parameters(LIBRARY)
     if kind == "MatMul":
         (rows, inner), (_, columns) = parse_shape(shapes)
-        return gemm_s(columns, rows, inner, team, params=software)
+        return gemm_s(columns, rows, inner, team, params=library)
     arrays = 3
-    return elementwise_s(max(1, round(moved_B / ELEMENT_B / arrays)), team, arrays, software)
+    return elementwise_s(max(1, round(moved_B / ELEMENT_B / arrays)), team, arrays, library, resident=False)

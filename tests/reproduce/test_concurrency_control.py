@@ -118,7 +118,7 @@ def test_spinning_threads_by_hand():
 def test_spinning_threads_do_not_lengthen_what_a_team_waits_for_itself():
     """Of a convolution on 68 threads beside 68 that spin, the overhead is not slowed; the rest takes 2 / throughput."""
     graph = ss.TaskGraph.from_edges([1.0], flops=[1e9], bytes_B=[0.0], kinds=["Conv2D"])
-    costs = ss.CostModel().on(graph, KNL)
+    costs = ss.CostModel(library="tensorflow-1.9").on(graph, KNL)
     waited = costs.overhead(68).item()
     assert 0.1 < waited < 0.9
     core = 2 / ss.machine("knl-7250[smt=4]").compute_throughput[1]

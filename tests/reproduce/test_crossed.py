@@ -119,7 +119,9 @@ def test_an_image_takes_what_was_measured():
 
 def test_on_a_core_group_layers_take_what_swtvm_plans():
     machine, graph = machine_of("sw26010[cores=64]"), ss.workload("alexnet[size=swtvm,towers=one]")
-    run = ss.simulate(graph, machine, "sequential", "1x64", CostModel(measured=PlannedSeconds()))
+    run = ss.simulate(
+        graph, machine, "sequential", "1x64", CostModel(measured=PlannedSeconds(), library="tensorflow-1.9")
+    )
     took = run.tasks[run.tasks["kind"].isin(["Conv2D", "MatMul"])]
     planned = LayerTimes(SwTvm())
     layers = ["conv1", "conv2", "conv3", "conv4", "conv5", "fc6", "fc7", "fc8"]
@@ -131,7 +133,7 @@ def test_on_a_core_group_layers_take_what_swtvm_plans():
 
 def test_narrower_teams_are_planned_for_fewer_cores():
     machine, graph = machine_of("sw26010[cores=64]"), ss.workload("alexnet[size=swtvm,towers=one]")
-    costs = CostModel(measured=PlannedSeconds()).on(graph, machine)
+    costs = CostModel(measured=PlannedSeconds(), library="tensorflow-1.9").on(graph, machine)
     one, eight, nine, all_ = (costs.seconds(width)[0] for width in (1, 8, 9, 64))
     assert one > eight == nine > all_
 

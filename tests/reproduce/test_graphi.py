@@ -6,15 +6,15 @@ from statistics import mean
 import pytest
 
 import simsched as ss
-from simsched.costs.kernel_seconds import KernelSeconds
 from simsched.errors import SpecError
 from simsched.reproduce.graphi import Graphi
 from simsched.reproduce.graphi_claims import AGAINST, RATIO, against_the_diagonal
 from simsched.reproduce.graphi_runs import Runs
+from simsched.reproduce.kernel_seconds import KernelSeconds
 
 MACHINE = "knl-7250[bandwidth_Bps=4e11]"
 ENGINE = "critical-path[small_s=1e-06,reserved=2]"
-COSTS = ss.CostModel(measured=KernelSeconds())
+COSTS = ss.CostModel(measured=KernelSeconds(), library="tensorflow-1.9")
 
 
 @pytest.fixture(scope="module")

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.costs.kernel_seconds import KernelSeconds
 from simsched.costs.loads import Loads
 from simsched.policies.tensorflow import chunked, is_chunk, one_threaded
 from simsched.policy import Layout
 from simsched.reproduce.graphi import Graphi
 from simsched.reproduce.graphi_runs import Runs
 from simsched.reproduce.graphi_tensorflow import TensorFlowRuns
+from simsched.reproduce.kernel_seconds import KernelSeconds
 from simsched.reproduce.spinning import among_spinning
 
 MACHINE = ss.machine("knl-7250[bandwidth_Bps=4e11]")
-COSTS = ss.CostModel(measured=KernelSeconds())
+COSTS = ss.CostModel(measured=KernelSeconds(), library="tensorflow-1.9")
 LAYOUTS = ["1x64", "2x32", "4x16", "8x8", "16x4", "32x2", "3x10"]
 #: Throughput of a core with two threads, in computing and in waiting for memory.
 COMPUTE, MEMORY = 1.17, 1.48

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.costs.curves import default_curves, normalised
-from simsched.costs.kernel_parameters import parameters
 from simsched.costs.kernel_team import Team
 from simsched.costs.kernels import gemm_s
+from simsched.costs.library import parameters
 from simsched.costs.width_table import WidthTable
 from simsched.graph.shapes import parse_shape
+from simsched.reproduce.one_core_seconds import LIBRARY
 
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
@@ -31,11 +32,11 @@ class KernelSeconds:
 
     Parameters
     ----------
-    software : {"framework", "library"}
+    library : str
         How products divide; see `simsched/costs/kernels.toml`.
     """
 
-    software: str = "framework"
+    library: str = LIBRARY
 
     def on(self, graph: TaskGraph, machine: Machine) -> tuple[WidthTable, tuple[str, ...]]:
         """Return the table of a graph's matrix products on a machine, and a sentence.
@@ -43,7 +44,7 @@ class KernelSeconds:
         Raises
         ------
         CostError
-            If there is no such software.
+            If there is no such library.
         """
         rows = np.full(graph.n_tasks, -1, np.int32)
         known: dict[str, int] = {}
@@ -52,7 +53,7 @@ class KernelSeconds:
             text = graph.shapes[task]
             if text not in known:
                 known[text] = len(curves)
-                curves.append(_curve(graph.shape(task), machine, self.software))
+                curves.append(_curve(graph.shape(task), machine, self.library))
             rows[task] = known[text]
         seconds = np.stack(curves) if curves else np.zeros((0, machine.n_threads + 1))
         note = f"kernels by shape: {int((rows >= 0).sum())} matrix products of {len(curves)} shapes"
@@ -64,10 +65,10 @@ class KernelSeconds:
 
 
 @lru_cache(maxsize=4096)
-def _curve(shape: tuple[tuple[int, ...], ...], machine: Machine, software: str) -> Seconds:
+def _curve(shape: tuple[tuple[int, ...], ...], machine: Machine, library: str) -> Seconds:
     """Return the seconds on 0, 1, 2, ... threads, as a row of a `WidthTable`."""
     (m, k), (_, n) = shape
-    params, widths = parameters(software), range(1, machine.n_threads + 1)
+    params, widths = parameters(library), range(1, machine.n_threads + 1)
     teams = (Team(machine, width, ways=-(-width // machine.n_cores)) for width in widths)
     # Rows of a framework's matrices are contiguous, to BLAS its columns.
     seconds = np.array([gemm_s(n, m, k, team, params=params) for team in teams])

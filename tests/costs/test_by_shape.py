@@ -1,0 +1,315 @@
+"""Seconds by kind and shape, the default where nothing was recorded."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.costs.kernel_convolution import convolution_work
+from simsched.costs.kernel_work import team_s, widths_s
+from simsched.costs.kernels import Convolution, Team, convolution_s, elementwise_s
+from simsched.costs.library import libraries, parameters
+from simsched.costs.shape_convolutions import NO_FILTER, UNKNOWN
+from simsched.costs.shape_kinds import work_of
+from simsched.errors import CostError
+from simsched.graph import ImportReport
+
+ROOT = Path(__file__).resolve().parents[2]
+KNL = ss.machine("knl-7250")
+NAN = float("nan")
+
+
+def costs(kinds, shapes, machine=KNL, **options):
+    columns = {key: options.pop(key) for key in ("flops", "bytes_B", "report") if key in options}
+    graph = ss.TaskGraph.from_edges([NAN] * len(shapes), kinds=kinds, shapes=shapes, **columns)
+    return ss.CostModel(**options).on(graph, machine)
+
+
+def seconds(kind, shape, width=64, flops=NAN, bytes_B=NAN, **options):
+    return costs([kind], [shape], flops=[flops], bytes_B=[bytes_B], **options).seconds(width)[0]
+
+
+def convolved(direction, width=64, **changes):
+    sizes = {
+        "batch": 8,
+        "channels": 64,
+        "height": 56,
+        "width": 28,
+        "filters": 128,
+        "filter_height": 3,
+        "filter_width": 3,
+    }
+    found = Convolution(**{**sizes, "stride": (2, 2), "padding": (1, 1), **changes})
+    return convolution_s(found, Team(KNL, width), direction, resident=False), found.flops
+
+
+# Convolutions, as each framework writes them: 8 images of 56 x 28, 64 channels to 128, 3 x 3, stride 2, padding 1.
+
+NHWC = {"x": (8, 56, 28, 64), "w": (3, 3, 64, 128), "dy": (8, 28, 14, 128)}
+NCHW = {"x": (8, 64, 56, 28), "w": (128, 64, 3, 3), "dy": (8, 128, 28, 14)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "direction"),
+    [
+        ("Conv2D", (NHWC["x"], NHWC["w"]), "forward"),
+        ("_FusedConv2D", (NHWC["x"], NHWC["w"], (128,)), "forward"),
+        ("aten::conv2d", (NCHW["x"], NCHW["w"]), "forward"),
+        ("aten::convolution", (NCHW["x"], NCHW["w"], (128,)), "forward"),
+        ("Conv", (NCHW["x"], NCHW["w"]), "forward"),
+        ("Conv2D", (NCHW["x"], NCHW["w"]), "forward"),
+        ("Conv2DBackpropInput", (NHWC["x"], NHWC["w"], NHWC["dy"]), "data"),
+        ("Conv2DBackpropInput", (NHWC["x"], NHWC["w"]), "data"),
+        ("Conv2DBackpropFilter", (NHWC["x"], (4,), NHWC["dy"]), "weights"),
+        ("Conv2DBackpropFilter", (NHWC["x"], NHWC["w"], NHWC["dy"]), "weights"),
+        ("Conv2DBackpropFilter", (NHWC["x"], NHWC["w"]), "weights"),
+    ],
+)
+def test_flops_tell_stride_and_padding(kind, shape, direction):
+    expected, flops = convolved(direction)
+    assert seconds(kind, shape, flops=flops) == pytest.approx(expected, rel=1e-12)
+
+
+def test_both_gradients_of_pytorch_are_two_convolutions():
+    shape = (NCHW["dy"], NCHW["x"], NCHW["w"])
+    expected = sum(convolved(direction)[0] for direction in ("data", "weights"))
+    assert seconds("aten::convolution_backward", shape) == pytest.approx(expected, rel=1e-12)
+
+
+def test_bytes_tell_the_images_of_a_data_gradient():
+    """TensorFlow's first operand is their size, a vector of four."""
+    shape = ((4,), NHWC["w"], NHWC["dy"])
+    expected, flops = convolved("data")
+    found_B = 4.0 * sum(map(np.prod, [*shape, NHWC["x"]]))
+    assert seconds("Conv2DBackpropInput", shape, flops=flops, bytes_B=found_B) == pytest.approx(
+        expected, rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("padding", ["1", "1x1", "1x1x1x1"])
+def test_attributes_tell_stride_and_padding(padding):
+    text = f"8x64x56x28;128x64x3x3;stride=2;padding={padding}"
+    assert seconds("Conv", text) == pytest.approx(convolved("forward")[0], rel=1e-12)
+
+
+def test_what_nothing_tells_is_guessed_and_said():
+    found = costs(["Conv", "Conv2DBackpropFilter"], ["8x64x56x28;128x64x3x3", "8x56x28x64;4;8x56x28x128"])
+    same, _ = convolved("forward", stride=(1, 1))
+    assert found.seconds(64)[0] == pytest.approx(same, rel=1e-12)
+    assert {f"1 {UNKNOWN}", f"1 {NO_FILTER}"} <= set(found.notes)
+
+
+def test_groups_and_depthwise_convolutions():
+    whole, grouped = (convolved("forward", groups=groups)[0] for groups in (1, 4))
+    assert seconds("Conv", "8x64x56x28;128x16x3x3;stride=2;padding=1") == pytest.approx(grouped, rel=1e-12)
+    depthwise = seconds("DepthwiseConv2dNative", "8x56x28x64;3x3x64x1")
+    assert depthwise == seconds("Conv", "8x64x56x28;64x1x3x3")
+    assert depthwise < grouped < whole
+
+
+def test_a_transposed_convolution_is_a_data_gradient():
+    made = Convolution(8, 64, 56, 28, 128, 4, 4, (2, 2), (1, 1))
+    found = seconds("ConvTranspose", "8x128x28x14;128x64x4x4;stride=2")
+    assert found == pytest.approx(convolution_s(made, Team(KNL, 64), "data", resident=False), rel=1e-12)
+
+
+# Products
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "flops"),
+    [
+        ("MatMul", "48x64;64x80", NAN),
+        ("aten::mm", "48x64;64x80", NAN),
+        ("aten::addmm", "80;48x64;64x80", NAN),
+        ("aten::linear", "48x64;80x64;80", NAN),
+        ("aten::linear", "6x8x64;80x64", NAN),
+        ("MatMul", "48x64;80x64", NAN),
+        ("MatMul", "64x48;64x80", 2.0 * 48 * 64 * 80),
+        ("MatMul", "80x64;64x48", NAN),
+    ],
+)
+def test_products_are_read_in_every_order(kind, shape, flops):
+    assert seconds(kind, shape, flops=flops) == seconds("MatMul", "48x64;64x80")
+
+
+def test_batches_of_products_divide_further():
+    one, many = (costs(["aten::bmm"], [f"{batch}x64x64;{batch}x64x64"]) for batch in (1, 64))
+    assert many.seconds(1)[0] == pytest.approx(64 * one.seconds(1)[0], rel=1e-9)
+    assert many.seconds(1)[0] / many.seconds(64)[0] > 4 * one.seconds(1)[0] / one.seconds(64)[0]
+
+
+def test_attention_is_two_products_and_a_softmax():
+    shape = "4x8x128x64;4x8x128x64;4x8x128x64"
+    found = seconds("scaled_dot_product_attention", shape)
+    products = seconds("aten::bmm", "32x128x64;32x64x128") + seconds("aten::bmm", "32x128x128;32x128x64")
+    assert products < found < 3 * products
+
+
+# Streams
+
+
+def test_element_wise_ops_read_and_write_their_operands():
+    found = seconds("Add", "1024x1024;1024x1024", width=16)
+    team, params = Team(KNL, 16), parameters()
+    assert found == pytest.approx(elementwise_s(1 << 20, team, 3, params, resident=False), rel=0.02)
+    assert seconds("Add", "1024x1024;1024", width=16) < found
+    assert seconds("Add", "1024x1024;1024x1024", width=16, bytes_B=24 * 2**20) > found
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    [
+        ("aten::sum", "1024x1024"), ("Softmax", "1024x1024"), ("BatchNormalization", "8x64x56x56;64;64"),
+        ("MaxPool", "8x64x56x56"), ("aten::embedding", "30000x512;8x128"), ("Concat", "640x640;640x640"),
+        ("LayerNormalization", "512x768;768;768"),
+    ],
+)  # fmt: skip
+def test_every_family_has_its_kernel(kind, shape):
+    found = costs([kind], [shape])
+    assert found.table.covers.all()
+    assert 0 < found.seconds(8)[0] < found.seconds(1)[0]
+
+
+def test_an_embedding_copies_rows_not_the_table():
+    assert seconds("aten::embedding", "30000x512;64") == seconds("aten::embedding", "300x512;64")
+
+
+# What keeps the formula
+
+
+@pytest.mark.parametrize("shape", ["", "3x3", "5x7;9x11", "0x5;5x0"])
+def test_unknown_shapes_follow_the_curve(shape):
+    graph = ss.TaskGraph.from_edges([NAN], kinds="MatMul", shapes=[shape], flops=[1e9])
+    found, curve = ss.CostModel().on(graph, KNL), ss.CostModel(library="tensorflow-1.9").on(graph, KNL)
+    assert [found.seconds(w)[0] for w in (1, 8, 64)] == [curve.seconds(w)[0] for w in (1, 8, 64)]
+    assert any("not those of their kind" in note for note in found.notes) == bool(shape)
+
+
+def test_recorded_seconds_and_given_curves_come_first():
+    graph = ss.TaskGraph.from_edges([3.0, NAN], kinds="MatMul", shapes="64x64;64x64", flops=[1e9] * 2)
+    assert ss.CostModel().on(graph, KNL).seconds(1)[0] == 3
+    given = ss.CostModel({"MatMul": ss.Curve(0.5)}).on(graph, KNL)
+    assert given.seconds(1)[1] == 1e9 / KNL.core_flops
+
+
+def test_absurd_shapes_are_no_ops():
+    huge = "x".join(["9" * 18] * 40)
+    found = costs("MatMul", [f"{huge};{huge}"], flops=[1e9])
+    assert not found.table.covers.any()
+    assert np.isfinite(found.seconds(8)).all()
+
+
+# Libraries
+
+
+def test_a_library_is_named_by_user_graph_machine_in_this_order():
+    shape = ["512x64;64x512"]
+    slow = ImportReport("mine", facts={"library": "plain"})
+    default, user, graph = (
+        costs("MatMul", shape, **options)
+        for options in ({}, {"library": "eigen", "report": slow}, {"report": slow})
+    )
+    assert default.seconds(1)[0] < user.seconds(1)[0] < graph.seconds(1)[0]
+    assert "1 tasks take what eigen takes for their kinds and shapes (as chosen)" in user.notes
+    assert "1 tasks take what plain takes for their kinds and shapes (as the graph says)" in graph.notes
+    assert any("onednn" in note and "by default" in note for note in default.notes)
+
+
+def test_the_file_of_a_machine_names_a_library(tmp_path):
+    path, text = tmp_path / "mine.toml", (ROOT / "hwmodels" / "generic.toml").read_text("utf-8")
+    path.write_text(text.replace("\ntitle", '\nlibrary = "mkl"\ntitle', 1), "utf-8")
+    found = costs("MatMul", ["64x64;64x64"], ss.machine(path))
+    assert any("mkl" in note and "as the file of" in note for note in found.notes)
+
+
+def test_an_unknown_library_lists_the_known_ones():
+    with pytest.raises(
+        CostError, match=r"did you mean onednn\? there are onednn, mkl, libxsmm, eigen, plain, tensor"
+    ):
+        ss.CostModel(library="oneddn")
+
+
+@pytest.mark.parametrize("library", libraries())
+def test_every_library_times_every_op(library):
+    found = costs(
+        ["MatMul", "Conv", "Relu", "Softmax"], ["64x64;64x64", "8x16x9x9;16x16x3x3", "99x99", "99x99"],
+        library=library, flops=[1e6] * 4, bytes_B=[1e6] * 4,
+    )  # fmt: skip
+    for width in (1, 7, 68):
+        assert (found.seconds(width) > 0).all()
+        assert np.isfinite(found.seconds(width)).all()
+
+
+# Properties
+
+sizes = st.integers(1, 200)
+
+
+@given(
+    st.lists(sizes, min_size=4, max_size=4),
+    st.sampled_from(["MatMul", "Conv", "Add", "Softmax", "aten::linear"]),
+)
+def test_seconds_are_positive_finite_and_no_less_for_more_work(dims, kind):
+    n, a, b, c = dims
+    small, large = (
+        {
+            "MatMul": f"{m}x{a};{a}x{b}", "aten::linear": f"{m}x{a};{b}x{a}", "Add": f"{m}x{a};{m}x{a}",
+            "Softmax": f"{m}x{b}", "Conv": f"{m}x{a}x{b}x{c};{c}x{a}x1x1",
+        }[kind]
+        for m in (n, 2 * n)
+    )  # fmt: skip
+    less, more = (costs([kind], [shape], ss.machine("generic[cores=8]")) for shape in (small, large))
+    # On more threads a larger op may divide where a small one does not.
+    assert less.seconds(1)[0] <= more.seconds(1)[0] < np.inf
+    for width in range(1, 9):
+        assert 0 < less.seconds(width)[0] < np.inf
+        assert less.seconds(width)[0] <= less.seconds(1)[0]
+        assert less.seconds_of(0, width) == less.seconds(width)[0]
+
+
+@given(
+    st.integers(1, 40), st.integers(1, 99), st.integers(3, 40), st.integers(1, 99),
+    st.sampled_from(["forward", "data", "weights"]), st.integers(1, 8),
+)  # fmt: skip
+def test_all_widths_at_once_are_each_by_itself(batch, channels, size, filters, direction, width):
+    machine = ss.machine("generic[cores=8]")
+    work = convolution_work(Convolution(batch, channels, size, size, filters, 3, 3), direction, parameters())
+    assert widths_s([work], machine)[0, width] == pytest.approx(team_s(work, Team(machine, width)), rel=1e-12)
+
+
+def test_both_engines_take_the_same_seconds():
+    rng = np.random.default_rng(1)
+    kinds = ["MatMul", "Conv2D", "Relu", "aten::softmax"] * 6
+    shapes = ["64x512;512x512", "8x28x28x32;3x3x32x32", "512x512", "512x512"] * 6
+    edges = [(i, j) for i in range(24) for j in range(i + 1, 24) if rng.random() < 0.1]
+    graph = ss.TaskGraph.from_edges([NAN] * 24, edges, kinds=kinds, shapes=shapes)
+    for policy, layout in (("critical-path", "4x4"), ("corun", None)):
+        runs = [ss.simulate(graph, KNL, policy, layout, engine=engine) for engine in ("simpy", "native")]
+        assert runs[0].start_s.tolist() == runs[1].start_s.tolist()
+        assert runs[0].finish_s.tolist() == runs[1].finish_s.tolist()
+
+
+def test_many_tasks_of_few_ops_have_few_rows():
+    """Operations tell nothing of a stream, bytes nothing of a product."""
+    many = np.arange(1000.0) + 1
+    shapes = [f"{8 * (i % 5 + 1)}x64;64x64" for i in range(1000)]
+    for kind, columns in (("MatMul", {"bytes_B": many}), ("Concat", {"flops": many})):
+        found = costs(kind, shapes, **columns)
+        assert found.table.covers.all()
+        assert len(found.table.seconds_s) == 5
+
+
+def test_kinds_of_shapes_are_known_to_the_curves():
+    """What has a kernel by shape has a curve for tasks of unknown shapes."""
+    import tomllib
+    from importlib.resources import files
+
+    table = tomllib.loads((files("simsched.costs") / "shape_kinds.toml").read_text("utf-8"))
+    kinds = [kind for row in table["kernel"] for kind in row.get("kinds", ())]
+    assert len(kinds) == len(set(kinds))
+    assert [kind for kind in kinds if ss.CostModel().curve(kind).family == "serial"] == []
+    assert work_of("mine", "3x3", NAN, NAN, parameters()) is None
