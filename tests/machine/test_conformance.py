@@ -9,7 +9,7 @@ import pytest
 import simsched as ss
 from simsched import native
 from simsched.hwmodels.flat import Flat
-from simsched.machine import Machine, Memory, Picture
+from simsched.machine import Machine, Picture
 from simsched.plugins import registered
 from simsched.testing import check_machine, machines
 
@@ -100,18 +100,19 @@ def test_impossible_structures_are_found(monkeypatch, part, broken, says):
 @pytest.mark.parametrize(
     ("reached_Bps", "says"),
     [
-        (lambda memory, cores: np.add(cores, 1.0), "no thread reaches 1 B/s"),
+        (lambda cores: cores + 1.0, "no thread reaches 1 B/s"),
         (
-            lambda memory, cores: np.multiply(cores, np.subtract(5e9, np.multiply(cores, 1e9))),
+            lambda cores: np.multiply(cores, np.subtract(5e9, np.multiply(cores, 1e9))),
             "a thread more than 3 makes them reach",
         ),
-        (lambda memory, cores: np.multiply(cores, 2e10), "one thread reaches more than a core has"),
-        (lambda memory, cores: np.multiply(cores, 1e10), "all threads reach more than the memory has"),
+        (lambda cores: np.multiply(cores, 2e10), "one thread reaches more than a core has"),
+        (lambda cores: np.multiply(cores, 1e10), "all threads reach more than the memory has"),
     ],
 )
 def test_impossible_bandwidths_are_found(monkeypatch, reached_Bps, says):
     machine = ss.machine("generic[cores=4,bandwidth_Bps=2e10]")
-    monkeypatch.setattr(Memory, "reachable_Bps", reached_Bps)
+    reached = property(lambda machine: reached_Bps(np.arange(machine.n_threads + 1)))
+    monkeypatch.setattr(Machine, "reach_Bps", reached)
     with pytest.raises(AssertionError, match=says):
         check_machine(machine)
 
