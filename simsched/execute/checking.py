@@ -42,7 +42,6 @@ def crosscheck(
 ) -> CrossCheck:
     """Run graphs for real under policies and layouts, and compare the runs with simulations of the same cases.
 
-    On a host that others use, runs are repeated, and cases that stay disturbed are declined: `Checked.doubt` says why.
     Calibrating runs take turns with the measured ones. No prediction uses a run of its own case (see `calibrate`).
 
     Parameters
@@ -64,7 +63,7 @@ def crosscheck(
     Returns
     -------
     CrossCheck
-        Its `table` has one row a case: measured and predicted makespan, the error and where it comes from.
+        Its `table` has one row a case: measured and predicted makespan, the error, why the case is declined.
 
     Raises
     ------

@@ -145,6 +145,13 @@ class Execution(Sequence[Schedule]):
 
         By order statistics: half the distance between the quantiles 1/2 +- 1 / (2 sqrt(n)) of the n runs that count.
         They are sqrt(n) / 2, one standard deviation of the number of runs below the true median, away from the middle.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1e-4], kinds="spin")
+        >>> ss.execute(graph, "fifo", "1x1", repeats=1).uncertainty
+        0.0
         """
         makespans_s = self.makespans_s[self.kept]
         off = 50 / np.sqrt(len(makespans_s))

@@ -46,8 +46,7 @@ def calibrate(
     machine : str
         `host`, or a variation of it.
     repeats : int
-        Measured runs of each graph on each width, and of each pair; graphs whose runs scatter run for more, within
-        `Settings.patience`. Ops that stay disturbed are named by the fact `cannot_tell_here`.
+        Measured runs of each graph on each width, and of each pair; graphs whose runs scatter run for more.
     widths : {"sweep", "climb"} or sequence of int, optional
         Every width, those that hill climbing asks for, or these; by default "climb" beyond 8 hardware threads.
     step : int, optional
@@ -64,7 +63,7 @@ def calibrate(
     Returns
     -------
     CalibratedModel
-        To be given to `simulate(costs=...)`; its `calibration` has the points, the fits, the overheads and the pairs.
+        To be given to `simulate(costs=...)`; its `calibration` has points, fits, overheads and pairs.
 
     Raises
     ------
