@@ -3,7 +3,10 @@
 Small training-like graphs of matrix products, convolutions and element-wise ops, and the bundled recordings. Goals:
 median absolute error of the makespan at most 3 %, 90th percentile at most 8 %, ratios of policies within 5 % in nine of
 ten pairs, all rankings beyond the spread right, at least ten pairs of policies that differ by more than that.
-Run it on a machine that does nothing else: how many runs were dropped as disturbed stands in the table.
+Run it on a machine that does nothing else: how many runs were dropped as disturbed stands in the table. --thief 0.3
+steals 30 % of all cores meanwhile (thief.py); then only the errors of the makespan are goals, 20 % at worst included,
+and that at most half of the cases are declined. Exit status 1 where a goal is missed, 2 where more than half of the
+cases are declined: then it cannot tell here.
 """
 
 from __future__ import annotations
@@ -11,14 +14,16 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
+import thief
 
 import simsched as ss
 from simsched.traces.samples import sample_files
 
-MEDIAN, P90, RATIO = 0.03, 0.08, 0.05
+MEDIAN, P90, WORST, RATIO = 0.03, 0.08, 0.2, 0.05
 
 
 class Builder:
@@ -156,8 +161,26 @@ def graphs() -> dict[str, ss.TaskGraph]:
     return named
 
 
+def goals(check: ss.CrossCheck, quiet: bool) -> dict[str, bool]:
+    """Return the goals, and whether each holds."""
+    numbers, pairs = check.summary(), check.rankings
+    differ = pairs[pairs["differ"]]
+    errors = {
+        f"median error at most {MEDIAN:.0%}": numbers["median_error"] <= MEDIAN,
+        f"90th percentile at most {P90:.0%}": numbers["p90_error"] <= P90,
+    }
+    if not quiet:
+        return errors | {f"no error above {WORST:.0%}": numbers["largest_error"] <= WORST}
+    return errors | {
+        f"nine of ten ratios of policies within {RATIO:.0%}": numbers["p90_ratio_error"] <= RATIO,
+        "all rankings beyond the spread agree": numbers["rankings_agree"] == 1,
+        f"at least ten pairs of policies differ ({differ['policies'].sum()})": differ["policies"].sum() >= 10,
+        "at least 40 cases": numbers["cases"] >= 40,
+    }
+
+
 def main() -> int:
-    """Run and print; exit status 1 where a goal is missed."""
+    """Run and print; exit status 1 where a goal is missed, 2 where it cannot tell."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--out", type=Path, help="Markdown file to write.")
@@ -165,29 +188,26 @@ def main() -> int:
     parser.add_argument("--csv", type=Path, help="Table of cases to write.")
     parser.add_argument("--graph", action="append", help="Only this graph; repeat for more.")
     parser.add_argument("--layout", action="append", help="Only this layout; repeat for more.")
+    parser.add_argument("--thief", type=float, metavar="SHARE", help="Share of each core's time to steal.")
     options = parser.parse_args()
     began = time.perf_counter()
     asked = {name: graph for name, graph in graphs().items() if name in (options.graph or graphs())}
-    check = ss.crosscheck(asked, layouts=options.layout, repeats=options.repeats)
+    with thief.beside(options.thief) if options.thief else nullcontext():
+        check = ss.crosscheck(asked, layouts=options.layout, repeats=options.repeats)
     print(check.to_markdown(options.out))
     if options.csv is not None:
         check.table.to_csv(options.csv, index=False)
     if options.html is not None:
         check.to_html(options.html)
-    numbers, pairs = check.summary(), check.rankings
-    differ = pairs[pairs["differ"]]
+    differ = check.rankings[check.rankings["differ"]]
     print(differ[~differ["agree"]].to_string())
-    held = {
-        f"median error at most {MEDIAN:.0%}": numbers["median_error"] <= MEDIAN,
-        f"90th percentile at most {P90:.0%}": numbers["p90_error"] <= P90,
-        f"nine of ten ratios of policies within {RATIO:.0%}": numbers["p90_ratio_error"] <= RATIO,
-        "all rankings beyond the spread agree": numbers["rankings_agree"] == 1,
-        f"at least ten pairs of policies differ ({differ['policies'].sum()})": differ["policies"].sum() >= 10,
-        "at least 40 cases": numbers["cases"] >= 40,
-    }
+    held, numbers = goals(check, not options.thief), check.summary()
     print(f"{time.perf_counter() - began:.0f} s in all; {check.calibration.facts}")
     for goal, holds in held.items():
         print(f"{'holds' if holds else 'MISSED'}  {goal}")
+    if numbers["declined"] > numbers["cases"]:
+        print(f"cannot tell here: {numbers['declined']:.0f} of {len(check.cases)} cases are declined")
+        return 2
     return 0 if all(held.values()) else 1
 
 

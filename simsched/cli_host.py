@@ -33,6 +33,9 @@ RepeatsOption = Annotated[
     int, typer.Option("--repeats", "-n", metavar="N", help="Measured runs, after warming up.")
 ]
 
+#: Exit status of a cross-check all cases of which are declined.
+CANNOT_TELL = 3
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
@@ -171,3 +174,5 @@ def crosscheck(
         say_json({"cases": records(checked.table), "summary": checked.summary(), "notes": checked.notes})
     else:
         say_markdown(text)
+    if not checked.told:
+        raise typer.Exit(CANNOT_TELL)

@@ -22,6 +22,8 @@ from simsched.graph.taskgraph import Seconds
 from simsched.policy import RankPolicy
 from simsched.policy import policy as policy_of
 
+#: Of `calibration_cases` and `deciding_cases`.
+Runs = Sequence[tuple[Case, Execution]]
 METHOD = (
     "whole graphs in random order on executors of each width; seconds of an op on a width: mean over its tasks of "
     "their medians over the runs that count, times what makes them add up to a graph's median work"
@@ -44,7 +46,7 @@ def deciding_cases(graphs: Sequence[TaskGraph], layouts: Iterable[tuple[int, int
     return [Case(graph, "corun[candidates=1]", layout) for graph in graphs for layout in layouts]
 
 
-def calibrated(runs: Sequence[tuple[Case, Execution]], layout: tuple[int, int] | None = None) -> Calibration:
+def calibrated(runs: Runs, layout: tuple[int, int] | None = None) -> Calibration:
     """Return what runs of calibration cases tell.
 
     Parameters
@@ -55,18 +57,7 @@ def calibrated(runs: Sequence[tuple[Case, Execution]], layout: tuple[int, int] |
         Executors and width of the cases to be predicted: of each width, runs on as many executors are taken, or on the
         most below that; those on all threads when not given.
     """
-    static = [(case, run) for case, run in runs if not _decides(case)]
-    of_width: dict[int, set[int]] = {}
-    for case, _ in static:
-        executors, width = _layout(case)
-        of_width.setdefault(width, set()).add(executors)
-    most = inf if layout is None else layout[0]
-    chosen = {
-        width: max((count for count in counts if count <= most), default=min(counts))
-        for width, counts in of_width.items()
-    }
-    taken = [(case, run) for case, run in static if chosen[_layout(case)[1]] == _layout(case)[0]]
-    decisions = [run for case, run in runs if _decides(case) and layout in (None, _layout(case))]
+    taken, decisions = taken_runs(runs, layout), deciding_runs(runs, layout)
     rows = [row for case, execution in taken for row in _points(case.graph, execution)]
     latencies = [run.latency_s for _, run in taken if np.isfinite(run.latency_s)]
     facts: dict[str, float | str] = {
@@ -78,6 +69,26 @@ def calibrated(runs: Sequence[tuple[Case, Execution]], layout: tuple[int, int] |
     return Calibration.of(
         _merged(rows), METHOD, overheads=_overheads([run for _, run in taken], decisions), facts=facts
     )
+
+
+def taken_runs(runs: Runs, layout: tuple[int, int] | None = None) -> list[tuple[Case, Execution]]:
+    """Return the runs from which `calibrated` takes the seconds of ops, for cases of a layout."""
+    static = [(case, run) for case, run in runs if not _decides(case)]
+    of_width: dict[int, set[int]] = {}
+    for case, _ in static:
+        executors, width = _layout(case)
+        of_width.setdefault(width, set()).add(executors)
+    most = inf if layout is None else layout[0]
+    chosen = {
+        width: max((count for count in counts if count <= most), default=min(counts))
+        for width, counts in of_width.items()
+    }
+    return [(case, run) for case, run in static if chosen[_layout(case)[1]] == _layout(case)[0]]
+
+
+def deciding_runs(runs: Runs, layout: tuple[int, int] | None = None) -> list[Execution]:
+    """Return the runs from which `calibrated` takes the seconds of decisions, for cases of a layout."""
+    return [run for case, run in runs if _decides(case) and layout in (None, _layout(case))]
 
 
 def _layout(case: Case) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from simsched.execute.check_tables import (
     calibration_facts,
     cases_table,
     dropped,
+    error_of,
     kinds_table,
     rankings_table,
     ratios_table,
@@ -56,7 +57,7 @@ def page(check: CrossCheck) -> str:
     numbers = check.summary()
     most = min(ALL_RECTANGLES // (2 * len(check.cases)), 1000)
     points = inline_svg(
-        lambda figure: accuracy(check.table, figure.add_subplot()),
+        lambda figure: accuracy(check.table[check.table["cannot_tell"] == ""], figure.add_subplot()),
         480,
         360,
         "Predicted over measured makespans",
@@ -81,13 +82,14 @@ def _table(table: Table) -> str:
 def _case(case: Checked, most: int) -> str:
     execution = case.execution
     title = (
-        f"{case.graph}, {case.name}: {signed(case.error)} "
+        f"{case.graph}, {case.name}: {error_of(case)} "
         f"(spread {percent(case.spread)}, {len(execution)} runs, dropped {dropped(execution)})"
     )
     both = {NEAREST: execution.schedule, "simulated": case.simulated}
     charts = stacked_svg(both, max_rectangles=most)
+    why = f"<p>Cannot tell here: {text(case.doubt)}.</p>\n" if case.doubt else ""
     return (
-        f"<details>\n<summary>{text(title)}</summary>\n<figure>{charts}</figure>\n{_sources(case)}"
+        f"<details>\n<summary>{text(title)}</summary>\n{why}<figure>{charts}</figure>\n{_sources(case)}"
         f"{_table(kinds_table(case))}{_table(worst_table(case))}"
         f"{listed(case.notes)}</details>\n"
     )

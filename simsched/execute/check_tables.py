@@ -22,9 +22,10 @@ WORST = 10
 
 
 def by_error(check: CrossCheck) -> list[Checked]:
-    """Return the cases, those with the largest error first; those without one last."""
+    """Return the cases, those with the largest error first; those without one last, and after them the declined."""
     error = check.table["error"].abs()
-    return [check.cases[place] for place in error.sort_values(ascending=False, kind="stable").index]
+    order = [check.cases[place] for place in error.sort_values(ascending=False, kind="stable").index]
+    return sorted(order, key=lambda case: bool(case.doubt))
 
 
 def cases_table(check: CrossCheck) -> Table:
@@ -40,6 +41,7 @@ def cases_table(check: CrossCheck) -> Table:
         "predicted",
         "error",
         *SOURCES.values(),
+        "cannot tell here",
     )
     return Table("Cases by error", columns, [_case(case) for case in by_error(check)])
 
@@ -48,9 +50,14 @@ def _case(case: Checked) -> tuple[str, ...]:
     execution = case.execution
     return (
         case.graph, case.simulated.policy, case.simulated.layout, format_time(execution.median_s), percent(case.spread),
-        f"{len(execution)}", dropped(execution), format_time(case.simulated.makespan_s), signed(case.error),
-        *(signed(share) for share in shares(case).values()),
+        f"{len(execution)}", dropped(execution), format_time(case.simulated.makespan_s), error_of(case),
+        *("" if case.doubt else signed(share) for share in shares(case).values()), case.doubt,
     )  # fmt: skip
+
+
+def error_of(case: Checked) -> str:
+    """Return the error of a case with its sign, or that it cannot be told."""
+    return "cannot tell" if case.doubt else signed(case.error)
 
 
 def dropped(execution: Execution) -> str:
@@ -98,9 +105,8 @@ def all_kinds_table(check: CrossCheck) -> Table:
     """Return one row a kind over all cases."""
     import pandas as pd
 
-    return _kinds(
-        "Kinds of tasks over all cases", kinds_frame(pd.concat([case.tasks for case in check.cases]))
-    )
+    told = check.told or check.cases
+    return _kinds("Kinds of tasks over all cases", kinds_frame(pd.concat([case.tasks for case in told])))
 
 
 def kinds_table(case: Checked) -> Table:

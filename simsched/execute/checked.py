@@ -41,6 +41,8 @@ class Checked:
         What it was predicted from.
     runtime : RuntimeProfile
         Likewise.
+    doubt : str
+        Why the two cannot be compared here, as others disturbed the runs; empty where they can.
     """
 
     graph: str
@@ -48,6 +50,7 @@ class Checked:
     simulated: Schedule
     costs: CostModel
     runtime: RuntimeProfile
+    doubt: str = ""
 
     @property
     def name(self) -> str:
@@ -129,7 +132,7 @@ class CrossCheck:
 
         graph, policy, layout, measured_s (median), spread (interquartile range over it), runs, dropped, predicted_s,
         error; kernels_s, interference_s and dispatch_s, which add up to predicted less measured seconds (see
-        `Sources`), and told_apart.
+        `Sources`), told_apart, and cannot_tell: why the case is declined, empty where it is not.
         """
         from simsched.result import Result
 
@@ -137,8 +140,13 @@ class CrossCheck:
 
     @cached_property
     def rankings(self) -> pd.DataFrame:
-        """One row a pair of cases of one graph; see `simsched.execute.rankings.rankings_frame`."""
-        return rankings_frame(self.cases)
+        """One row per pair of told cases of one graph; see `simsched.execute.rankings.rankings_frame`."""
+        return rankings_frame(self.told)
+
+    @property
+    def told(self) -> tuple[Checked, ...]:
+        """The cases that are not declined."""
+        return tuple(case for case in self.cases if not case.doubt)
 
     def summary(self) -> dict[str, float]:
         """Return the check in numbers; see `simsched.execute.verdict.summary`."""
@@ -195,4 +203,5 @@ def _row(case: Checked) -> dict[str, object]:
         "interference_s": found.interference_s,
         "dispatch_s": found.dispatch_s,
         "told_apart": found.told_apart,
+        "cannot_tell": case.doubt,
     }

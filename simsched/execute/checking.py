@@ -6,10 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from simsched.errors import EngineError
-from simsched.execute.calibrating import calibrated, calibration_cases, deciding_cases
+from simsched.execute.calibrating import (
+    calibrated,
+    calibration_cases,
+    deciding_cases,
+    deciding_runs,
+    taken_runs,
+)
 from simsched.execute.checked import Checked, CrossCheck
+from simsched.execute.doubts import case_doubt, with_doubts
 from simsched.execute.execution import Execution
-from simsched.execute.prepared import Settings
+from simsched.execute.prepared import PRECISION, Settings
 from simsched.execute.run import Case, interleaved
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
@@ -56,7 +63,7 @@ def crosscheck(
     Returns
     -------
     CrossCheck
-        Its `table` has one row a case: measured and predicted makespan, the error and where it comes from.
+        Its `table` has one row a case: measured and predicted makespan, the error, why the case is declined.
 
     Raises
     ------
@@ -75,14 +82,14 @@ def crosscheck(
         raise EngineError(f"policies={policies!r}, layouts={layouts!r}; expected lists, as ['fifo'], ['2x1']")
     target = machine_of(machine)
     parts = _parts(_named(graphs), policies, layouts, target)
-    settings = settings or Settings(machine=machine, settle_s=SETTLE_S)
+    settings = settings or Settings(machine=machine, settle_s=SETTLE_S, precision=PRECISION)
     settings = _deciding([case for part in parts for case in part.basis], repeats, settings, progress)
     # Cases of one graph stand side by side: what is compared is as close in time as it can be.
     runs = iter(interleaved([case for part in parts for case in part.cases], repeats, settings, progress))
     measured = [(part, list(zip(part.cases, runs, strict=False))) for part in parts]
     checked = [one for part, pairs in measured for one in part.checked(pairs, target)]
     basis = [pair for part, pairs in measured for pair in pairs[: len(part.basis)]]
-    return CrossCheck(tuple(checked), calibrated(basis))
+    return CrossCheck(tuple(checked), with_doubts(calibrated(basis), taken_runs(basis)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +125,15 @@ class _Part:
         """Return every case asked for beside its prediction, from the runs of `cases`."""
         basis, found = pairs[: len(self.basis)], []
         known = {key: calibrated(basis, key) for key in {_fixed(case) for case in self.asked}}
+        taken = {key: [run for _, run in taken_runs(basis, key)] for key in known}
         for case, run in pairs[len(self.basis) :]:
             model, runtime = known[_fixed(case)].cost_model(), known[_fixed(case)].runtime()
             simulated = simulate(self.graph, machine, case.policy, case.layout, model, runtime)
-            found.append(Checked(self.name, run, simulated, model, runtime))
+            deciding = (
+                () if isinstance(policy_of(case.policy), RankPolicy) else deciding_runs(basis, _fixed(case))
+            )
+            why = case_doubt(run, simulated, taken[_fixed(case)], deciding)
+            found.append(Checked(self.name, run, simulated, model, runtime, why))
         return found
 
 

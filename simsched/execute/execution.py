@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 #: Share of a run's time that may be stolen before the run is dropped.
 MOST_STOLEN = 0.01
+#: Undisturbed runs that tell something in any case; of fewer than twice as many runs, half of them do.
+FEWEST = 10
+
+
+def too_few(undisturbed: npt.NDArray[np.bool_]) -> bool:
+    """Return whether too few of all runs were undisturbed to tell something, given which, shape (runs,)."""
+    return int(undisturbed.sum()) < min(FEWEST, len(undisturbed) / 2)
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,8 @@ class Execution(Sequence[Schedule]):
         All runs but those that warm up.
     most_stolen : float
         Runs with a larger stolen share are dropped from the figures, not from the sequence.
+    repeated : int
+        Runs that were disturbed and done again in the same turn; they are not in the sequence.
 
     Examples
     --------
@@ -76,6 +85,7 @@ class Execution(Sequence[Schedule]):
 
     runs: tuple[Run, ...]
     most_stolen: float = MOST_STOLEN
+    repeated: int = 0
 
     @overload
     def __getitem__(self, i: int) -> Schedule: ...
@@ -128,6 +138,25 @@ class Execution(Sequence[Schedule]):
         """Interquartile range of the makespans of the runs that count."""
         low, high = np.percentile(self.makespans_s[self.kept], [25, 75])
         return float(high - low)
+
+    @property
+    def uncertainty(self) -> float:
+        """Standard error of the median makespan as a share of it; 0 where nothing took time.
+
+        By order statistics: half the distance between the quantiles 1/2 +- 1 / (2 sqrt(n)) of the n runs that count.
+        They are sqrt(n) / 2, one standard deviation of the number of runs below the true median, away from the middle.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1e-4], kinds="spin")
+        >>> ss.execute(graph, "fifo", "1x1", repeats=1).uncertainty
+        0.0
+        """
+        makespans_s = self.makespans_s[self.kept]
+        off = 50 / np.sqrt(len(makespans_s))
+        low, high = np.percentile(makespans_s, [50 - off, 50 + off])
+        return float(high - low) / 2 / self.median_s if self.median_s > 0 else 0.0
 
     @property
     def latency_s(self) -> float:

@@ -11,14 +11,17 @@ from simsched.errors import EngineError
 from simsched.execute.calibrating import METHOD, calibrated, calibration_cases, deciding_cases
 from simsched.execute.climbing import Runs, Widths, chosen_widths, climbed, grid_cases
 from simsched.execute.costs_of_threads import thread_costs
+from simsched.execute.doubts import with_doubts
 from simsched.execute.execution import Execution
 from simsched.execute.pairs import measured_pairs, pairs_on
-from simsched.execute.prepared import Settings
+from simsched.execute.prepared import PRECISION, Settings
 from simsched.execute.run import Case, interleaved
 from simsched.execute.spreads import with_spreads
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
 from simsched.machine import machine as machine_of
+from simsched.policy import RankPolicy
+from simsched.policy import policy as policy_of
 from simsched.replay.checks import check_graph
 
 
@@ -43,7 +46,7 @@ def calibrate(
     machine : str
         `host`, or a variation of it.
     repeats : int
-        Measured runs of each graph on each width, and of each pair.
+        Measured runs of each graph on each width, and of each pair; graphs whose runs scatter run for more.
     widths : {"sweep", "climb"} or sequence of int, optional
         Every width, those that hill climbing asks for, or these; by default "climb" beyond 8 hardware threads.
     step : int, optional
@@ -60,7 +63,7 @@ def calibrate(
     Returns
     -------
     CalibratedModel
-        To be given to `simulate(costs=...)`; its `calibration` has the points, the fits, the overheads and the pairs.
+        To be given to `simulate(costs=...)`; its `calibration` has points, fits, overheads and pairs.
 
     Raises
     ------
@@ -79,7 +82,7 @@ def calibrate(
     if not (isinstance(tolerance, (int, float)) and 0 <= tolerance < inf):
         raise EngineError(f"tolerance is {tolerance!r}; expected a share of zero or more")
     paired = pairs_on(host, pairs)
-    run = _Turns(repeats, settings or Settings(machine=machine), progress)
+    run = _Turns(repeats, settings or Settings(machine=machine, precision=PRECISION), progress)
     found = _measured(every, host, run, *chosen_widths(host, widths, step), tolerance)
     return _with_pairs(found, every, host, paired, run).cost_model()
 
@@ -96,7 +99,9 @@ def _checked(graphs: TaskGraph | Sequence[TaskGraph]) -> list[TaskGraph]:
 def _with_pairs(
     found: Calibration, graphs: Sequence[TaskGraph], host: Machine, pairs: int, run: _Turns
 ) -> Calibration:
-    paired = measured_pairs(graphs, host, found.ops, pairs, run)
+    # A pair and its ops alone are compared turn by turn: none of them has further turns.
+    in_step = replace(run, settings=replace(run.settings, precision=inf))
+    paired = measured_pairs(graphs, host, found.ops, pairs, in_step)
     facts = {"pairs_left_out": "; ".join(paired.left_out)} if paired.left_out else {}
     return replace(found, pairs=paired.pairs, facts={**found.facts, **facts})
 
@@ -151,10 +156,13 @@ def _calibration(ops: Sequence[MeasuredOp], runs: Runs, host: Machine, widths: s
     threads = {name: value for name, value in asdict(thread_costs(host)).items() if value is not None}
     overheads = replace(found.overheads, **threads)
     counts = {"runs": sum(len(run) for _, run in runs), "dropped": sum(run.n_dropped for _, run in runs)}
+    told = with_doubts(
+        found, [(case, run) for case, run in runs if isinstance(policy_of(case.policy), RankPolicy)]
+    )
     return replace(
-        found,
+        told,
         ops=tuple(fitted(one, overheads.runtime()) for one in ops),
         method=f"{METHOD}; {widths}",
         overheads=overheads,
-        facts={**found.facts, **counts},
+        facts={**told.facts, **counts},
     )

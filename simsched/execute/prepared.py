@@ -32,6 +32,10 @@ from simsched.replay.result import Times, schedule_of
 
 Asked = tuple[TaskGraph, "str | Policy | type[Policy]", "str | Layout | tuple[int, int] | None"]
 
+#: How much longer a measurement may take to get runs that nobody disturbed.
+PATIENCE = 4.0
+#: Standard error of a case's median makespan at which it has run often enough to calibrate from or to compare with.
+PRECISION = 0.015
 #: Seconds that workers have to leave a run that was stopped.
 GRACE_S = 2.0
 NO_TASKS = Csr(np.zeros(1, np.int64), np.empty(0, np.int32))
@@ -69,6 +73,11 @@ class Settings:
         Seconds after which a run is stopped; when not given, 30 and twenty times those of all tasks in turn.
     most_stolen : float
         Runs of which other processes took a larger share are dropped from the figures.
+    patience : float
+        A disturbed run is done again at once, and a case whose median is less certain than `precision` runs for further
+        turns; all of this takes at most this many times as long as the other runs of the case.
+    precision : float
+        Standard error of the median makespan, as a share of it, above which a case runs for further turns.
     seed : int
         Seed of what a policy draws.
 
@@ -92,6 +101,8 @@ class Settings:
     memory_B: float | None = None
     timeout_s: float | None = None
     most_stolen: float = MOST_STOLEN
+    patience: float = PATIENCE
+    precision: float = inf
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -101,6 +112,10 @@ class Settings:
             raise EngineError(f"settle_s is {self.settle_s!r}; expected seconds, 0 or more")
         if not (_is_number(self.most_stolen) and self.most_stolen >= 0):
             raise EngineError(f"most_stolen is {self.most_stolen!r}; expected a share, 0 or more")
+        if not (_is_number(self.patience) and 0 <= self.patience < inf):
+            raise EngineError(f"patience is {self.patience!r}; expected a number, 0 or more")
+        if not (_is_number(self.precision) and self.precision > 0):
+            raise EngineError(f"precision is {self.precision!r}; expected a share above zero")
         for name in ("timeout_s", "memory_B"):
             value = getattr(self, name)
             if value is not None and not (_is_number(value) and value > 0):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from time import monotonic
+from typing import Literal
 
 from simsched.costs import CostModel
 from simsched.defaults import POLICY
@@ -14,6 +16,7 @@ from simsched.execute.execution import MOST_STOLEN, Execution, Run
 from simsched.execute.operators import Options
 from simsched.execute.prepared import Prepared, Settings, prepared
 from simsched.execute.threads import Crews, Scheduler
+from simsched.execute.tries import Tries
 from simsched.execute.work import Backend, Unknown
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
@@ -117,14 +120,16 @@ def interleaved(
 ) -> list[Execution]:
     """Run several cases in turn, one run of each, again and again, so that disturbances of the host affect all alike.
 
-    Neighbouring cases of one graph take turns in coming first, since the first one finds the caches full of other data.
+    Disturbed runs are done again at once, and graphs of which the median of a case is uncertain run for further turns,
+    as far as the settings have `patience`. Neighbouring cases of one graph take turns in coming first, since the first
+    one finds the caches full of other data.
 
     Parameters
     ----------
     cases : sequence of Case
         Cases of one graph share its operands.
     repeats : int
-        Runs of each case that count.
+        Turns of each case.
     settings : Settings, optional
         How they run.
     progress : callable, optional
@@ -154,17 +159,29 @@ def interleaved(
         raise EngineError(f"repeats is {repeats!r}; expected a whole number of 1 or more")
     settings = settings or Settings()
     ready = prepared([(case.graph, case.policy, case.layout) for case in cases], settings)
-    crews = Crews()
-    found: list[list[Run]] = [[] for _ in cases]
+    turns = _Turns(ready, [Tries(settings.most_stolen, settings.patience) for _ in cases], settings.settle_s)
     for turn in range(settings.warmup + repeats):
         for place in _order(cases, turn):
-            _settle(ready[place], crews, settings.settle_s)
-            run = ready[place].run(crews)
-            if turn >= settings.warmup:
-                found[place].append(run)
+            turns.take(place, "warm-up" if turn < settings.warmup else "asked for")
             if progress is not None:
                 progress(1)
-    return [Execution(tuple(runs), settings.most_stolen) for runs in found]
+    turn = settings.warmup + repeats
+    while further := _further(cases, turns.tries, settings.precision):
+        for place in _order(cases, turn):
+            if place in further:
+                turns.take(place, "further")
+        turn += 1
+    return [Execution(tuple(tries.runs), settings.most_stolen, tries.repeated) for tries in turns.tries]
+
+
+def _further(cases: Sequence[Case], tries: Sequence[Tries], precision: float) -> set[int]:
+    """Return the places of the cases of graphs of which a case lacks runs: what is compared runs at the same times."""
+    lacking = {id(case.graph) for case, each in zip(cases, tries, strict=True) if each.lacks(precision)}
+    return {
+        place
+        for place, (case, each) in enumerate(zip(cases, tries, strict=True))
+        if id(case.graph) in lacking and each.patient
+    }
 
 
 def _order(cases: Sequence[Case], turn: int) -> Iterator[int]:
@@ -175,10 +192,38 @@ def _order(cases: Sequence[Case], turn: int) -> Iterator[int]:
         yield from neighbours[first:] + neighbours[:first]
 
 
-def _settle(case: Prepared, crews: Crews, seconds: float) -> None:
-    """Run a case for a while, at least once, and forget what came of it."""
-    ends = monotonic() + seconds
-    while seconds:
-        case.run(crews)
-        if monotonic() >= ends:
-            break
+@dataclass(eq=False)
+class _Turns:
+    """Cases that take turns; what ran before a run is what the caches hold."""
+
+    cases: Sequence[Prepared]
+    tries: Sequence[Tries]
+    settle_s: float
+    crews: Crews = field(default_factory=Crews)
+    before: Prepared | None = None
+
+    def take(self, place: int, turn: Literal["warm-up", "asked for", "further"]) -> None:
+        """Run a case."""
+        first, again = partial(self._first, self.cases[place]), partial(self._again, self.cases[place])
+        if turn == "warm-up":
+            first()
+        elif turn == "asked for":
+            self.tries[place].take(first, again)
+        else:
+            self.tries[place].take_further(first, again)
+        self.before = self.cases[place]
+
+    def _first(self, case: Prepared) -> Run:
+        """Run a case for a while, at least once, and forget what came of it; then once more."""
+        ends = monotonic() + self.settle_s
+        while self.settle_s:
+            case.run(self.crews)
+            if monotonic() >= ends:
+                break
+        return case.run(self.crews)
+
+    def _again(self, case: Prepared) -> Run:
+        """Run a case after what its first run came after: itself where it settles, else another case."""
+        if not self.settle_s and self.before not in (None, case):
+            self.before.run(self.crews)
+        return case.run(self.crews)

@@ -45,11 +45,13 @@ def test_crosscheck_of_several_graphs_writes_reports(spinning, tmp_path, piped):
         "crosscheck", spinning, other, "--policy", "fifo", "--layout", "1x1", "--repeats", "2",
         "--html", page, "--md", text, "--json",
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
+    # 3: others disturbed the runs of both.
+    assert done.returncode == (0 if told["summary"]["cases"] else 3), done.stderr
     assert [case["graph"] for case in told["cases"]] == ["spins.simsched", "more.simsched"]
-    assert told["summary"]["cases"] == 2
     assert len({*told["notes"]}) == len(told["notes"]) > 0
+    assert told["summary"]["cases"] + told["summary"]["declined"] == 2
+    assert sum(not case["cannot_tell"] for case in told["cases"]) == told["summary"]["cases"]
     assert told["summary"]["ratios_within"] is None
     assert "| spins.simsched | fifo | 1x1 |" in text.read_text()
     assert "<summary>more.simsched, fifo 1x1: " in page.read_text()

@@ -28,7 +28,8 @@ def test_example(line, piped, folder, request):
     if words[0] in ("execute", "calibrate", "crosscheck"):
         request.getfixturevalue("real_runs")
     done = piped(*words, cwd=folder)
-    assert done.returncode == 0, done.stderr
+    # A cross-check may find the host too disturbed.
+    assert done.returncode in ((0, 3) if words[0] == "crosscheck" else (0,)), done.stderr
     assert done.stdout
     for option, value in pairwise(words):
         if option in WRITES:
