@@ -13,6 +13,7 @@ import numpy as np
 from simsched.costs.carrying import Mask, carried, one_core_of_recorded
 from simsched.costs.curve_ranges import drawn_curve
 from simsched.costs.curves import Curve, default_curves, normalised
+from simsched.costs.discrepancy import Discrepancy
 from simsched.costs.noise import Noise, noise_of
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import MeasuredSeconds
@@ -40,6 +41,8 @@ class CostModel:
         `stragglers[share=0.01,factor=5]`.
     measured : MeasuredSeconds, optional
         Measured seconds by width, which replace curves and recorded seconds; see docs/calibration.md.
+    discrepancy : Discrepancy, optional
+        By how much all seconds are off, in a model that `drawn` returns; not at all when not given.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class CostModel:
     default: Curve | None = None
     noise: float | str | Noise = 0.0
     measured: MeasuredSeconds | None = None
+    discrepancy: Discrepancy | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.curves, Mapping) or not all(isinstance(kind, str) for kind in self.curves):
@@ -101,7 +105,8 @@ class CostModel:
         """Return a model whose curves are sampled from their uncertainty: one of those that could be true.
 
         Curves of `curves.toml` are sampled within the intervals stated there, all kinds of a family alike; measured
-        seconds within the errors of their medians. Curves given as numbers are taken as they are, and so is the noise.
+        seconds within the errors of their medians. All are off as one `Discrepancy` says. Curves given as numbers are
+        taken as they are, and so is the noise.
 
         Examples
         --------
@@ -118,7 +123,10 @@ class CostModel:
         families = {curve.family: drawn_curve(curve, generator) for curve in [*table.values(), other]}
         known = {kind: families[curve.family] for kind, curve in table.items()}
         measured = None if self.measured is None else self.measured.drawn(generator)
-        return replace(self, curves={**known, **self._by_kind, **self.curves}, measured=measured)
+        off = Discrepancy(int(generator.integers(2**62)))
+        return replace(
+            self, curves={**known, **self._by_kind, **self.curves}, measured=measured, discrepancy=off
+        )
 
     def factors(self, n_tasks: int, seed: int) -> Seconds | None:
         """Return the noise of a replay: a factor for each task, float64 (n_tasks,), or None without noise.
@@ -177,7 +185,7 @@ class CostModel:
             recorded, threads = table.one_core(recorded), np.where(table.covers, 1, threads)
         covers = None if table is None else table.covers
         one_core, notes = carried(graph, machine, recorded, covers)
-        return TaskCosts(
+        found = TaskCosts(
             one_core_s=one_core,
             labels=graph.kinds.codes,
             terms=terms,
@@ -187,6 +195,7 @@ class CostModel:
             notes=(*said, *notes, *_families(graph, curves, covers)),
             table=table,
         )
+        return found if self.discrepancy is None else self.discrepancy.on(found, graph, machine, curves)
 
 
 def _traffic(graph: TaskGraph, machine: Machine, one_core: Seconds, used: Seconds) -> Seconds:

@@ -384,6 +384,23 @@ class Calibration:
             raise CostError("no point of this calibration has a spread; give the noise as a number")
         return sigma_of_spread(median(spreads))
 
+    @property
+    def disturbed(self) -> float:
+        """Share of the runs that were dropped as disturbed, in [0, 1]; 0 where nothing says so.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+        >>> op = MeasuredOp(Op("Add", "8x8;8x8"), (Point(1, 1e-6),))
+        >>> ss.Calibration.of([op], "by hand", facts={"runs": 40, "dropped": 10}).disturbed
+        0.25
+        """
+        runs, dropped = (self.facts.get(name) for name in ("runs", "dropped"))
+        if not isinstance(runs, (int, float)) or not isinstance(dropped, (int, float)) or not runs > 0:
+            return 0.0
+        return min(max(dropped / runs, 0.0), 1.0)
+
     def plot(self, ax: Axes | None = None, most: int = 6) -> Axes:
         """Draw the curves of the longest ops; see `simsched.plots.cost_curves`.
 
@@ -470,8 +487,14 @@ class CalibratedModel(CostModel):
     calibration: Calibration | None = None
 
     def drawn(self, generator: np.random.Generator) -> Self:
-        """Return a model sampled from what is known, curves of kinds from the intervals of their fits."""
+        """Return a model sampled from what is known, curves of kinds from the intervals of their fits.
+
+        What is common to all its seconds is the less certain, the more of its runs were dropped as disturbed.
+        """
         model = super().drawn(generator)
+        if self.calibration is not None and model.discrepancy is not None:
+            off = replace(model.discrepancy, disturbed=self.calibration.disturbed)
+            model = replace(model, discrepancy=off)
         fits = {} if self.calibration is None else self.calibration.wide_fits()
         curves = {kind: drawn_curve_of(of, generator) for kind, of in fits.items()}
         of_others = {normalised(kind): curve for kind, curve in curves.items()}
