@@ -22,7 +22,7 @@ SAMPLES = 200
 
 def groups(folder: Path) -> Iterator[Group]:
     """Yield DeepBench's matrix products, then its convolutions of which only the work is known."""
-    for name, graph, measured_s, threads in _ops(folder):
+    for _, name, graph, measured_s, threads in _ops(folder):
         every = _sampled_s(graph, threads)
         ends = [spread(of_task) for of_task in every.T]
         yield Group(name, [
@@ -33,7 +33,7 @@ def groups(folder: Path) -> Iterator[Group]:
 
 def sigmas(folder: Path) -> Iterator[tuple[str, float, float, int]]:
     """Yield name, standard deviation of the errors, that of the samples, and the number of ops of each group."""
-    for name, graph, measured_s, threads in _ops(folder):
+    for _, name, graph, measured_s, threads in _ops(folder):
         every = np.log(_sampled_s(graph, threads))
         yield (
             name,
@@ -43,8 +43,16 @@ def sigmas(folder: Path) -> Iterator[tuple[str, float, float, int]]:
         )
 
 
-def _ops(folder: Path) -> Iterator[tuple[str, ss.TaskGraph, Values, int]]:
-    """Yield name, graph, measured seconds and threads of each group."""
+def errors(folder: Path) -> dict[str, Values]:
+    """Return predicted over measured seconds, less 1, of the ops of each table, by the table's name."""
+    found = {}
+    for table, _, graph, measured_s, threads in _ops(folder):
+        found[table] = ss.CostModel().on(graph, machine("knl-7250")).seconds(threads) / measured_s - 1
+    return found
+
+
+def _ops(folder: Path) -> Iterator[tuple[str, str, ss.TaskGraph, Values, int]]:
+    """Yield the name of the table and of the group, graph, measured seconds and threads of each group."""
     products = read(folder, "knl7250_deepbench_gemm.csv")
     graph = ss.TaskGraph.from_edges(
         [np.nan] * len(products), kinds="MatMul",
@@ -53,7 +61,8 @@ def _ops(folder: Path) -> Iterator[tuple[str, ss.TaskGraph, Values, int]]:
         flops=2.0 * products.M * products.N * products.K,
         bytes_B=4.0 * (products.M * products.K + products.K * products.N + products.M * products.N),
     )  # fmt: skip
-    yield "by default: matrix products", graph, products.time_ms.to_numpy() * 1e-3, GEMM_THREADS
+    table = f"DeepBench products, {GEMM_THREADS} threads, KNL 7250"
+    yield table, "by default: matrix products", graph, products.time_ms.to_numpy() * 1e-3, GEMM_THREADS
     frame = read(folder, "knl7250_deepbench_conv.csv")
     for direction, column in DIRECTIONS.items():
         timed = frame[frame[column].notna()]
@@ -64,7 +73,8 @@ def _ops(folder: Path) -> Iterator[tuple[str, ss.TaskGraph, Values, int]]:
             bytes_B=[float(one.input_B + one.weights_B + one.output_B) for one in shapes],
         )  # fmt: skip
         name = f"by default: convolutions of known FLOPs and bytes, {direction}"
-        yield name, graph, timed[column].to_numpy() * 1e-3, CONVOLUTION_THREADS
+        table = f"DeepBench convolutions, {direction}, {CONVOLUTION_THREADS} threads, KNL 7250"
+        yield table, name, graph, timed[column].to_numpy() * 1e-3, CONVOLUTION_THREADS
 
 
 def _sampled_s(graph: ss.TaskGraph, threads: int) -> Values:
