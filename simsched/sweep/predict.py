@@ -87,9 +87,8 @@ def predict(
     weak : bool
         Weak scaling by copies: the fewest cores run the graph once, twice as many run two independent copies of it.
     samples : int
-        Replays of each core count: the first with costs and machine as they are, the others with both sampled from what
-        is known of them (`CostModel.drawn`, docs/predicting.md), and noise from seeds of their own, from `seed` on; 1
-        for no interval.
+        Replays of each core count: the first with costs and machine as they are, the others with both sampled
+        (docs/predicting.md), and noise from seeds of their own, from `seed` on; 1 for no interval.
 
     Returns
     -------

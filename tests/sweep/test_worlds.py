@@ -44,7 +44,8 @@ def test_machines_of_other_core_counts_have_the_same_numbers():
 def test_numbers_between_brackets_are_given():
     spec = "generic[cores.clock=2.0]"
     assert "cores.clock" not in [one.name for one in numbers(spec).parameters]
-    assert numbers(spec).drawn(ss.machine(spec), 1).content["cores"]["clock"]["value"] == 2.0
+    drawn = numbers(spec).drawn(ss.machine(spec), 1)
+    assert {fact.key: fact.value for fact in drawn.facts}["cores.clock"] == 2.0
 
 
 def test_both_engines_have_the_same_samples():

@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Self
 
 from simsched.costs.curves import normalised
-from simsched.costs.fitting.drawing import drawn_curve_of, sigma_of_spread
+from simsched.costs.fitting.drawing import disturbed, drawn_curve_of, sigma_of_spread
 from simsched.costs.fitting.fingerprint import Fingerprint
 from simsched.costs.fitting.interpolation import Method
 from simsched.costs.fitting.measured import MeasuredCurves
@@ -384,23 +384,6 @@ class Calibration:
             raise CostError("no point of this calibration has a spread; give the noise as a number")
         return sigma_of_spread(median(spreads))
 
-    @property
-    def disturbed(self) -> float:
-        """Share of the runs that were dropped as disturbed, in [0, 1]; 0 where nothing says so.
-
-        Examples
-        --------
-        >>> import simsched as ss
-        >>> from simsched.costs.fitting import MeasuredOp, Op, Point
-        >>> op = MeasuredOp(Op("Add", "8x8;8x8"), (Point(1, 1e-6),))
-        >>> ss.Calibration.of([op], "by hand", facts={"runs": 40, "dropped": 10}).disturbed
-        0.25
-        """
-        runs, dropped = (self.facts.get(name) for name in ("runs", "dropped"))
-        if not isinstance(runs, (int, float)) or not isinstance(dropped, (int, float)) or not runs > 0:
-            return 0.0
-        return min(max(dropped / runs, 0.0), 1.0)
-
     def plot(self, ax: Axes | None = None, most: int = 6) -> Axes:
         """Draw the curves of the longest ops; see `simsched.plots.cost_curves`.
 
@@ -493,7 +476,7 @@ class CalibratedModel(CostModel):
         """
         model = super().drawn(generator)
         if self.calibration is not None and model.discrepancy is not None:
-            off = replace(model.discrepancy, disturbed=self.calibration.disturbed)
+            off = replace(model.discrepancy, disturbed=disturbed(self.calibration.facts))
             model = replace(model, discrepancy=off)
         fits = {} if self.calibration is None else self.calibration.wide_fits()
         curves = {kind: drawn_curve_of(of, generator) for kind, of in fits.items()}
