@@ -28,9 +28,12 @@ PAGE = HERE.parent / "docs/validity.md"
 SHARED = HERE.parents[1] / "shared"
 BEGIN, END = "<!-- made by benchmarks/validity.py -->", "<!-- as far as here -->"
 HEADINGS = (
-    ("predicted", "cases", "median", "90 %", "worst", "which, and why", "command"),
+    (
+        "claim", "label", "cases", "median", "90 %", "worst", "`simulate` by default: median, 90 %", "which, and why",
+        "command",
+    ),
     ("statement", "agree", "command"),
-)
+)  # fmt: skip
 
 
 def found(shared: Path) -> tuple[list[Claim], list[Agreement]]:

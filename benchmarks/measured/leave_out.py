@@ -27,15 +27,19 @@ Rows = Callable[[Path, Machine], Iterator[Row]]
 
 def left_out(folder: Path) -> Iterator[tuple[str, float, float]]:
     """Return each table's name, median and 90th percentile of the absolute error on rows not fitted to."""
-    found = (*_products(folder), *_convolutions(folder), *_triads(folder), *_saturations(folder))
-    for name, errors in found:
-        yield name, float(np.median(errors)), float(np.quantile(errors, 0.9))
+    for name, errors in signed(folder):
+        yield name, float(np.median(np.abs(errors))), float(np.quantile(np.abs(errors), 0.9))
+
+
+def signed(folder: Path) -> Iterator[tuple[str, Values]]:
+    """Return each table's name, and modelled over measured, less 1, of its rows, where they were not fitted to."""
+    yield from (*_products(folder), *_convolutions(folder), *_triads(folder), *_saturations(folder))
 
 
 def errors_left_out(
     model: Model, measured: Values, start: Sequence[float], groups: Sequence[object]
 ) -> Values:
-    """Return each row's absolute relative error where its group was left out of the fit.
+    """Return each row's relative error where its group was left out of the fit.
 
     Parameters
     ----------
@@ -56,7 +60,7 @@ def errors_left_out(
             lambda steps, kept=kept: np.log(model(np.array(start) * np.exp(steps)) / measured)[kept],
             np.zeros(len(start)), loss="soft_l1", f_scale=OUTLIER,
         )  # fmt: skip
-        errors[~kept] = np.abs(model(np.array(start) * np.exp(fit.x)) / measured - 1)[~kept]
+        errors[~kept] = (model(np.array(start) * np.exp(fit.x)) / measured - 1)[~kept]
     return errors
 
 

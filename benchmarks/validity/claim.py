@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from validity.labels import label_of
 
 
 @dataclass(frozen=True)
@@ -20,11 +22,14 @@ class Claim:
         What was predicted, and against what.
     errors : mapping of str to float
         Predicted over true, less 1, by case.
+    default : sequence of float
+        The same of what `simulate` gives by default; empty where that is no question, or the same.
     """
 
     source: str
     what: str
     errors: Mapping[str, float]
+    default: Sequence[float] = ()
 
     @property
     def worst(self) -> str:
@@ -37,9 +42,16 @@ class Claim:
         median, p90 = np.percentile(absolute, [50, 90])
         known = reasons.get(self.what, {})
         why = known["why"] if known.get("worst") in (self.worst, "*") else "**not looked into**"
-        cells = (self.what, len(absolute), f"{median:.1%}", f"{p90:.1%}", f"{self.errors[self.worst]:+.1%}",
-                 f"{self.worst}: {why}", self.source)  # fmt: skip
+        cells = (self.what, label_of(self.what), len(absolute), f"{median:.1%}", f"{p90:.1%}",
+                 f"{self.errors[self.worst]:+.1%}", self._default, f"{self.worst}: {why}", self.source)  # fmt: skip
         return f"| {' | '.join(map(str, cells))} |"
+
+    @property
+    def _default(self) -> str:
+        if not len(self.default):
+            return ""
+        median, p90 = np.percentile(np.abs(self.default), [50, 90])
+        return f"{median:.1%}, {p90:.1%}"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import equivalence
 import optimum
 import pandas as pd
 import recorded
+from covered import default
 from measured import dma, kernels, streams
 from recordings import recordings
 
@@ -55,9 +56,10 @@ def runs(folder: Path) -> Found:
 def tables(folder: Path) -> Found:
     """Return measurements by others beside the machine files and the kernel model."""
     makers = [*streams.MAKERS, *kernels.MAKERS, *dma.MAKERS]
+    by_default = default.errors(folder)
     return [
         Claim("`benchmarks/measured.py`", f"measured elsewhere: {table.name}",
-              dict(zip(table.rows["row"], table.rows["error"], strict=True)))
+              dict(zip(table.rows["row"], table.rows["error"], strict=True)), by_default.get(table.name, ()))
         for make in makers for table in make(folder)
     ], []  # fmt: skip
 

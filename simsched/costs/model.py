@@ -14,6 +14,7 @@ from simsched.costs.by_shape import by_shape
 from simsched.costs.carrying import Mask, carried, one_core_of_recorded
 from simsched.costs.curve_ranges import drawn_curve, ranges
 from simsched.costs.curves import Curve, default_curves, normalised
+from simsched.costs.discrepancy import Discrepancy
 from simsched.costs.library import DEFAULT, Parameters, parameters
 from simsched.costs.noise import Noise, noise_of
 from simsched.costs.task_costs import TaskCosts, Terms
@@ -46,6 +47,8 @@ class CostModel:
         What runs the tasks: how it divides ops and what it sustains (`onednn`, `mkl`, `libxsmm`, `eigen`, `plain`,
         `tensorflow-1.9`; docs/costs.md). When not given, that of the graph (its report's fact `library`), else that of
         the machine's file, else `onednn`.
+    discrepancy : Discrepancy, optional
+        By how much all seconds are off, in a model that `drawn` returns; not at all when not given.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class CostModel:
     noise: float | str | Noise = 0.0
     measured: MeasuredSeconds | None = None
     library: str | None = None
+    discrepancy: Discrepancy | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.curves, Mapping) or not all(isinstance(kind, str) for kind in self.curves):
@@ -115,8 +119,8 @@ class CostModel:
         """Return a model whose curves are sampled from their uncertainty: one of those that could be true.
 
         Curves of `curves.toml` are sampled within the intervals stated there, all kinds of a family alike; measured
-        seconds within the errors of their medians. Curves given as numbers are taken as they are, and so are the noise
-        and what the kernel model says of shapes.
+        seconds within the errors of their medians. All are off as one `Discrepancy` says. Curves given as numbers are
+        taken as they are, and so is the noise.
 
         Examples
         --------
@@ -133,7 +137,10 @@ class CostModel:
         families = {curve.family: drawn_curve(curve, generator) for curve in [*table.values(), other]}
         known = {kind: families[curve.family] for kind, curve in table.items()}
         measured = None if self.measured is None else self.measured.drawn(generator)
-        return replace(self, curves={**known, **self._by_kind, **self.curves}, measured=measured)
+        off = Discrepancy(int(generator.integers(2**62)))
+        return replace(
+            self, curves={**known, **self._by_kind, **self.curves}, measured=measured, discrepancy=off
+        )
 
     def factors(self, n_tasks: int, seed: int) -> Seconds | None:
         """Return the noise of a replay: a factor for each task, float64 (n_tasks,), or None without noise.
@@ -200,7 +207,7 @@ class CostModel:
             recorded, threads = table.one_core(recorded), np.where(table.covers, 1, threads)
         covers = None if table is None or not table.covers.any() else table.covers
         one_core, notes = carried(graph, machine, recorded, covers)
-        return TaskCosts(
+        found = TaskCosts(
             one_core_s=one_core,
             labels=graph.kinds.codes,
             terms=terms,
@@ -210,6 +217,7 @@ class CostModel:
             notes=(*said, *notes, *_families(graph, curves, covers)),
             table=table,
         )
+        return found if self.discrepancy is None else self.discrepancy.on(found, graph, machine, curves)
 
     def _left_to_shapes(self, graph: TaskGraph, measured: WidthTable | None) -> Mask:
         """Return which tasks were not measured, and are of a kind that was given no curve."""

@@ -82,6 +82,9 @@ class TaskCosts:
         Where the seconds came from.
     table : WidthTable or None
         Seconds that stand in place of the formula, for some of the tasks; `one_core_s` are theirs, too.
+    stretch : float64 array, shape (labels, widest + 1), optional
+        By how much teams of each width take longer than the formula says, though no team gains more than its threads;
+        see `simsched.costs.discrepancy`. As the formula says when not given.
 
     Examples
     --------
@@ -100,6 +103,7 @@ class TaskCosts:
     reach_Bps: Seconds
     notes: tuple[str, ...] = ()
     table: WidthTable | None = None
+    stretch: Seconds | None = None
 
     def __post_init__(self) -> None:
         self.one_core_s.setflags(write=False)
@@ -151,7 +155,10 @@ class TaskCosts:
         parallel = np.maximum(t1 / used, self.traffic_B / self.reached_Bps(np.ceil(used).astype(np.int64)))
         team = s * t1 + (1 - s) * parallel
         team += terms.thread_overhead[labels] * np.sqrt(REFERENCE_S * t1) * (width - np.int64(1))
-        return np.asarray(team + terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * used)
+        team = np.asarray(team + terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * used)
+        if self.stretch is None:
+            return team
+        return np.maximum(team * self.stretch[labels, np.minimum(width, self.widest)], t1 / width)
 
     def seconds_of(self, task: int, width: int) -> float:
         """Return the seconds of one task on `width` cores; the same bits as `seconds`."""
@@ -165,6 +172,8 @@ class TaskCosts:
         team = s * t1 + (1 - s) * parallel
         team += float(terms.thread_overhead[label]) * sqrt(REFERENCE_S * t1) * (width - 1)
         team = team + float(terms.fork_join_s[label]) + float(terms.fork_join_per_thread_s[label]) * used
+        if self.stretch is not None:
+            team = max(team * float(self.stretch[label, min(width, self.widest)]), t1 / width)
         return min(t1, team)
 
     def part(self, tasks: slice | Index) -> TaskCosts:

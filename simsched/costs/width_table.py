@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
     from simsched.machine import Machine
 
+#: In the place of the widest team on which a curve was measured: it is a model's.
+UNMEASURED = np.iinfo(np.int64).max
+
 
 @dataclass(frozen=True, eq=False)
 class WidthTable:
@@ -31,7 +34,7 @@ class WidthTable:
     overhead_s : float64 array, shape (curves,)
         Seconds that each further thread adds, as far as known: the A of `simsched.costs.curves`.
     measured_to : int64 array, shape (curves,), optional
-        Widest team on which each curve was measured; beyond, it goes on by a rule. None where no width is beyond.
+        Widest team on which each curve was measured; beyond, it goes on by a rule; `UNMEASURED` of a model's. None where all are.
 
     Raises
     ------
@@ -115,7 +118,7 @@ class WidthTable:
         """Return whether each task would run on more threads than its curve was measured on, shape (n,)."""
         if self.measured_to is None:
             return np.zeros(len(self.rows), np.bool_)
-        most = np.where(self.covers, self.measured_to[self.rows], np.iinfo(np.int64).max)
+        most = np.where(self.covers, self.measured_to[self.rows], UNMEASURED)
         return np.asarray(most < width)
 
     def or_else(self, other: WidthTable) -> WidthTable:
@@ -132,10 +135,15 @@ class WidthTable:
             None if self.measured_to is None and other.measured_to is None else np.concatenate(known),
         )
 
+    @property
+    def modelled(self) -> npt.NDArray[np.bool_]:
+        """Which curves were not measured on any width, shape (curves,)."""
+        return self._measured_to() == UNMEASURED
+
     def _measured_to(self) -> npt.NDArray[np.int64]:
         if self.measured_to is not None:
             return self.measured_to
-        return np.full(len(self.seconds_s), np.iinfo(np.int64).max)
+        return np.full(len(self.seconds_s), UNMEASURED)
 
     def part(self, tasks: slice | npt.NDArray[np.int32]) -> WidthTable:
         """Return the table of some of the tasks."""

@@ -16,6 +16,7 @@ from simsched.defaults import MACHINE, POLICY
 from simsched.errors import LayoutError, SimschedError
 from simsched.intervals import spread
 from simsched.machine import machine as machine_of
+from simsched.notes import Note
 from simsched.plots.scaling import scaling
 from simsched.policy.layout import BEST, Best, Layout
 from simsched.progress import shows_progress
@@ -30,6 +31,8 @@ from simsched.sweep.extrapolation import beyond
 from simsched.sweep.growth import grown
 from simsched.sweep.knee import knee
 from simsched.sweep.parts import PARTS, parts_of, with_growth
+from simsched.sweep.uncertain import Inputs
+from simsched.sweep.worlds import MachineNumbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +49,11 @@ if TYPE_CHECKING:
 SAMPLES = 20
 #: Columns that the display leaves out; what is noted of a row stands below the table.
 HIDDEN = ("critical_path_s", "area_s", "samples", "note", "utilization", *PARTS)
+#: Said of an interval without width.
+EXACT = Note(
+    "intervals without width: nothing that the makespan depends on is uncertain. Durations without a recording, and "
+    "curves, that are given as numbers are exact; so are kinds that no number of threads speeds up"
+)
 
 
 @shows_progress
@@ -80,8 +88,8 @@ def predict(
     weak : bool
         Weak scaling by copies: the fewest cores run the graph once, twice as many run two independent copies of it.
     samples : int
-        Replays of each core count: the first with the costs as they are, the others with cost curves sampled from their
-        uncertainty (`CostModel.drawn`) and with noise from seeds of their own, from `seed` on; 1 for no interval.
+        Replays of each core count: the first with costs and machine as they are, the others with both sampled
+        (docs/predicting.md), and noise from seeds of their own, from `seed` on; 1 for no interval.
 
     Returns
     -------
@@ -176,12 +184,19 @@ def _replayed(
 def _sampled(
     points: Sequence[_Point], costs: CostModel, replay: Callable[..., Schedule], seeds: Sequence[int]
 ) -> list[list[float]]:
-    """Return for each point its makespans, in seconds, with costs and noise sampled from each of the seeds."""
+    """Return for each point its makespans, in seconds, with machine, costs and noise sampled from each of the seeds."""
+    if not seeds:
+        return [[] for _ in points]
+    numbers = MachineNumbers.of(Inputs(points[0].graph, points[0].machine, costs))
     drawn = {seed: costs.drawn(np.random.default_rng([seed, 1])) for seed in seeds}
-    # Of the samples only the makespan is kept: schedules of a million tasks would fill the memory.
-    found = at_once(
-        lambda pair: replay(pair[0], drawn[pair[1]], seed=pair[1]).makespan_s, [*product(points, seeds)]
-    )
+
+    def sampled_s(pair: tuple[_Point, int]) -> float:
+        point, seed = pair
+        world = replace(point, machine=numbers.drawn(point.machine, seed))
+        # Only the makespan is kept: schedules of a million tasks would fill the memory.
+        return replay(world, drawn[seed], seed=seed).makespan_s
+
+    found = at_once(sampled_s, [*product(points, seeds)])
     return [found[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(points))]
 
 
@@ -275,7 +290,9 @@ def _with_interval(
     found = spread([row["makespan_s"], *others_s])
     makespan_s = found.middle if noisy else row["makespan_s"]
     speedup = one_core_s / makespan_s if makespan_s else 1.0
+    exact = bool(others_s) and set(others_s) == {row["makespan_s"]}
     return row | {
+        "notes": [*row["notes"], EXACT] if exact else row["notes"],
         "makespan_s": makespan_s,
         "low_s": min(found.low, makespan_s) if others_s else np.nan,
         "high_s": max(found.high, makespan_s) if others_s else np.nan,

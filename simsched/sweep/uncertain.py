@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
@@ -69,7 +69,17 @@ class Inputs:
 
     def parameters(self) -> list[Parameter]:
         """Return all of them: those of the machine in the order of its file, then those of the graph's cost curves."""
-        return [*self._of_machine(), *self._of_curves()]
+        return [*self.of_machine(), *self._of_curves()]
+
+    def of_machine(self) -> list[Parameter]:
+        """Return those of the machine, in the order of its file."""
+        return list(self._of_machine(self.reachable))
+
+    def of_machine_together(self) -> list[Parameter]:
+        """Return those of the machine, with the ends that all of them can have together, where there are such."""
+        found = list(self._of_machine(lambda name, value, end: end))
+        ends_of = ({one.name: one.low for one in found}, {one.name: one.high for one in found})
+        return found if all(map(self._possible, ends_of)) else self.of_machine()
 
     def changed(self, values: Mapping[str, float]) -> tuple[Machine, CostModel]:
         """Return machine and costs with other values, by name.
@@ -89,29 +99,28 @@ class Inputs:
 
     def reachable(self, name: str, value: float, end: float) -> float:
         """Return the value nearest to `end`, from a possible one on, that is possible."""
-        if self._possible(name, end):
+        if self._possible({name: end}):
             return end
         near, far = value, end
         for _ in range(HALVINGS):
             middle = (near + far) / 2
-            near, far = (middle, far) if self._possible(name, middle) else (near, middle)
+            near, far = (middle, far) if self._possible({name: middle}) else (near, middle)
         return near
 
-    def _possible(self, name: str, value: float) -> bool:
+    def _possible(self, values: Mapping[str, float]) -> bool:
         try:
-            self.changed({name: value})
+            self.changed(values)
         except SimschedError:
             return False
         return True
 
-    def _of_machine(self) -> Iterator[Parameter]:
+    def _of_machine(self, reachable: Callable[[str, float, float], float]) -> Iterator[Parameter]:
         for fact in self.machine.facts:
             if isinstance(fact.value, tuple) or fact.unit in COUNTS:
                 continue
             value = float(fact.value)
             low, high = (
-                self.reachable(fact.key, value, end)
-                for end in ends(value, cast("Confidence", fact.confidence))
+                reachable(fact.key, value, end) for end in ends(value, cast("Confidence", fact.confidence))
             )
             # Of a count none but itself is possible.
             if value == 0 or low < high:

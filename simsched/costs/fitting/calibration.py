@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Self
 
 from simsched.costs.curves import normalised
-from simsched.costs.fitting.drawing import drawn_curve_of, sigma_of_spread
+from simsched.costs.fitting.drawing import disturbed, drawn_curve_of, sigma_of_spread
 from simsched.costs.fitting.fingerprint import Fingerprint
 from simsched.costs.fitting.interpolation import Method
 from simsched.costs.fitting.measured import MeasuredCurves
@@ -470,8 +470,14 @@ class CalibratedModel(CostModel):
     calibration: Calibration | None = None
 
     def drawn(self, generator: np.random.Generator) -> Self:
-        """Return a model sampled from what is known, curves of kinds from the intervals of their fits."""
+        """Return a model sampled from what is known, curves of kinds from the intervals of their fits.
+
+        What is common to all its seconds is the less certain, the more of its runs were dropped as disturbed.
+        """
         model = super().drawn(generator)
+        if self.calibration is not None and model.discrepancy is not None:
+            off = replace(model.discrepancy, disturbed=disturbed(self.calibration.facts))
+            model = replace(model, discrepancy=off)
         fits = {} if self.calibration is None else self.calibration.wide_fits()
         curves = {kind: drawn_curve_of(of, generator) for kind, of in fits.items()}
         of_others = {normalised(kind): curve for kind, curve in curves.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import asinh, erf, exp, log, log1p, pi, sqrt
 from statistics import NormalDist, median
@@ -79,6 +79,20 @@ def _within(number: Interval, confidence: float, generator: np.random.Generator)
     scale = NormalDist().inv_cdf(0.975) / NormalDist().inv_cdf((1 + confidence) / 2)
     low = max(number.value - scale * max(number.value - number.low, 0.0), 0.0)
     return drawn_between(number.value, low, number.value + scale * max(number.high - number.value, 0.0), z)
+
+
+def disturbed(facts: Mapping[str, object]) -> float:
+    """Return the share of a calibration's runs that were dropped as disturbed, in [0, 1]; 0 where nothing says so.
+
+    Examples
+    --------
+    >>> disturbed({"runs": 40, "dropped": 10}), disturbed({})
+    (0.25, 0.0)
+    """
+    runs, dropped = (facts.get(name) for name in ("runs", "dropped"))
+    if not isinstance(runs, (int, float)) or not isinstance(dropped, (int, float)) or not runs > 0:
+        return 0.0
+    return min(max(dropped / runs, 0.0), 1.0)
 
 
 def work_sigma(model: WorkModel) -> float:

@@ -1,0 +1,1 @@
+"""What 95 % intervals hold: groups of measured values, each beside its interval."""

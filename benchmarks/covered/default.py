@@ -1,0 +1,88 @@
+"""Measured ops beside the seconds that `simulate` takes by default, sampled as `predict` samples them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from measured.kernels import CONVOLUTION_THREADS, DIRECTIONS, GEMM_THREADS, label, shape
+from measured.table import machine, read
+
+import simsched as ss
+from covered.group import Case, Group, Values, sigma_of
+from simsched.intervals import spread
+from simsched.sweep.uncertain import Inputs
+from simsched.sweep.worlds import MachineNumbers
+
+#: Kinds of the directions, of which graphs here know FLOPs and bytes alone.
+KINDS = {"forward": "Conv2D", "data": "Conv2DBackpropInput", "weights": "Conv2DBackpropFilter"}
+SAMPLES = 200
+
+
+def groups(folder: Path) -> Iterator[Group]:
+    """Yield DeepBench's matrix products, then its convolutions of which only the work is known."""
+    for _, name, graph, measured_s, threads in _ops(folder):
+        every = _sampled_s(graph, threads)
+        ends = [spread(of_task) for of_task in every.T]
+        yield Group(name, [
+            Case(graph.task_name(task), measured, point, min(end.low, point), max(end.high, point))
+            for task, (measured, point, end) in enumerate(zip(measured_s, every[0], ends, strict=True))
+        ])  # fmt: skip
+
+
+def sigmas(folder: Path) -> Iterator[tuple[str, float, float, int]]:
+    """Yield name, standard deviation of the errors, that of the samples, and the number of ops of each group."""
+    for _, name, graph, measured_s, threads in _ops(folder):
+        every = np.log(_sampled_s(graph, threads))
+        yield (
+            name,
+            sigma_of(np.log(measured_s) - every[0]),
+            float(np.median(every.std(axis=0))),
+            len(measured_s),
+        )
+
+
+def errors(folder: Path) -> dict[str, Values]:
+    """Return predicted over measured seconds, less 1, of the ops of each table, by the table's name."""
+    found = {}
+    for table, _, graph, measured_s, threads in _ops(folder):
+        found[table] = ss.CostModel().on(graph, machine("knl-7250")).seconds(threads) / measured_s - 1
+    return found
+
+
+def _ops(folder: Path) -> Iterator[tuple[str, str, ss.TaskGraph, Values, int]]:
+    """Yield the name of the table and of the group, graph, measured seconds and threads of each group."""
+    products = read(folder, "knl7250_deepbench_gemm.csv")
+    graph = ss.TaskGraph.from_edges(
+        [np.nan] * len(products), kinds="MatMul",
+        shapes=[f"{row.N}x{row.K};{row.K}x{row.M}" for row in products.itertuples()],
+        names=[f"{row.M} x {row.N} x {row.K}" for row in products.itertuples()],
+        flops=2.0 * products.M * products.N * products.K,
+        bytes_B=4.0 * (products.M * products.K + products.K * products.N + products.M * products.N),
+    )  # fmt: skip
+    table = f"DeepBench products, {GEMM_THREADS} threads, KNL 7250"
+    yield table, "by default: matrix products", graph, products.time_ms.to_numpy() * 1e-3, GEMM_THREADS
+    frame = read(folder, "knl7250_deepbench_conv.csv")
+    for direction, column in DIRECTIONS.items():
+        timed = frame[frame[column].notna()]
+        shapes = [shape(row) for row in timed.itertuples()]
+        graph = ss.TaskGraph.from_edges(
+            [np.nan] * len(timed), kinds=KINDS[direction], names=[label(row) for row in timed.itertuples()],
+            flops=[one.flops for one in shapes],
+            bytes_B=[float(one.input_B + one.weights_B + one.output_B) for one in shapes],
+        )  # fmt: skip
+        name = f"by default: convolutions of known FLOPs and bytes, {direction}"
+        table = f"DeepBench convolutions, {direction}, {CONVOLUTION_THREADS} threads, KNL 7250"
+        yield table, name, graph, timed[column].to_numpy() * 1e-3, CONVOLUTION_THREADS
+
+
+def _sampled_s(graph: ss.TaskGraph, threads: int) -> Values:
+    """Return seconds of every op, as they are and then as sampled, shape (samples, n)."""
+    chip, costs = machine("knl-7250"), ss.CostModel()
+    numbers = MachineNumbers.of(Inputs(graph, chip, costs))
+    sampled = [
+        costs.drawn(np.random.default_rng([seed, 1])).on(graph, numbers.drawn(chip, seed)).seconds(threads)
+        for seed in range(1, SAMPLES)
+    ]
+    return np.array([costs.on(graph, chip).seconds(threads), *sampled])

@@ -1,0 +1,154 @@
+"""Discrepancy of costs: by how much the seconds of tasks may be off, sampled as one consistent world.
+
+In a world the seconds of a task on w threads are those of the costs times
+
+    exp(common z + cores log2(n / n0) z' + discrepancy z'' + width log2(w / w0) z''')
+
+The z are standard normal: z and z' one for each origin of seconds (a calibration, a recording, ...), z'' and z''' one
+for each kind and regime; kinds of a family share theirs. n are the threads of the machine, n0 those that were in use
+where the seconds come from, w0 the width on which they are known. No team gains more than its threads. The four
+standard deviations stand in `discrepancies.toml`, each with what tells it; `benchmarks/coverage.py` counts what
+intervals hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import log, log2
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+from simsched.costs.origins import Codes, Group, grouped, seen_cores
+from simsched.costs.sigmas import sigmas
+from simsched.costs.width_table import WidthTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simsched.costs.curves import Curve
+    from simsched.costs.task_costs import TaskCosts, Terms
+    from simsched.graph import TaskGraph
+    from simsched.graph.taskgraph import Seconds
+    from simsched.machine import Machine
+
+
+@dataclass(frozen=True)
+class Discrepancy:
+    """One of the worlds that could be true.
+
+    Parameters
+    ----------
+    seed : int
+        Of its random numbers: the same world for all graphs, machines, layouts and engines.
+    disturbed : float
+        Share of a calibration's runs that were dropped as disturbed: what is common to it is less certain.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([float("nan")], kinds="MatMul", flops=[1e9])
+    >>> costs = [ss.CostModel(discrepancy=Discrepancy(seed)) for seed in (1, 1, 2)]
+    >>> seconds = [one.on(graph, ss.machine("generic")).one_core_s[0] for one in costs]
+    >>> bool(seconds[0] == seconds[1]), bool(seconds[0] == seconds[2])
+    (True, False)
+    """
+
+    seed: int
+    disturbed: float = 0.0
+
+    def on(self, costs: TaskCosts, graph: TaskGraph, machine: Machine, curves: Sequence[Curve]) -> TaskCosts:
+        """Return costs as they are in this world.
+
+        Parameters
+        ----------
+        costs : TaskCosts
+        graph : TaskGraph
+        machine : Machine
+        curves : sequence of Curve
+            Of each label of the graph's kinds.
+        """
+        groups, of = grouped(costs, graph, machine, curves)
+        seen = {origin: seen_cores(origin, costs, graph, machine) for origin in {g.origin for g in groups}}
+        level = np.array([self._level(group, machine.n_threads / seen[group.origin]) for group in groups])
+        power = np.array([self._power(group) for group in groups])
+        found = _with_formula(costs, groups, of, level, power)
+        if costs.table is None:
+            return found
+        table = _with_table(costs.table, groups, of, level, power)
+        return replace(found, table=table, one_core_s=table.one_core(found.one_core_s))
+
+    def _level(self, group: Group, cores: float) -> float:
+        """Return by what factor seconds are off on the width that is known; `cores` is n / n0."""
+        known, name = sigmas()[group.origin], f"{group.family} {group.regime}"
+        common = np.hypot(known.common, known.disturbed * self.disturbed)
+        off = common * self._z(group.origin) + known.of(group.family, group.regime) * self._z(name)
+        off += known.cores * max(log2(cores), 0.0) * self._z(f"{group.origin} cores")
+        return float(np.exp(off))
+
+    def _power(self, group: Group) -> float:
+        """Return with what power of the width over the known one seconds are off, too."""
+        sigma = sigmas()[group.origin].width[group.regime] if group.divides else 0.0
+        return sigma / log(2) * self._z(f"{group.family} {group.regime} width")
+
+    def _z(self, name: str) -> float:
+        return float(np.random.default_rng([self.seed, crc32(name.encode())]).standard_normal())
+
+
+def _with_formula(
+    costs: TaskCosts, groups: Sequence[Group], of: Codes, level: Seconds, power: Seconds
+) -> TaskCosts:
+    """Return costs whose formula is off; of the groups in a table only their bytes matter."""
+    known = np.array([1 if group.tabled else group.width for group in groups], np.float64)
+    one_core = level * known**-power
+    every = np.maximum(np.arange(costs.widest + 1), 1).astype(np.float64)
+    return replace(
+        costs,
+        one_core_s=costs.one_core_s * one_core[of],
+        traffic_B=costs.traffic_B * one_core[of],
+        labels=of.astype(np.int32),
+        terms=_scaled(costs.terms, np.array([group.label for group in groups], np.int64), one_core),
+        stretch=every ** power[:, None],
+    )
+
+
+def _scaled(terms: Terms, labels: Codes, factor: Seconds) -> Terms:
+    """Return the terms of groups, such that all seconds are `factor` times as long where one-core seconds are."""
+    return replace(
+        terms,
+        serial_share=terms.serial_share[labels],
+        thread_overhead=terms.thread_overhead[labels] * np.sqrt(factor),
+        fork_join_s=terms.fork_join_s[labels] * factor,
+        fork_join_per_thread_s=terms.fork_join_per_thread_s[labels] * factor,
+        grain_flops=terms.grain_flops[labels],
+        grain_B=terms.grain_B[labels],
+    )
+
+
+def _with_table(
+    table: WidthTable, groups: Sequence[Group], of: Codes, level: Seconds, power: Seconds
+) -> WidthTable:
+    """Return a table that is off: a row for each of its rows in each group."""
+    covered = np.flatnonzero(table.covers)
+    pairs, where = np.unique(
+        table.rows[covered].astype(np.int64) * len(groups) + of[covered], return_inverse=True
+    )
+    row, group = pairs // max(len(groups), 1), pairs % max(len(groups), 1)
+    known = np.array([one.width for one in groups], np.int64)[group]
+    every = np.maximum(np.arange(table.seconds_s.shape[1]), 1)
+    beyond = np.maximum(every / known[:, None], 1.0)
+    seconds = table.seconds_s[row]
+    # No team gains more than its threads, from the widest that is known on.
+    ends = np.take_along_axis(seconds, np.minimum(known, seconds.shape[1] - 1)[:, None], axis=1)
+    stretched = np.maximum(
+        seconds * beyond ** power[group][:, None], np.where(beyond > 1, ends / beyond, 0.0)
+    )
+    rows = np.full(len(table.rows), -1, np.int32)
+    rows[covered] = where
+    return WidthTable(
+        rows,
+        stretched * level[group][:, None],
+        table.overhead_s[row] * level[group],
+        None if table.measured_to is None else table.measured_to[row],
+    )

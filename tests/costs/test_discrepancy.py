@@ -1,0 +1,151 @@
+"""Worlds in which seconds are off: who is off alike, what is exact, what grows with the width, what intervals hold."""
+
+import tomllib
+from dataclasses import replace
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.costs.curves import default_curves
+from simsched.costs.discrepancy import Discrepancy
+from simsched.costs.fitting import Calibration, MeasuredCurves, MeasuredOp, Op, Point
+from simsched.costs.origins import ORIGINS, REGIMES, grouped
+from simsched.costs.sigmas import sigmas
+from simsched.graph import Recording
+
+NAN = float("nan")
+MACHINE = ss.machine("knl-7250")
+#: A product that was measured, one that was not, a stream, and an op that only names memory.
+MIXED = ss.TaskGraph.from_edges(
+    [NAN, NAN, 2.0, 1.0],
+    kinds=["MatMul", "MatMul", "Add", "Reshape"],
+    shapes=["2x2", "9x9", "", ""],
+    flops=[1e9, 1e12, 1e6, NAN],
+    bytes_B=[1e6, 1e6, 1e9, NAN],
+    widths=[1, 1, 4, 1],
+)
+MEASURED = MeasuredCurves(
+    [MeasuredOp(Op("MatMul", "2x2"), tuple(Point(w, 2.0 / w, runs=9) for w in (1, 2)))],
+    unmeasured_shapes=False,
+)
+MODEL = ss.CostModel(measured=MEASURED)
+
+
+def of(seed, graph=MIXED, model=MODEL, machine=MACHINE):
+    return replace(model, discrepancy=Discrepancy(seed)).on(graph, machine)
+
+
+def test_every_number_has_a_source_and_names_that_there_are():
+    table = tomllib.loads((files("simsched.costs") / "discrepancies.toml").read_text("utf-8"))
+    assert [row["name"] for row in table["origin"]] == list(ORIGINS)
+    assert list(table["width"]) == list(REGIMES)
+    families = {curve.family for curve in default_curves()[0].values()}
+    numbers = [*table["width"].values(), *table["row"]]
+    numbers += [number for row in table["origin"] for name, number in row.items() if name != "name"]
+    assert all(number["sigma"] >= 0 and number["source"] for number in numbers)
+    assert all(row["family"] in families and row["regime"] in REGIMES for row in table["row"])
+
+
+def test_where_seconds_come_from_and_what_bounds_them():
+    costs = MODEL.on(MIXED, MACHINE)
+    groups, where = grouped(costs, MIXED, MACHINE, [MODEL.curve(kind) for kind in MIXED.kinds.labels])
+    found = [(groups[g].origin, groups[g].regime, groups[g].family, groups[g].width) for g in where]
+    assert found[:2] == [
+        ("measured", "compute", "matrix product", 2),
+        ("estimated", "compute", "matrix product", 1),
+    ]
+    assert found[2:] == [("given", "memory", "element-wise", 4), ("given", "memory", "book-keeping", 1)]
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**62), width=st.integers(1, 272))
+def test_one_task_and_all_tasks_have_the_same_bits(seed, width):
+    costs = of(seed)
+    assert [costs.seconds_of(task, width) for task in range(4)] == costs.seconds(width).tolist()
+    assert of(seed).seconds(width).tolist() == costs.seconds(width).tolist()
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**62))
+def test_no_team_gains_more_than_its_threads(seed):
+    costs = of(seed)
+    widths = np.array([1, 2, 3, 4, 7, 68, 272])
+    every = np.array([costs.seconds(width) for width in widths.tolist()])
+    gains = every[0] / every
+    assert (gains <= widths[:, None] * (1 + 1e-9)).all()
+    assert (costs.fastest_widths() >= 1).all()
+
+
+def test_tasks_of_a_kind_and_regime_are_off_alike():
+    twins = ss.TaskGraph.from_edges(
+        [NAN] * 3, kinds=["MatMul", "aten::mm", "Conv2D"], flops=[1e12, 3e12, 1e12]
+    )
+    plain = ss.CostModel().on(twins, MACHINE).one_core_s
+    one, other, third = of(5, twins, ss.CostModel()).one_core_s / plain
+    assert one == pytest.approx(other) != pytest.approx(third)
+
+
+def test_numbers_that_are_given_are_exact():
+    graph = ss.TaskGraph.from_edges([1.0, 2.0], kinds=["mine", "Reshape"])
+    model = ss.CostModel({"mine": ss.Curve(0.5)})
+    for width in (1, 8):
+        exact = model.on(graph, MACHINE).seconds(width).tolist()
+        assert of(3, graph, model).seconds(width).tolist() == exact
+
+
+def test_a_recording_is_off_as_a_whole_and_on_more_cores_than_it_had():
+    run = Recording(np.array([0.0, 1.0]), np.array([1.0, 3.0]), np.array([0, 0], np.int32), ("main",))
+    graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["Add", "Add"], recording=run)
+
+    def spread_of(cores):
+        machine = ss.machine(f"generic[cores={cores}]")
+        ratios = [of(seed, graph, ss.CostModel(), machine).one_core_s / [1.0, 2.0] for seed in range(100)]
+        assert all(one == pytest.approx(other) for one, other in ratios)
+        return np.log(ratios).std()
+
+    known = sigmas()["recorded"]
+    assert spread_of(1) == pytest.approx(np.hypot(known.common, known.discrepancy), rel=0.25)
+    assert spread_of(1) < spread_of(4) < spread_of(64)
+
+
+def test_seconds_are_less_certain_the_wider_the_team_beyond_what_was_measured():
+    widths = (1, 2, 4, 16, 64)
+    logs = np.log([[of(seed).seconds(width)[0] for width in widths] for seed in range(100)])
+    spreads = logs.std(axis=0)
+    assert spreads[0] == pytest.approx(spreads[1]), "both were measured"
+    assert (np.diff(spreads[1:]) > 0).all()
+
+
+def test_disturbed_calibrations_are_less_certain():
+    ops = [MeasuredOp(Op("MatMul", "2x2"), (Point(1, 1.0),))]
+    graph = ss.TaskGraph.from_edges([NAN], kinds="MatMul", shapes="2x2")
+    spreads = []
+    for dropped in (0, 10):
+        of_host = Calibration.of(ops, "by hand", machine="generic", facts={"runs": 20, "dropped": dropped})
+        drawn = [of_host.cost_model().drawn(np.random.default_rng(seed)) for seed in range(60)]
+        one_core = ss.machine("generic[cores=1]")
+        spreads.append(np.std([np.log(one.on(graph, one_core).one_core_s[0]) for one in drawn]))
+    assert spreads[0] < 0.05
+    assert spreads[1] > 0.2
+
+
+def test_intervals_hold_truths_of_the_stated_model():
+    """Calibrated on one thread, run on two: truths from the formula of the page, by numbers of their own."""
+    op = MeasuredOp(Op("MatMul", "2x2", flops=1e9), (Point(1, 1.0, runs=100),))
+    model = ss.CostModel(measured=MeasuredCurves([op]))
+    graph = ss.TaskGraph.from_edges([NAN], kinds="MatMul", shapes="2x2", flops=[1e9])
+    known, rng = sigmas()["measured"], np.random.default_rng(0)
+    z = rng.standard_normal((4, 2000))
+    level = known.common * z[0] + known.cores * z[1] + known.of("matrix product", "compute") * z[2]
+    truths = np.exp(level) * np.maximum(np.exp(known.width["compute"] * z[3]), 0.5)
+    held = []
+    for seed in range(3):
+        (row,) = ss.predict(
+            graph, "generic", "sequential", [2], model, width=2, samples=40, seed=100 * seed
+        ).itertuples()
+        held.append(((row.low_s <= truths) & (truths <= row.high_s)).mean())
+    assert 0.90 <= np.mean(held) <= 0.99
