@@ -199,10 +199,10 @@ class CostModel:
             table, said = self.measured.on(graph, machine)
         wanted = np.isnan(graph.durations_s) & self._left_to_shapes(graph, table)
         if params.library.by_shape and wanted.any():
-            found = by_shape(graph, replace(machine, runtime=runtime), params, wanted)
-            table = found.table if table is None else table.or_else(found.table)
-            pieces, traffic_B = found.over(pieces, traffic_B)
-            said = (*said, *_of_library(params, named_by, int(found.table.covers.sum())), *found.notes)
+            shaped = by_shape(graph, replace(machine, runtime=runtime), params, wanted)
+            table = shaped.table if table is None else table.or_else(shaped.table)
+            pieces, traffic_B = shaped.over(pieces, traffic_B)
+            said = (*said, *_of_library(params, named_by, int(shaped.table.covers.sum())), *shaped.notes)
         if table is not None:
             recorded, threads = table.one_core(recorded), np.where(table.covers, 1, threads)
         covers = None if table is None or not table.covers.any() else table.covers

@@ -34,7 +34,8 @@ class WidthTable:
     overhead_s : float64 array, shape (curves,)
         Seconds that each further thread adds, as far as known: the A of `simsched.costs.curves`.
     measured_to : int64 array, shape (curves,), optional
-        Widest team on which each curve was measured; beyond, it goes on by a rule; `UNMEASURED` of a model's. None where all are.
+        Widest team on which each curve was measured; beyond, it goes on by a rule. `UNMEASURED` for a model's curves,
+        None where all are a model's.
 
     Raises
     ------
@@ -138,7 +139,7 @@ class WidthTable:
     @property
     def modelled(self) -> npt.NDArray[np.bool_]:
         """Which curves were not measured on any width, shape (curves,)."""
-        return self._measured_to() == UNMEASURED
+        return np.equal(self._measured_to(), UNMEASURED)
 
     def _measured_to(self) -> npt.NDArray[np.int64]:
         if self.measured_to is not None:

@@ -77,7 +77,7 @@ def test_no_team_gains_more_than_its_threads(seed):
     every = np.array([costs.seconds(width) for width in widths.tolist()])
     gains = every[0] / every
     assert (gains <= widths[:, None] * (1 + 1e-9)).all()
-    assert (costs.fastest_widths() >= 1).all()
+    assert (costs.fastest_widths >= 1).all()
 
 
 def test_tasks_of_a_kind_and_regime_are_off_alike():
