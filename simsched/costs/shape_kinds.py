@@ -13,7 +13,7 @@ from simsched.costs.curves import default_curves, normalised
 from simsched.costs.shape_convolutions import convolution, transposed_convolution
 from simsched.costs.shape_products import product
 from simsched.costs.shape_streams import attention, gather, stream
-from simsched.graph.shapes import Attributes, Shape, parse_attributes, parse_shape
+from simsched.graph.shapes import Attributes, Shape, parse_attributes, parse_shape, times
 
 if TYPE_CHECKING:
     from simsched.costs.kernel_work import Work
@@ -128,16 +128,25 @@ def work_of(kind: str, shape: str, flops: float, bytes_B: float, params: Paramet
     kernel = kernel_of(kind)
     if kernel is None or not shape:
         return None
-    seen = Seen(kind, kernel, parse_shape(shape), parse_attributes(shape), flops, bytes_B)
+    attributes = parse_attributes(shape)
+    more = float(times(attributes))
+    seen = Seen(kind, kernel, parse_shape(shape), attributes, flops / more, bytes_B / more)
     if kernel.rule == "convolution":
-        return _read(*convolution(seen, params))
+        return _read(more, *convolution(seen, params))
     if kernel.rule == "transposed_convolution":
-        return _read(*transposed_convolution(seen, params))
-    return _read(_RULES[kernel.rule](seen, params))
+        return _read(more, *transposed_convolution(seen, params))
+    return _read(more, _RULES[kernel.rule](seen, params))
 
 
-def _read(ways: list[list[Work]] | None, guessed: str = "") -> Read | None:
-    return None if ways is None else Read(ways, guessed)
+def _read(more: float, ways: list[list[Work]] | None, guessed: str = "") -> Read | None:
+    """Return ways of doing an op that does more work than its shapes say."""
+    if ways is None:
+        return None
+    return Read([[_times(work, more) for work in works] for works in ways] if more != 1 else ways, guessed)
+
+
+def _times(work: Work, more: float) -> Work:
+    return work._replace(flops=more * work.flops, named_B=more * work.named_B, moved_B=more * work.moved_B)
 
 
 def kernel_of(kind: str) -> Kernel | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 
 from simsched.errors import GraphError
 
@@ -16,8 +17,9 @@ Shape = tuple[tuple[int, ...], ...]
 #: What sets the size of an op beside the shapes of its inputs: whole numbers, one for each direction or one for all.
 Attributes = Mapping[str, tuple[int, ...]]
 
-#: The attributes that there are; `padding` before and after where it has twice as many numbers as directions.
-ATTRIBUTES = ("stride", "padding", "dilation", "groups", "window", "transposed", "heads")
+#: The attributes that there are; `padding` before and after where it has twice as many numbers as directions, `times`
+#: the work over that of the shapes, as a fraction (3x2 is one and a half times as much).
+ATTRIBUTES = ("stride", "padding", "dilation", "groups", "window", "transposed", "heads", "times")
 
 #: Of tensors in files: what NumPy allows, and far beyond any real one.
 MAX_RANK = 64
@@ -77,6 +79,7 @@ def _parsed(text: str) -> tuple[Shape, dict[str, tuple[int, ...]]]:
             raise GraphError(
                 f"shape {text!r} is not written like 64x512;512x512, a scalar as (), attributes last as stride=2"
             )
+    times(attributes)
     return tuple(inputs), attributes
 
 
@@ -94,6 +97,41 @@ def format_shape(shape: Iterable[Iterable[int]], attributes: Attributes | None =
     return ";".join(
         inputs + [f"{name}={'x'.join(map(str, value))}" for name, value in (attributes or {}).items()]
     )
+
+
+def times(attributes: Attributes) -> Fraction:
+    """Return how many times as much work as its shapes say an op does.
+
+    Raises
+    ------
+    GraphError
+        If it is no fraction above zero.
+
+    Examples
+    --------
+    >>> times({"times": (3, 2)}), times({})
+    (Fraction(3, 2), Fraction(1, 1))
+    """
+    given = attributes.get("times", (1, 1))
+    if len(given) > 2 or min(given) < 1:
+        raise GraphError(f"times={'x'.join(map(str, given))} is no fraction above zero, as 3x2")
+    return Fraction(*given)
+
+
+def with_times(text: str, factor: float) -> str:
+    """Return the text of a shape whose op does as many times the work; no work has no shape.
+
+    Examples
+    --------
+    >>> with_times("64x512;512x512", 1.5), with_times("64x512;512x512;times=3x2", 2.0)
+    ('64x512;512x512;times=3x2', '64x512;512x512;times=3x1')
+    """
+    shape, attributes = _parsed(text)
+    found = (times(attributes) * Fraction(factor)).limit_denominator(10**6)
+    if not text or not 0 < found.numerator < 10**18:
+        return ""
+    ratio = {"times": (found.numerator, found.denominator)}
+    return format_shape(shape, {**attributes, **ratio})
 
 
 def numel(dims: Sequence[int]) -> float:

@@ -12,6 +12,8 @@ import numpy as np
 
 from simsched.costs import CostModel
 from simsched.errors import SpecError
+from simsched.graph import LabelColumn
+from simsched.graph.shapes import with_times
 from simsched.policy import Layout
 from simsched.replay.simulate import layout_found, simulate
 from simsched.sweep.points import with_parameters
@@ -19,6 +21,7 @@ from simsched.sweep.points import with_parameters
 if TYPE_CHECKING:
     from simsched.costs import TaskCosts
     from simsched.graph import TaskGraph
+    from simsched.graph.taskgraph import Seconds
     from simsched.machine import Machine, RuntimeProfile
     from simsched.policy import Policy
     from simsched.policy.layout import Best
@@ -168,11 +171,22 @@ def scaled(graph: TaskGraph, scaling: Scaling) -> TaskGraph:
     work = np.where(np.isnan(graph.durations_s), factors, 1.0)
     return replace(
         graph,
+        shapes=_scaled_shapes(graph.shapes, work),
         durations_s=graph.durations_s * factors,
         flops=graph.flops * work,
         bytes_B=graph.bytes_B * work,
         recording=None,
     )
+
+
+def _scaled_shapes(shapes: LabelColumn, work: Seconds) -> LabelColumn:
+    """Return shapes that say by how much more work a task does; those of tasks that do as much stay as they are."""
+    pairs = list(zip(shapes.codes.tolist(), work.tolist(), strict=True))
+    texts = {
+        (code, factor): shapes.labels[code] if factor == 1 else with_times(shapes.labels[code], factor)
+        for code, factor in set(pairs)
+    }
+    return LabelColumn.from_strings(texts[pair] for pair in pairs)
 
 
 def _factor(scaling: Scaling, kind: str) -> float:
