@@ -12,7 +12,6 @@ from measured.table import machine, read
 import simsched as ss
 from covered.group import Case, Group, Values, sigma_of
 from simsched.intervals import spread
-from simsched.sweep.uncertain import Inputs
 from simsched.sweep.worlds import MachineNumbers
 
 #: Kinds of the directions, of which graphs here know FLOPs and bytes alone.
@@ -80,7 +79,7 @@ def _ops(folder: Path) -> Iterator[tuple[str, str, ss.TaskGraph, Values, int]]:
 def _sampled_s(graph: ss.TaskGraph, threads: int) -> Values:
     """Return seconds of every op, as they are and then as sampled, shape (samples, n)."""
     chip, costs = machine("knl-7250"), ss.CostModel()
-    numbers = MachineNumbers.of(Inputs(graph, chip, costs))
+    numbers = MachineNumbers.of(chip)
     sampled = [
         costs.drawn(np.random.default_rng([seed, 1])).on(graph, numbers.drawn(chip, seed)).seconds(threads)
         for seed in range(1, SAMPLES)

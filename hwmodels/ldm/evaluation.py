@@ -20,11 +20,11 @@ class MoveTimes(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """A tile of a tensor: how many there are, bytes of LDM of one, and the seconds of its moves."""
+    """A tile of a tensor: how many there are, bytes of LDM of one, and its span in each dimension."""
 
     tiles: int
     size_B: float
-    times: MoveTimes
+    spans: list[float]
 
 
 class Prices(Protocol):
@@ -97,6 +97,7 @@ class Evaluation:
         self._spawn_join_s, self._twice = group.spawn_join_s, group.double_buffering
         self._inputs = len(part.inputs)
         self._tensors = [_TensorTiles(part, tensor, self._prices) for tensor in part.tensors]
+        self._known_s: dict[tuple[tuple[int, ...], tuple[int, ...]], float] = {}
 
     @property
     def tensors(self) -> list[frozenset[int]]:
@@ -111,11 +112,16 @@ class Evaluation:
             used_B += 2 * tile.size_B if self._twice and tile.tiles > 1 else tile.size_B
         return used_B <= self._prices.ldm_B
 
-    def seconds(self, tiles: Sequence[int], order: Sequence[int]) -> float:
+    def seconds(self, tiles: tuple[int, ...], order: tuple[int, ...]) -> float:
         """Return the seconds with tiles that fit, under an order of the tile loops, outermost first."""
+        if (known := self._known_s.get((tiles, order))) is None:
+            known = self._known_s[tiles, order] = self._summed_s(tiles, order)
+        return known
+
+    def _summed_s(self, tiles: Sequence[int], order: Sequence[int]) -> float:
         counts = [-(-extent // tile) for extent, tile in zip(self.extents, tiles, strict=True)]
         moved = [
-            self._moved(tensor, tensor.tile(tiles), order, counts, at < self._inputs)
+            self._moved(tensor, tiles, order, counts, at < self._inputs)
             for at, tensor in enumerate(self._tensors)
         ]
         busy_s = self._prices.busy_s(dict(zip(self.loops, counts, strict=True)))
@@ -125,7 +131,11 @@ class Evaluation:
 
     @staticmethod
     def _moved(
-        tensor: _TensorTiles, tile: Tile, order: Sequence[int], counts: Sequence[int], is_input: bool
+        tensor: _TensorTiles,
+        tiles: Sequence[int],
+        order: Sequence[int],
+        counts: Sequence[int],
+        is_input: bool,
     ) -> Moved:
         moves = around = 1
         for loop in order:
@@ -133,8 +143,8 @@ class Evaluation:
                 around *= counts[loop]
                 if loop in tensor.indexed:
                     moves = around
-        gets, puts = (moves, 0) if is_input else (moves - tile.tiles, moves)
-        get_s, put_s, gload_s = tile.times
+        gets, puts = (moves, 0) if is_input else (moves - tensor.tile(tiles).tiles, moves)
+        get_s, put_s, gload_s = tensor.times(tiles)
         if gets * get_s + puts * put_s > (gets + puts) * gload_s:
             return Moved(gets, puts, gload_s, gload_s, by_gload=True)
         return Moved(gets, puts, get_s, put_s, by_gload=False)
@@ -154,27 +164,39 @@ class _TensorTiles:
         ]
         self._element_B, self._prices = part.element_B, prices
         self._known: dict[tuple[int, ...], Tile] = {}
+        self._times: dict[tuple[int, ...], MoveTimes] = {}
 
     def tile(self, tiles: Sequence[int]) -> Tile:
         """Return the tile of the tensor for the tiles of all loops."""
         key = tuple([tiles[loop] for loop in self._own])
         if (known := self._known.get(key)) is None:
-            known = self._known[key] = self._made(tiles)
+            spans = self._spans(dict(zip(self._own, key, strict=True)))
+            count = math.prod(
+                [-(-self._extents[loop] // size) for loop, size in zip(self._own, key, strict=True)]
+            )
+            known = self._known[key] = Tile(count, math.prod(spans) * self._element_B, spans)
         return known
 
-    def _made(self, tiles: Sequence[int]) -> Tile:
-        counts = {loop: -(-self._extents[loop] // tiles[loop]) for loop in self._own}
-        mean = self._spans({loop: self._extents[loop] / count for loop, count in counts.items()})
-        full = self._spans({loop: tiles[loop] for loop in self._own})
+    def times(self, tiles: Sequence[int]) -> MoveTimes:
+        """Return the seconds of the moves of such a tile: of one of mean size, where the last is smaller."""
+        key = tuple([tiles[loop] for loop in self._own])
+        if (known := self._times.get(key)) is None:
+            known = self._times[key] = self._moving(tiles, self.tile(tiles).spans)
+        return known
+
+    def _moving(self, tiles: Sequence[int], full: Sequence[float]) -> MoveTimes:
+        extents = self._extents
+        mean = self._spans({loop: extents[loop] / -(-extents[loop] // tiles[loop]) for loop in self._own})
         lowest = len(full) - 1
         while lowest > 0 and full[lowest] == self._dims[lowest][0]:
             lowest -= 1
-        count, size_B = math.prod(mean[:lowest]), math.prod(mean[lowest:]) * self._element_B
-        size_of_tile_B = math.prod(full) * self._element_B
-        return Tile(math.prod(counts.values()), size_of_tile_B, self._prices.move(count, size_B))
+        return self._prices.move(math.prod(mean[:lowest]), math.prod(mean[lowest:]) * self._element_B)
 
-    def _spans(self, tiles: dict[int, float] | dict[int, int]) -> list[float]:
-        return [
-            min(1 + sum(factor * (tiles[loop] - 1) for loop, factor in terms), size)
-            for size, terms in self._dims
-        ]
+    def _spans(self, tiles: Mapping[int, float]) -> list[float]:
+        spans = []
+        for size, terms in self._dims:
+            span = 1.0
+            for loop, factor in terms:
+                span += factor * (tiles[loop] - 1)
+            spans.append(min(span, size))
+        return spans

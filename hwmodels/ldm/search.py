@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -90,6 +91,8 @@ class _Descent:
             for loop, extent in zip(evaluation.loops, evaluation.extents, strict=True)
         ]
         self._open = [loop for loop, extent in enumerate(evaluation.extents) if extent > 1]
+        # Descents from different starts meet.
+        self._known: dict[tuple[tuple[int, ...], int], list[tuple[int, ...]]] = {}
 
     def from_(self, tiles: tuple[int, ...], order: tuple[int, ...]) -> Found:
         """Return what is fastest, beginning with these."""
@@ -117,7 +120,9 @@ class _Descent:
     def _tiled(self, best: Found, loop: int) -> Found:
         """Return the best with another tile of a loop."""
         here = best.tiles
-        for tiles in self._retiled(here, loop):
+        if (candidates := self._known.get((here, loop))) is None:
+            candidates = self._known[here, loop] = list(dict.fromkeys(self._retiled(here, loop)))
+        for tiles in candidates:
             seconds = self._evaluation.seconds(tiles, best.order)
             if seconds < best.seconds:
                 best = Found(seconds, tiles, best.order)
@@ -137,12 +142,14 @@ class _Descent:
 
     def _shrunk(self, tiles: tuple[int, ...], loop: int) -> tuple[int, ...] | None:
         """Return tiles that fit because that of a loop is smaller, as large as is left; None if none is."""
-        for size in reversed(self._sizes[loop]):
-            if size < tiles[loop]:
-                changed = (*tiles[:loop], size, *tiles[loop + 1 :])
-                if self._evaluation.fits(changed):
-                    return changed
-        return None
+
+        def with_(size: int) -> tuple[int, ...]:
+            return (*tiles[:loop], size, *tiles[loop + 1 :])
+
+        # What is smaller than a tile is less than the range: buffers are as many, and grow with the size.
+        smaller = self._sizes[loop][: bisect_left(self._sizes[loop], tiles[loop])]
+        fitting = bisect_left(smaller, True, key=lambda size: not self._evaluation.fits(with_(size)))
+        return with_(smaller[fitting - 1]) if fitting else None
 
     def _placed(self, best: Found, loop: int) -> Found:
         """Return the best with a loop at another place of the order."""

@@ -132,26 +132,37 @@ def _set_domains(content: dict[str, Any], value: Scalar, where: str) -> None:
 
 
 def _set_place(content: dict[str, Any], key: str, value: Scalar, spec: str) -> None:
-    places = {
-        place: table for place, table in quantities(content) if not isinstance(table["value"], (list, tuple))
-    }
-    if key not in places:
+    number = _at_place(content, key)
+    if number is None:
+        places = [place for place, _ in quantities(content) if _at_place(content, place)]
         near = get_close_matches(key, [*SHORT, *places], n=3)
         known = f"; did you mean {' or '.join(near)}?" if near else f"; it has {', '.join(SHORT)}, and"
         raise MachineError(
             f"{spec} has no parameter {key!r}{known}{'' if near else ' any number of describe() by its key'}"
         )
-    _set(places[key], value, f"{spec}[{key}={format_scalar(value)}]", places[key]["unit"])
+    _set(number, value, f"{spec}[{key}={format_scalar(value)}]", number["unit"])
+
+
+def _at_place(content: Mapping[str, Any], place: str) -> dict[str, Any] | None:
+    """Return the quantity at a dotted place; None where there is none, or a list of numbers."""
+    table: Any = content
+    for key in place.split("."):
+        table = table.get(key) if isinstance(table, dict) else None
+    return table if _is_quantity(table) and not isinstance(table["value"], (list, tuple)) else None
 
 
 def quantities(table: Any, place: str = "") -> list[tuple[str, dict[str, Any]]]:
     """Return every quantity of a machine file with its dotted place, in the order of the file."""
     if not isinstance(table, dict):
         return []
-    if {"value", "unit", "source", "confidence"} <= table.keys():
+    if _is_quantity(table):
         return [(place, table)]
     return [
         found
         for key, value in table.items()
         for found in quantities(value, f"{place}.{key}" if place else key)
     ]
+
+
+def _is_quantity(table: Any) -> bool:
+    return isinstance(table, dict) and {"value", "unit", "source", "confidence"} <= table.keys()

@@ -31,7 +31,6 @@ from simsched.sweep.extrapolation import beyond
 from simsched.sweep.growth import grown
 from simsched.sweep.knee import knee
 from simsched.sweep.parts import PARTS, parts_of, with_growth
-from simsched.sweep.uncertain import Inputs
 from simsched.sweep.worlds import MachineNumbers
 
 if TYPE_CHECKING:
@@ -187,7 +186,7 @@ def _sampled(
     """Return for each point its makespans, in seconds, with machine, costs and noise sampled from each of the seeds."""
     if not seeds:
         return [[] for _ in points]
-    numbers = MachineNumbers.of(Inputs(points[0].graph, points[0].machine, costs))
+    numbers = MachineNumbers.of(points[0].machine)
     drawn = {seed: costs.drawn(np.random.default_rng([seed, 1])) for seed in seeds}
 
     def sampled_s(pair: tuple[_Point, int]) -> float:

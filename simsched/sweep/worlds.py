@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.costs.curve_ranges import drawn_between
+from simsched.costs.model import CostModel
 from simsched.errors import SimschedError
+from simsched.graph import TaskGraph
 from simsched.sweep.uncertain import Inputs, Parameter
 
 if TYPE_CHECKING:
@@ -34,10 +37,9 @@ class MachineNumbers:
     parameters: Sequence[Parameter]
 
     @classmethod
-    def of(cls, inputs: Inputs) -> MachineNumbers:
-        """Return the numbers of the machine of some inputs."""
-        given = {fact.key for fact in inputs.machine.facts if fact.source.startswith(GIVEN)}
-        return cls([one for one in inputs.of_machine_together() if one.name not in given])
+    def of(cls, machine: Machine) -> MachineNumbers:
+        """Return the numbers of a machine; known from the second time on."""
+        return _numbers(machine)
 
     def drawn(self, machine: Machine, seed: int) -> Machine:
         """Return a machine of the same file, of however many cores, with sampled numbers and the effects that it has.
@@ -53,6 +55,13 @@ class MachineNumbers:
             except SimschedError:
                 share /= 2
         return machine
+
+
+@lru_cache(maxsize=64)
+def _numbers(machine: Machine) -> MachineNumbers:
+    given = {fact.key for fact in machine.facts if fact.source.startswith(GIVEN)}
+    inputs = Inputs(TaskGraph.from_edges([]), machine, CostModel())
+    return MachineNumbers([one for one in inputs.of_machine_together() if one.name not in given])
 
 
 def _between(one: Parameter, z: float) -> float:

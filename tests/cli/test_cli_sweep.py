@@ -29,7 +29,7 @@ def test_json_counts_points_and_errors(spec, tmp_path, piped):
     assert (facts["points"], facts["failed"]) == (20, 10)
     assert sum(facts["errors"].values()) == 10
     assert len(pd.read_parquet(facts["results"])) == 20
-    assert any("curves" in note for note in facts["notes"])
+    assert any("library" in note for note in facts["notes"])
 
 
 def test_text_and_going_on(spec, tmp_path, piped):

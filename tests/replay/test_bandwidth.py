@@ -110,7 +110,8 @@ def test_a_dispatch_that_ends_between_changes_nothing_twice(engine):
 
 def test_corun_on_a_shared_memory(engine):
     """Two serial memory-bound tasks side by side, as in the first test."""
-    assert share(engine, [1, 1], [1e10, 1e10], policy="corun").finish_s.tolist() == [2, 2]
+    done = share(engine, [1, 1], [1e10, 1e10], policy="corun", layout="2x1")
+    assert done.finish_s.tolist() == [2, 2]
 
 
 def test_demand_leaves_no_rest():

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import simsched as ss
 from simsched.notes import Note
 from simsched.sweep.predict import EXACT
-from simsched.sweep.uncertain import Inputs
 from simsched.sweep.worlds import MachineNumbers
 
 NAN = float("nan")
@@ -18,7 +17,7 @@ PRODUCTS = ss.TaskGraph.from_edges(
 
 
 def numbers(spec):
-    return MachineNumbers.of(Inputs(PRODUCTS, ss.machine(spec), ss.CostModel()))
+    return MachineNumbers.of(ss.machine(spec))
 
 
 @pytest.mark.parametrize("spec", ["knl-7250", "xeon-8160x2", "generic"])
