@@ -27,7 +27,8 @@ layouts = ["4x1", "2x2"]
 
 #: What commands import: a process that has it all is forked for each, which spares a second each time.
 IMPORTED = """
-simsched.cli simsched.plots simsched.report simsched.reproduce simsched.execute matplotlib.pyplot scipy.optimize scipy.stats pandas
+simsched.cli simsched.plots simsched.report simsched.reproduce simsched.execute matplotlib.pyplot
+scipy.optimize scipy.stats pandas
 """
 
 
