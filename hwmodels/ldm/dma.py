@@ -40,8 +40,8 @@ class DmaCurve:
     --------
     >>> from simsched.hwmodels.ldm import DmaCurve
     >>> curve = DmaCurve(block_B=(128.0, 1024.0), copy_Bps=(1e10, 2e10), add_Bps=(1e10, 2e10))
-    >>> curve.stream_Bps(1024.0, gets=1, puts=1) / 1e9, curve.get_s(128.0)
-    (20.0, 1.2799999999999999e-08)
+    >>> round(curve.stream_Bps(1024.0, gets=1, puts=1) / 1e9, 6), round(curve.get_s(128.0) * 1e9, 6)
+    (20.0, 12.8)
     """
 
     block_B: tuple[float, ...]

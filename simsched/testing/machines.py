@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +59,7 @@ def check_machine(machine: str | Path | Machine, *, uncounted: Iterable[str] = (
     _check_bandwidth(checked)
     _check_sizes(checked)
     hold(machine_of(str(checked)) == checked, f"{checked}: this string makes another machine")
-    idle = idle_numbers(checked, lambda other: (observed(other), other.tables), uncounted)
+    idle = idle_numbers(checked, lambda other: chain([other.tables], observed(other)), uncounted)
     hold(not idle, f"{checked}: numbers that change no result: {', '.join(idle)}")
     if native.find():
         for one, other in zip(replays(checked, "simpy"), replays(checked, "native"), strict=True):

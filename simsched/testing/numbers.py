@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
+from itertools import starmap, zip_longest
+from operator import eq
 
 import numpy as np
 
@@ -26,7 +28,7 @@ STREAMED = np.geomspace(1e4, 1e14, 128)
 
 
 def idle_numbers(
-    machine: Machine, observe: Callable[[Machine], object], uncounted: Iterable[str] = ()
+    machine: Machine, observe: Callable[[Machine], Iterable[object]], uncounted: Iterable[str] = ()
 ) -> list[str]:
     """Return the places of the numbers of a machine that change nothing of what is observed.
 
@@ -34,7 +36,7 @@ def idle_numbers(
     ----------
     machine : Machine
     observe : callable
-        Returns what is compared, of a machine.
+        Returns what is compared, of a machine, one after the other up to the first difference.
     uncounted : iterable of str
         Places that are not looked at, beside `UNCOUNTED`.
 
@@ -42,13 +44,15 @@ def idle_numbers(
     -------
     list of str
     """
-    before, left_out = observe(machine), {*UNCOUNTED, *uncounted}
+    before, left_out = list(observe(machine)), {*UNCOUNTED, *uncounted}
     if machine.l2_bandwidth_Bps is None:
         left_out.add("caches.l2")  # how much fits there is of no use where what it delivers is not known
     return [
         fact.key
         for fact in machine.facts
-        if fact.key not in left_out and _may_change(fact) and observe(changed(machine, fact)) == before
+        if fact.key not in left_out
+        and _may_change(fact)
+        and all(starmap(eq, zip_longest(observe(changed(machine, fact)), before)))
     ]
 
 
@@ -57,18 +61,21 @@ def _may_change(fact: Fact) -> bool:
     return not (isinstance(fact.value, tuple) and len(fact.value) == 1)
 
 
-def observed(machine: Machine) -> list[object]:
-    """Return what the numbers of a machine go into, in each of its memory and cluster modes."""
-    found: list[object] = [machine.structure.picture().boxes]
+def observed(machine: Machine) -> Iterator[object]:
+    """Yield what the numbers of a machine go into, in each of its memory and cluster modes."""
+    yield machine.structure.picture().boxes
     for core in (0, machine.n_cores - 1):
-        found += [machine.transfer_s(core).tolist(), machine.hops(core).tolist()]
-    for on in _modes(machine):
-        found += [on.reach_Bps.tolist(), on.memory.remote_penalty, on.memory.latency_s, _kernels(on)]
-        found += [run.finish_s.tolist() for run in replays(on)]
+        yield from (machine.transfer_s(core).tolist(), machine.hops(core).tolist())
     clocks = machine.clocks
     busy = (*clocks.busy, machine.n_cores)
-    found += [clocks.at(cores, vector) for vector in (None, *clocks.by_vector) for cores in busy]
-    return found
+    yield from (clocks.at(cores, vector) for vector in (None, *clocks.by_vector) for cores in busy)
+    modes = list(_modes(machine))
+    for on in modes:
+        yield from (on.reach_Bps.tolist(), on.memory.remote_penalty, on.memory.latency_s)
+    # The quick ones of all modes first.
+    for on in modes:
+        yield _kernels(on)
+        yield from (run.finish_s.tolist() for run in replays(on))
 
 
 def _modes(machine: Machine) -> Iterator[Machine]:
@@ -98,16 +105,16 @@ def replays(machine: Machine, engine: Engine = "auto") -> Iterator[Schedule]:
     half = max(machine.n_cores // 2, 1)
     shared = machine.varied({"contention": True, "smt": machine.smt_ways})
     runs = [
-        ("fifo", shared, None),
+        ("fifo", shared, (1, machine.n_cores)),
         ("fifo[placement=scatter]", shared, (machine.n_cores, 1)),
         ("critical-path[placement=dense]", shared, (4, half)),
         ("critical-path[pinned=false]", shared, (2, half)),
         ("critical-path", machine, (2, half)),
-        ("corun", shared, None),
-        ("corun", shared.varied({"reuse_teams": False}), None),
+        ("corun", shared, (2, half)),
+        ("corun", shared.varied({"reuse_teams": False}), (2, half)),
     ]
     for policy, on, layout in runs:
-        if layout is None or layout[0] * layout[1] <= on.n_threads:
+        if layout[0] * layout[1] <= on.n_threads:
             yield simulate(_graph(), on, policy, layout, engine=engine)
 
 

@@ -46,7 +46,7 @@ def test_remote_memory():
     assert found == {"remote memory": [0, 0, round(machine.memory.remote_penalty - 1, 9)]}
 
 
-@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_parts_of_a_stretch_add_up_to_it(case):
     """At every update of every replay."""
@@ -63,7 +63,7 @@ def test_parts_of_a_stretch_add_up_to_it(case):
         ss.simulate(**case, engine="simpy")
 
 
-@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_the_compiled_walk_is_that_in_python(case):
     """To the bit, of all tasks and of some; also without a compiled module, where there is one walk only."""

@@ -68,7 +68,7 @@ def check_path(why):
     assert (path["seconds_s"] > 0).all()
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_simulated_schedules(case):
     schedule = ss.simulate(**case)
@@ -80,7 +80,7 @@ def test_simulated_schedules(case):
     assert left <= RELATIVE * max(float(schedule.finish_s.max(initial=0.0)), 1e-300)
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_decisions_cost_what_the_engine_says(case):
     """Buffers hide decisions, and those that fill them from a shared queue look like those of others."""
@@ -109,7 +109,7 @@ def test_decisions_cost_what_the_engine_says(case):
         assert dispatch_s == pytest.approx(costs, rel=RELATIVE, abs=1e-15 * max([*schedule.start_s, 1.0]))
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.lists(SPANS, max_size=12), st.sampled_from([0.0, 0.3]), st.integers(0, 99))
 def test_recorded_runs(tasks, density, seed):
     """Tasks anywhere on three lanes, over each other or apart, whatever they depend on."""
