@@ -98,7 +98,7 @@ def markdown_notes(notes: Iterable[str]) -> str:
     >>> print(markdown_notes(["a|b"]).strip())
     ## Notes
     <BLANKLINE>
-    - a\\|b
+    - a\|b
     """
     lines = [f"- {markdown_text(note)}\n" for note in notes]
     return f"\n## Notes\n\n{''.join(lines)}" if lines else ""

@@ -86,6 +86,14 @@ class Panel:
         """Wait until replays have found the best layout, or advice on a given one.
 
         Of graphs of up to 4,000 tasks there is nothing to wait for.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> panel = ss.panel(ss.TaskGraph.from_edges([1.0] * 3), "generic[cores=2]", "fifo")
+        >>> panel.wait()
+        >>> panel.schedule.makespan_s
+        2.0
         """
         search = self._search
         if search is not None and search.is_alive():

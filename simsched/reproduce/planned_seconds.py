@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
     from simsched.graph.taskgraph import Seconds
     from simsched.machine import Machine
+
+
+#: Threads that ask for the same plans wait for them, and do not make them twice.
+_PLANNING = Lock()
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,8 @@ class PlannedSeconds:
         rows = np.array(
             [known.setdefault(op, len(known)) if op.kind in _NESTS else -1 for op in ops_of(graph)], np.int32
         )
-        seconds = np.stack([_by_width(op, machine) for op in known]) if known else np.zeros((0, 2))
+        with _PLANNING:
+            seconds = np.stack([_by_width(op, machine) for op in known]) if known else np.zeros((0, 2))
         note = f"planned: {int((rows >= 0).sum())} convolutions and products of {len(known)} shapes"
         return WidthTable(rows, seconds, np.zeros(len(known))), (note,)
 

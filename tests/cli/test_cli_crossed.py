@@ -20,9 +20,9 @@ def test_json_is_runs_and_their_notes(tmp_path, piped):
 
 
 def test_text(piped):
-    done = piped("crossed", "-m", "sw26010[cores=64]", "-s", "swtvm")
+    done = piped("crossed", "-m", "knl-7250", "-s", "graphi")
     assert done.returncode == 0, done.stderr
-    assert "| policy of, workloads of | swtvm |" in done.stdout
+    assert "| policy of, workloads of | graphi |" in done.stdout
 
 
 def test_bad_names_are_one_line(piped):

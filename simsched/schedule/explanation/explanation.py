@@ -93,7 +93,15 @@ class Explanation:
 
     @cached_property
     def costs(self) -> TaskCosts | None:
-        """The costs of its tasks, as its replay had them; None of a real run, of which they are not known."""
+        """The costs of its tasks, as its replay had them; None of a real run, of which they are not known.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0])
+        >>> ss.simulate(graph, "generic[cores=2]", "fifo", "2x1").explain().costs.seconds(1).tolist()
+        [1.0, 2.0]
+        """
         from simsched.replay.team_time import costs_of
 
         return None if self.schedule.inputs is None else costs_of(self.schedule)
