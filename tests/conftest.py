@@ -9,7 +9,9 @@ from simsched import native
 # A slow moment of a shared machine is no failure; the goals for speed live in benchmarks/. What fails once fails
 # again: `--hypothesis-profile=explore` draws other cases each time, and more.
 settings.register_profile("explore", settings.default, deadline=None, derandomize=False)
-settings.register_profile("simsched", settings.get_profile("explore"), derandomize=True, database=None, max_examples=40)
+settings.register_profile(
+    "simsched", settings.get_profile("explore"), derandomize=True, database=None, max_examples=40
+)
 settings.load_profile("simsched")
 
 ENGINES = ["simpy", "native"] if native.find() else ["simpy"]

@@ -16,6 +16,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.request import Request, urlopen
 
 from simsched.errors import SimschedError
 
@@ -64,6 +65,18 @@ class Server:
         }  # fmt: skip
         (self.folder / name).write_text(json.dumps(notebook), "utf-8")
         return name
+
+    def end_kernels(self) -> None:
+        """End the kernels of all notebooks."""
+        for session in json.loads(self._asked("GET", "sessions")):
+            self._asked("DELETE", f"sessions/{session['id']}")
+
+    def _asked(self, method: str, what: str) -> bytes:
+        headers = {"Authorization": f"token {self.token}"}
+        request = Request(f"{self.url}api/{what}", headers=headers, method=method)  # noqa: S310 - our own server
+        with urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - our own server
+            said: bytes = answer.read()
+        return said
 
     def run(self, page: Any, name: str) -> None:
         """Open a notebook in a page of Playwright, run all its cells and wait until the kernel has done so."""

@@ -74,14 +74,20 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def visitor(browser: Any) -> Any:
+    """One visitor of JupyterLab for all tests, whose browser keeps its scripts."""
+    return browser.new_context(viewport={"width": 1400, "height": 1500})
+
+
 @pytest.fixture
-def ran(browser: Any, lab: Server) -> Iterator[Callable[[str], Any]]:
+def ran(visitor: Any, lab: Server) -> Iterator[Callable[[str], Any]]:
     """Run a notebook in JupyterLab; afterwards, no error of its page, no dialog and no request to elsewhere may be."""
     wrong: list[str] = []
     pages = []
 
     def run(name: str) -> Any:
-        page = browser.new_page(viewport={"width": 1400, "height": 1500})
+        page = visitor.new_page()
         pages.append(page)
         watched(page, wrong, lab.url, lab.url.replace("http", "ws", 1))
         lab.run(page, name)
@@ -90,6 +96,7 @@ def ran(browser: Any, lab: Server) -> Iterator[Callable[[str], Any]]:
     yield run
     for page in pages:
         page.close()
+    lab.end_kernels()
     assert not wrong
 
 

@@ -56,7 +56,10 @@ FILES = {
 
 def _pages() -> Iterator[str]:
     # All examples of the page on plots are drawn by tests/plots.
-    for path in [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - {ROOT / "docs" / "plots.md"})]:
+    for path in [
+        ROOT / "README.md",
+        *sorted({*(ROOT / "docs").rglob("*.md")} - {ROOT / "docs" / "plots.md"}),
+    ]:
         if any(not found["why"] for found in BLOCK.finditer(path.read_text("utf-8"))):
             yield path.relative_to(ROOT).as_posix()
 

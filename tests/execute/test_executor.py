@@ -21,8 +21,8 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 TWO = pytest.mark.skipif(CORES < 2, reason="needs two cores")
 
 
-@pytest.mark.parametrize("n", [1_000_000])
-def test_a_million_tasks_each_run_once(check: Any, once: Any, n: int) -> None:
+@pytest.mark.parametrize("n", [200_000])
+def test_many_tasks_each_run_once(check: Any, once: Any, n: int) -> None:
     # The executor itself adds up what ran and refuses a run in which a task was lost or doubled.
     graph = ss.TaskGraph.from_edges(
         np.zeros(n), np.stack([np.arange(n - 8), np.arange(8, n)], axis=1), kinds="spin"
