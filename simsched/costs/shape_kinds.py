@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -128,14 +128,20 @@ def work_of(kind: str, shape: str, flops: float, bytes_B: float, params: Paramet
     kernel = kernel_of(kind)
     if kernel is None or not shape:
         return None
-    attributes = parse_attributes(shape)
-    more = float(times(attributes))
-    seen = Seen(kind, kernel, parse_shape(shape), attributes, flops / more, bytes_B / more)
+    operands, attributes, more = _parsed(shape)
+    seen = Seen(kind, kernel, operands, attributes, flops / more, bytes_B / more)
     if kernel.rule == "convolution":
         return _read(more, *convolution(seen, params))
     if kernel.rule == "transposed_convolution":
         return _read(more, *transposed_convolution(seen, params))
     return _read(more, _RULES[kernel.rule](seen, params))
+
+
+@lru_cache(maxsize=1 << 12)
+def _parsed(shape: str) -> tuple[Shape, Attributes, float]:
+    """Return operands, attributes, and the work over that of the operands."""
+    attributes = parse_attributes(shape)
+    return parse_shape(shape), attributes, float(times(attributes))
 
 
 def _read(more: float, ways: list[list[Work]] | None, guessed: str = "") -> Read | None:
@@ -149,6 +155,7 @@ def _times(work: Work, more: float) -> Work:
     return work._replace(flops=more * work.flops, named_B=more * work.named_B, moved_B=more * work.moved_B)
 
 
+@lru_cache(maxsize=1 << 12)
 def kernel_of(kind: str) -> Kernel | None:
     """Return how a kind's shapes become work; None for unknown kinds.
 

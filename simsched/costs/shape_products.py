@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from simsched.costs.library import Parameters
     from simsched.costs.shape_kinds import Seen
 
-#: Share by which FLOPs may differ from those of a reading of the shapes, as where a bias is counted.
-NEAR = 0.02
-
 Dims = tuple[int, ...]
 
 
@@ -56,10 +53,11 @@ def _batched(m: int, n: int, found: Product, params: Parameters) -> Work:
 
 
 def _product(a: Dims, b: Dims, seen: Seen) -> Product | None:
-    """Return the product that the operands and the FLOPs allow, the likeliest first."""
+    """Return the product that the operands allow, the one whose FLOPs are nearest, the likeliest of those alike."""
     every = list(_readings(a, b, seen.weights_transposed))
-    known = [one for one in every if seen.flops > 0 and abs(_flops(one) / seen.flops - 1) < NEAR]
-    return next(iter(known or every), None)
+    if not seen.flops > 0:
+        return next(iter(every), None)
+    return min(every, key=lambda one: abs(_flops(one) - seen.flops), default=None)
 
 
 def _readings(a: Dims, b: Dims, transposed: bool) -> Iterator[Product]:
