@@ -244,12 +244,17 @@ def library_of(given: str | None, graph: TaskGraph, machine: Machine) -> tuple[P
     """
     named = (
         (given, "as chosen"),
-        (graph.report.facts.get("library"), "as the graph says"),
+        (graph.report.facts.get("library"), _as_graph_says(graph)),
         (machine.content.get("library"), f"as the file of {machine.content.get('name', 'the machine')} says"),
         (DEFAULT, "by default; library= or --library names another"),
     )
     name, by = next((name, by) for name, by in named if name)
     return parameters(str(name)), by
+
+
+def _as_graph_says(graph: TaskGraph) -> str:
+    why = graph.report.facts.get("library_why")
+    return "as the graph says" + (f": {why}" if why else "")
 
 
 def _of_library(params: Parameters, named_by: str, count: int) -> tuple[str, ...]:

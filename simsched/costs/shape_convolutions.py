@@ -145,7 +145,9 @@ def _flat(dims: Dims) -> Dims:
 def _has_channels_last(kind: str) -> bool:
     """Return whether a kind is TensorFlow's, by its spelling, or names its layout."""
     name = kind.rpartition("::")[2].rpartition(".")[2]
-    return name.startswith(("Conv2D", "_FusedConv2D", "DepthwiseConv2d")) or name.lower().startswith("nhwc")
+    return name.startswith(("Conv2D", "_FusedConv2D", "DepthwiseConv2d", "_Mkl")) or name.lower().startswith(
+        "nhwc"
+    )
 
 
 def _turned(dims: Dims) -> Dims:

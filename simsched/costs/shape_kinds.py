@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from simsched.costs.curves import default_curves, normalised
+from simsched.costs.curves import default_curves, normalised, plain
 from simsched.costs.shape_convolutions import convolution, transposed_convolution
 from simsched.costs.shape_products import product
 from simsched.costs.shape_streams import attention, gather, stream
@@ -165,16 +165,11 @@ def kernel_of(kind: str) -> Kernel | None:
     ('both', 'stream', None)
     """
     kinds, families = _table()
-    name = _plain(kind)
+    name = plain(kind)
     if (found := kinds.get(name) or kinds.get(normalised(kind))) is not None:
         return found
     curve = default_curves()[0].get(normalised(kind))
     return None if curve is None else families.get(curve.family)
-
-
-def _plain(kind: str) -> str:
-    """Return a kind without namespace, case and in-place underscore; gradients keep their suffix."""
-    return kind.rpartition("::")[2].rpartition(".")[2].lower().removesuffix("_")
 
 
 @cache

@@ -147,6 +147,9 @@ def test_kineto_traces_have_them_with_and_without_an_execution_trace():
     found = {shape for shape in both.shapes.labels if "=" in shape}
     assert "8x3x32x32;32x3x3x3;stride=1;padding=1" in found
     assert found == {shape for shape in alone.shapes.labels if "=" in shape}
+    for graph in (both, alone):
+        facts = graph.report.facts
+        assert (facts["library"], facts["library_why"]) == ("onednn", "it calls aten::mkldnn_convolution")
 
 
 @pytest.mark.parametrize("values", ['{"a": 1}', "[[[]]]", '"text"', "null"])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simsched.graph.shapes import format_shape, numel
-from simsched.traces.tensorflow.flops import flops
+from simsched.traces.tensorflow.flops import flops, plain_op
 from simsched.traces.tensorflow.join import base_name, slot_of
 from simsched.traces.tensorflow.records import Definition, Dims, Tensor
 from simsched.traces.tensorflow.run import Joined
@@ -64,7 +64,7 @@ def _size(made: Made, node: Definition) -> Size:
     work = flops(node.op, shapes, results, node.attributes)
     known = len(results) == len(outputs)
     size_B = _bytes([t for t in inputs if t is not None] + outputs) if known else math.nan
-    attributes = shape_attributes(node.op, shapes, results, node.attributes)
+    attributes = shape_attributes(plain_op(node.op), shapes, results, node.attributes)
     return Size(format_shape(shapes, attributes), work, size_B)
 
 

@@ -14,10 +14,8 @@ _IMAGES = {
     **dict.fromkeys(["Conv2D", "_FusedConv2D", "DepthwiseConv2dNative", "_FusedDepthwiseConv2dNative"], 0),
     **dict.fromkeys(["Conv2DBackpropFilter", "DepthwiseConv2dNativeBackpropFilter"], 0),
     **dict.fromkeys(["Conv2DBackpropInput", "DepthwiseConv2dNativeBackpropInput"], ~0),
-    **dict.fromkeys(["MaxPool", "AvgPool", "MaxPoolGrad", "_MklMaxPool", "_MklAvgPool"], 0),
+    **dict.fromkeys(["MaxPool", "AvgPool", "MaxPoolGrad"], 0),
     "AvgPoolGrad": ~0,
-    **dict.fromkeys(["_MklConv2D", "_MklConv2DWithBias", "_MklFusedConv2D", "_MklConv2DBackpropFilter"], 0),
-    "_MklConv2DBackpropInput": ~0,
 }
 
 #: Attributes that are read here.
