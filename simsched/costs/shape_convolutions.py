@@ -111,7 +111,7 @@ def transposed_convolution(seen: Seen, params: Parameters) -> Ways:
     x, w = tensors[:2]
     groups = _groups(seen, 1)
     stride = _directions_of(seen, "stride", 1)
-    made = tensors[2][2:] if backward else (x[2] * stride[0], x[3] * stride[1])
+    made = (tensors[2][2], tensors[2][3]) if backward else (x[2] * stride[0], x[3] * stride[1])
     down, across = (
         max(0, _ceil_half((n - 1) * s + k - m)) for n, s, k, m in zip(x[2:], stride, w[2:], made, strict=True)
     )
