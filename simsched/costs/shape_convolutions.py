@@ -17,17 +17,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs.kernel_convolution import Convolution, Direction, convolution_work
+from simsched.costs.kernel_convolution import Convolution, Direction
+from simsched.costs.shape_parts import Convolved
 from simsched.graph.shapes import numel
 
 if TYPE_CHECKING:
-    from simsched.costs.kernel_work import Work
-    from simsched.costs.library import Parameters
     from simsched.costs.shape_kinds import Seen
 
 Dims = tuple[int, ...]
 Sides = tuple[int, int]
-Ways = tuple["list[list[Work]] | None", str]
+Parts = tuple["list[Convolved] | None", str]
 
 Window = tuple[Sides, Sides]
 
@@ -73,16 +72,15 @@ class Operands:
     output: Sides = NO_SIDES
 
 
-def convolution(seen: Seen, params: Parameters) -> Ways:
-    """Return the work of a convolution or of its gradients, and what was guessed."""
+def convolution(seen: Seen) -> Parts:
+    """Return a convolution or its gradients, and what was guessed."""
     if seen.attributes.get("transposed", (0,)) != (0,):
-        return transposed_convolution(seen, params)
+        return transposed_convolution(seen)
     operands = _operands(seen)
     found, guessed = (None, "") if operands is None else _completed(operands, seen)
     if found is None:
         return None, ""
-    works = [_work(found, direction, params) for direction in _directions(found, seen)]
-    return [works], guessed
+    return [Convolved(found, direction) for direction in _directions(found, seen)], guessed
 
 
 def _directions(found: Convolution, seen: Seen) -> Sequence[Direction]:
@@ -93,12 +91,8 @@ def _directions(found: Convolution, seen: Seen) -> Sequence[Direction]:
     return ("weights",) if seen.flops < 1.5 * found.flops else ("data", "weights")
 
 
-#: Tasks that differ in FLOPs alone are often the same convolution.
-_work = lru_cache(maxsize=1 << 12)(convolution_work)
-
-
-def transposed_convolution(seen: Seen, params: Parameters) -> Ways:
-    """Return the work of a transposed convolution: the data gradient of one whose output are its images.
+def transposed_convolution(seen: Seen) -> Parts:
+    """Return a transposed convolution: the data gradient of one whose output are its images.
 
     Its own data gradient is that one's forward pass.
     """
@@ -121,8 +115,8 @@ def transposed_convolution(seen: Seen, params: Parameters) -> Ways:
         x[0], w[1] * groups, *made, x[1], w[2], w[3], stride, (down, across), groups
     )  # fmt: skip
     directions: Sequence[Direction] = ("forward", "weights") if backward else ("data",)
-    works = [_work(whole, direction, params) for direction in directions]
-    return [works], "" if "stride" in seen.attributes else UNKNOWN
+    parts = [Convolved(whole, direction) for direction in directions]
+    return parts, "" if "stride" in seen.attributes else UNKNOWN
 
 
 def _operands(seen: Seen) -> Operands | None:

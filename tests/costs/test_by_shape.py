@@ -12,8 +12,9 @@ from simsched.costs.kernel_convolution import convolution_work
 from simsched.costs.kernel_work import team_s, widths_s
 from simsched.costs.kernels import Convolution, Team, convolution_s, elementwise_s
 from simsched.costs.library import libraries, parameters
-from simsched.costs.shape_convolutions import NO_FILTER, UNKNOWN, _completed, _operands, _windows, _work
+from simsched.costs.shape_convolutions import NO_FILTER, UNKNOWN, _completed, _operands, _windows
 from simsched.costs.shape_kinds import Seen, kernel_of, work_of
+from simsched.costs.shape_parts import _convolved
 from simsched.errors import CostError
 from simsched.graph import ImportReport
 from simsched.graph.shapes import parse_shape
@@ -190,11 +191,11 @@ def test_convolutions_of_workloads_do_the_operations_that_these_count(name):
 def test_windows_are_listed_once_for_tasks_that_differ_in_flops_alone():
     _, flops = convolved("forward")
     every = flops * (1 + 1e-3 * np.random.default_rng(0).random(500))
-    listed, works = _windows.cache_info().misses, _work.cache_info().misses
+    listed, works = _windows.cache_info().misses, _convolved.cache_info().misses
     found = costs(["Conv"] * 500, ["8x64x56x28;128x64x3x3"] * 500, flops=every)
     assert len(set(found.seconds(64).tolist())) == 1
     assert _windows.cache_info().misses <= listed + 1
-    assert _work.cache_info().misses <= works + 1
+    assert _convolved.cache_info().misses <= works + 1
 
 
 # Products
