@@ -212,7 +212,8 @@ def _planned(read: Read, otherwise: Seconds, planner: Planner, machine: Machine)
         planned = [planner.widths_s(part, machine) for part in read.parts]
     except CostError:
         return otherwise
-    return np.sum(planned, axis=0) * read.more
+    found: Seconds = np.sum(planned, axis=0) * read.more
+    return found
 
 
 def _quickest(ops: Sequence[Sequence[Sequence[Work]]], machine: Machine) -> Seconds:
