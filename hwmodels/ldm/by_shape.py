@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from simsched.costs.kernels import Convolution, Team
     from simsched.machine import Machine
 
+#: Threads that ask for the same plans wait for them, and do not make them twice.
+_PLANNING = Lock()
 #: Factor between seconds that are taken for the same.
 NEAR = 1.01
 #: Arrays of the walk that stands for an op of many inputs, or of next to no output.
@@ -160,7 +163,8 @@ def widths_s(part: Part, machine: Machine) -> npt.NDArray[np.float64]:
     if isinstance(part, Convolved):
         # Gradients do the operations of the forward pass.
         part = part._replace(direction="forward")
-    return _row(part, machine.tables["ldm"].core_group(), machine.n_threads)
+    with _PLANNING:
+        return _row(part, machine.tables["ldm"].core_group(), machine.n_threads)
 
 
 @lru_cache(maxsize=1 << 12)
