@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from simsched.errors import SimschedError
 
@@ -64,13 +65,17 @@ def parse(expression: str, constants: Mapping[str, int]) -> Affine:
     """
     if not isinstance(expression, str) or len(expression) > LONGEST:
         raise NestError(f"index {str(expression)[:LONGEST]!r} is not a text of at most {LONGEST} characters")
-    try:
-        tree = ast.parse(expression.strip(), mode="eval").body
-    except (SyntaxError, ValueError):
-        raise NestError(f"index {expression!r} cannot be read; write it like 'oh*2+kh-1'") from None
-    terms = _read(tree, expression, constants)
+    terms = _read(_tree(expression), expression, constants)
     offset = terms.pop("", 0)
     return Affine(tuple((name, factor) for name, factor in terms.items() if factor), offset)
+
+
+@lru_cache(maxsize=1024)
+def _tree(expression: str) -> ast.expr:
+    try:
+        return ast.parse(expression.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        raise NestError(f"index {expression!r} cannot be read; write it like 'oh*2+kh-1'") from None
 
 
 def _read(node: ast.expr, expression: str, constants: Mapping[str, int]) -> dict[str, int]:

@@ -12,18 +12,38 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
+from itertools import pairwise
+from math import ceil
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
+from simsched.costs.shape_parts import Convolved, Part, Product, Walk
 from simsched.errors import CostError
+from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.kernels import convolution, elementwise, matmul
 from simsched.hwmodels.ldm.nest import LoopNest
-from simsched.hwmodels.ldm.planning import plan
+from simsched.hwmodels.ldm.planning import plan, planned
 from simsched.hwmodels.ldm.shared_tiles import register_communication
+from simsched.hwmodels.ldm.split import split
+from simsched.hwmodels.ldm.tiles import first_fit
 
 if TYPE_CHECKING:
     from simsched.costs.kernels import Convolution, Team
+    from simsched.machine import Machine
+
+#: Threads that ask for the same plans wait for them, and do not make them twice.
+_PLANNING = Lock()
+#: Factor between seconds that are taken for the same.
+NEAR = 1.01
+#: Arrays of the walk that stands for an op of many inputs, or of next to no output.
+MOST_ARRAYS = 8
 
 
 def gemm_s(m: int, n: int, k: int, team: Team, element_B: int = 4) -> float:
@@ -66,20 +86,24 @@ def convolution_s(conv: Convolution, team: Team, direction: str = "forward") -> 
     """
     if direction not in ("forward", "data", "weights"):
         raise CostError(f"direction {direction!r} is none of forward, data, weights")
+    return _seconds(_convolution(conv, _share(conv.batch, team)), team)
+
+
+def _convolution(conv: Convolution, images: int) -> LoopNest:
     if len(set(conv.stride)) > 1 or len(set(conv.padding)) > 1:
         raise CostError(
             f"stride {conv.stride}, padding {conv.padding}: plans are for one stride and one padding both ways"
         )
-    nest = convolution(
-        batch=_share(conv.batch, team),
+    return convolution(
+        batch=images,
         channels=conv.channels,
         filters=conv.filters,
         size=(conv.height, conv.width),
         kernel=(conv.filter_height, conv.filter_width),
         stride=conv.stride[0],
         padding=conv.padding[0],
+        groups=conv.groups,
     )
-    return _seconds(nest, team)
 
 
 def elementwise_s(elements: int, team: Team, arrays: int = 3) -> float:
@@ -95,8 +119,11 @@ def _parts(team: Team) -> tuple[int, CoreGroup]:
     group: CoreGroup = table.core_group()
     if team.threads >= group.cpes:
         return team.threads // group.cpes, group
-    cpes = 1 << (team.threads.bit_length() - 1)
-    return 0, replace(group, cpes=cpes, mesh_columns=min(cpes, group.mesh_columns))
+    return 0, _fewer(group, 1 << (team.threads.bit_length() - 1))
+
+
+def _fewer(group: CoreGroup, cpes: int) -> CoreGroup:
+    return replace(group, cpes=cpes, mesh_columns=min(cpes, group.mesh_columns))
 
 
 def _share(whole: int, team: Team) -> int:
@@ -108,3 +135,111 @@ def _share(whole: int, team: Team) -> int:
 def _seconds(nest: LoopNest, team: Team) -> float:
     groups, group = _parts(team)
     return register_communication(nest, group).total_s if groups else plan(nest, group).seconds
+
+
+def widths_s(part: Part, machine: Machine) -> npt.NDArray[np.float64]:
+    """Return the seconds of a part of an op on teams of 0, 1, ... CPEs of a machine.
+
+    Teams are planned for 1, 2, 4, ... CPEs, as far as that gains anything, and for whole core groups; a team between
+    takes the plan of fewer. Where computation alone takes at least 99 % of a plan's seconds, narrower teams take what
+    computation takes.
+
+    Parameters
+    ----------
+    part : simsched.costs.shape_parts.Part
+    machine : Machine
+        With an `[ldm]` table.
+
+    Returns
+    -------
+    float64 array, shape (threads of the machine + 1,)
+        Column 0 is zero.
+
+    Raises
+    ------
+    CostError
+        If strides or paddings differ between height and width.
+    """
+    if isinstance(part, Convolved):
+        # Gradients do the operations of the forward pass.
+        part = part._replace(direction="forward")
+    with _PLANNING:
+        return _row(part, machine.tables["ldm"].core_group(), machine.n_threads)
+
+
+@lru_cache(maxsize=1 << 12)
+def _row(part: Part, group: CoreGroup, most: int) -> npt.NDArray[np.float64]:
+    seconds = np.zeros(most + 1)
+    narrow = [1 << i for i in range(group.cpes.bit_length()) if 1 << i < min(group.cpes, most + 1)]
+    found = (_bound_by_memory if isinstance(part, Walk) else _bound_by_computation)(part, group, narrow)
+    for cpes in range(group.cpes, most + 1, group.cpes):
+        groups = cpes // group.cpes
+        found[cpes] = _repeats(part, groups) * register_communication(_nest(part, groups), group).total_s
+    for here, beyond in pairwise([*found, most + 1]):
+        seconds[here:beyond] = found[here]
+    seconds.setflags(write=False)
+    return seconds
+
+
+def _bound_by_memory(part: Part, group: CoreGroup, narrow: Sequence[int]) -> dict[int, float]:
+    """Return the seconds on fewer CPEs than a group's, until more of them draw no more from memory."""
+    found: dict[int, float] = {}
+    for cpes in narrow:
+        found[cpes] = _repeats(part, 1) * plan(_nest(part, 1), _fewer(group, cpes)).seconds
+        if cpes > 1 and found[cpes] > found[cpes // 2] / NEAR:
+            break
+    return found
+
+
+def _bound_by_computation(part: Part, group: CoreGroup, narrow: Sequence[int]) -> dict[int, float]:
+    """Return the seconds on fewer CPEs than a group's, the widest first, as narrower ones wait less for memory."""
+    nest, found, bound = _nest(part, 1), dict.fromkeys(narrow, 0.0), False
+    for cpes in reversed(narrow):
+        fewer = _fewer(group, cpes)
+        seconds = fewer.compute_s(split(nest, cpes).part.total_flops) + fewer.spawn_join_s
+        if not bound:
+            limit_s, seconds = NEAR * seconds, _planned_s(nest, fewer, NEAR * seconds)
+            bound = seconds <= limit_s
+        found[cpes] = _repeats(part, 1) * seconds
+    return found
+
+
+def _planned_s(nest: LoopNest, group: CoreGroup, enough_s: float) -> float:
+    """Return the seconds of the plan; of its first tiles where these are few enough."""
+    seconds = min(
+        _first_s(nest, replace(group, double_buffering=twice)) for twice in {False, group.double_buffering}
+    )
+    return seconds if seconds <= enough_s else plan(nest, group).seconds
+
+
+def _first_s(nest: LoopNest, group: CoreGroup) -> float:
+    part, twice = split(nest, group.cpes).part, group.double_buffering
+    try:
+        tiles = first_fit(part, group.ldm_B, preferred=group.preferred_elements, double_buffering=twice)
+    except NestError:
+        return np.inf
+    return planned(nest, group, tiles).seconds
+
+
+def _repeats(part: Part, groups: int) -> int:
+    """Return how often a core group runs the nest: for each of its products of a batch."""
+    return ceil(part.batch / groups) if isinstance(part, Product) else 1
+
+
+def _nest(part: Part, groups: int) -> LoopNest:
+    """Return what the core group with the most has of a part, once."""
+    if isinstance(part, Convolved):
+        return _convolution(part.convolution, ceil(part.convolution.batch / groups))
+    if isinstance(part, Product):
+        return matmul(ceil(part.m / groups) if part.batch == 1 else part.m, part.n, part.k)
+    return _walked(part, groups)
+
+
+def _walked(part: Walk, groups: int) -> LoopNest:
+    """Return a walk as an element-wise op that moves as many bytes: of each element, one is written."""
+    arrays = MOST_ARRAYS
+    if part.written_B > 0:
+        arrays = min(max(round(part.named_B / part.written_B), 2), MOST_ARRAYS)
+    elements = max(ceil(part.named_B / (4 * arrays * groups)), 1)
+    flops = part.flops * part.elements / (elements * groups)
+    return elementwise(elements, operands=arrays - 1, flops=flops)

@@ -96,7 +96,11 @@ class Evaluation:
         self._prices = OwnTiles(part, group, cpes) if prices is None else prices
         self._spawn_join_s, self._twice = group.spawn_join_s, group.double_buffering
         self._inputs = len(part.inputs)
-        self._tensors = [_TensorTiles(part, tensor, self._prices) for tensor in part.tensors]
+        alike: dict[object, _TensorTiles] = {}
+        for tensor in part.tensors:
+            key = tensor.dims, tensor.shape
+            alike[key] = alike.get(key) or _TensorTiles(part, tensor, self._prices)
+        self._tensors = [alike[tensor.dims, tensor.shape] for tensor in part.tensors]
         self._known_s: dict[tuple[tuple[int, ...], tuple[int, ...]], float] = {}
 
     @property

@@ -6,9 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Self
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import AfterValidator, StrictBool, model_validator
 
+from simsched.costs.shape_parts import Part
 from simsched.errors import MachineError
+from simsched.hwmodels.ldm.by_shape import widths_s
 from simsched.hwmodels.ldm.costings import costings, operation
 from simsched.hwmodels.ldm.dma import DmaCurve
 from simsched.hwmodels.ldm.group import CoreGroup
@@ -139,6 +143,10 @@ class LdmTable(Strict):
     def operation(self, kind: str, **sizes: int) -> LoopNest:
         """Return the nest of a common operation: convolution, matmul, pooling, elementwise or bias."""
         return operation(kind, **sizes)
+
+    def widths_s(self, part: Part, machine: Machine) -> npt.NDArray[np.float64]:
+        """Return the seconds of a part of an op on teams of 0, 1, ... threads: `simsched.hwmodels.ldm.by_shape`."""
+        return widths_s(part, machine)
 
     def costings(self, copies: Reading = "directives") -> dict[str, Callable[[LoopNest], float]]:
         """Return "planned", "no reuse" and "register communication": seconds of a nest on this core group."""

@@ -51,7 +51,8 @@ def fastest(
         for tiles in (first, lowest)
     ]
     descent = _Descent(evaluation, lowest)
-    found = (descent.from_(start, order) for start in dict.fromkeys(starts) for order in _orders(evaluation))
+    begin = starts[:1] if descent.at_once else dict.fromkeys(starts)
+    found = (descent.from_(start, order) for start in begin for order in _orders(evaluation))
     return _named(evaluation, found)
 
 
@@ -94,6 +95,11 @@ class _Descent:
         # Descents from different starts meet.
         self._known: dict[tuple[tuple[int, ...], int], list[tuple[int, ...]]] = {}
 
+    @property
+    def at_once(self) -> bool:
+        """Whether one pass from any start tries all tiles: there is a single loop to tile."""
+        return len(self._open) < 2
+
     def from_(self, tiles: tuple[int, ...], order: tuple[int, ...]) -> Found:
         """Return what is fastest, beginning with these."""
         best = Found(self._evaluation.seconds(tiles, order), tiles, order)
@@ -102,7 +108,7 @@ class _Descent:
             for loop in self._open:
                 best = self._tiled(best, loop)
             best = self._reordered(best)
-            if best is before:
+            if best is before or self.at_once:
                 return best
 
     def ordered(self, tiles: tuple[int, ...], order: tuple[int, ...]) -> Found:

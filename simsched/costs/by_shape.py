@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,13 @@ from simsched.costs.kernel_work import widths_s
 from simsched.costs.library import Parameters, parameters
 from simsched.costs.shape_kinds import Read, kernel_of, work_of
 from simsched.costs.width_table import WidthTable
+from simsched.errors import CostError
 from simsched.notes import Note, Weight
 
 if TYPE_CHECKING:
     from simsched.costs.carrying import Mask
     from simsched.costs.kernel_work import Work
+    from simsched.costs.shape_parts import Part
     from simsched.graph import TaskGraph
     from simsched.graph.taskgraph import Seconds
     from simsched.machine import Machine
@@ -62,7 +64,9 @@ class ShapeCosts:
         return np.where(here, self.pieces, pieces), np.where(here, self.traffic_B, traffic_B)
 
 
-def by_shape(graph: TaskGraph, machine: Machine, params: Parameters, wanted: Mask) -> ShapeCosts:
+def by_shape(
+    graph: TaskGraph, machine: Machine, params: Parameters, wanted: Mask, planner: Planner | None = None
+) -> ShapeCosts:
     """Return what the kernel model says of some of a graph's tasks.
 
     Parameters
@@ -74,10 +78,12 @@ def by_shape(graph: TaskGraph, machine: Machine, params: Parameters, wanted: Mas
         Those of the library that runs them.
     wanted : bool array, shape (n,)
         Tasks without better seconds.
+    planner : Planner, optional
+        What says how long parts of ops take in place of the kernel model.
     """
     asked, ops, row_of = _ops(graph, wanted)
     reads = [_read(*op, params.library.name) for op in ops]
-    kept, seconds = _table(reads, machine)
+    kept, seconds = _table(reads, machine, planner)
     traffic_B, pieces = (np.full(len(ops) + 1, np.nan) for _ in range(2))
     for i in kept:
         works = max(reads[i].ways, key=_most_pieces)  # type: ignore[union-attr]
@@ -171,7 +177,9 @@ def _most_pieces(works: Sequence[Work]) -> float:
     return max(float(work.pieces) for work in works)
 
 
-def _table(reads: Sequence[Read | None], machine: Machine) -> tuple[list[int], Seconds]:
+def _table(
+    reads: Sequence[Read | None], machine: Machine, planner: Planner | None
+) -> tuple[list[int], Seconds]:
     """Return the ops that have a row, and the rows: the quickest way on each width, no slower than one thread."""
     columns = machine.n_threads + 1
     kept = [i for i, read in enumerate(reads) if read is not None][: MOST // columns]
@@ -180,7 +188,32 @@ def _table(reads: Sequence[Read | None], machine: Machine) -> tuple[list[int], S
     for first in range(0, len(kept), each):
         part = [reads[i].ways for i in kept[first : first + each]]  # type: ignore[union-attr]
         rows[first : first + each] = _quickest(part, machine)
+    if planner is not None:
+        for row, i in enumerate(kept):
+            rows[row] = _planned(reads[i], rows[row], planner, machine)  # type: ignore[arg-type]
     return kept, np.minimum(rows, rows[:, 1:2])
+
+
+class Planner(Protocol):
+    """A table of a machine file whose package says how long parts of ops take, as that of local memories does."""
+
+    def widths_s(self, part: Part, machine: Machine) -> Seconds:
+        """Return the seconds of a part on teams of 0, 1, ... threads, or raise `CostError`."""
+
+
+def planner_of(machine: Machine) -> Planner | None:
+    """Return the table of a machine whose package says how long parts of ops take; None where it has none."""
+    return next((table for table in machine.tables.values() if hasattr(table, "widths_s")), None)
+
+
+def _planned(read: Read, otherwise: Seconds, planner: Planner, machine: Machine) -> Seconds:
+    """Return an op's seconds as planned; otherwise what the kernel model says of it."""
+    try:
+        planned = [planner.widths_s(part, machine) for part in read.parts]
+    except CostError:
+        return otherwise
+    found: Seconds = np.sum(planned, axis=0) * read.more
+    return found
 
 
 def _quickest(ops: Sequence[Sequence[Sequence[Work]]], machine: Machine) -> Seconds:

@@ -98,8 +98,22 @@ def normalised(kind: str) -> str:
 
     Examples
     --------
-    >>> normalised("aten::add_"), normalised("MatMul"), normalised("aten::tanh_backward")
-    ('add', 'matmul', 'tanh')
+    >>> normalised("aten::add_"), normalised("MatMul"), normalised("aten::tanh_backward"), normalised("_MklConv2D")
+    ('add', 'matmul', 'tanh', 'conv2d')
     """
-    name = kind.rpartition("::")[2].rpartition(".")[2].lower()
-    return name.removesuffix("_").removesuffix("_backward")
+    return plain(kind).removesuffix("_backward")
+
+
+def plain(kind: str) -> str:
+    """Return a kind without namespace, case, in-place underscore and the mark of TensorFlow's MKL kernels.
+
+    Examples
+    --------
+    >>> plain("aten::tanh_backward"), plain("_MklNativeFusedConv2D")
+    ('tanh_backward', '_fusedconv2d')
+    """
+    name = kind.rpartition("::")[2].rpartition(".")[2].lower().removesuffix("_")
+    if not name.startswith("_mkl"):
+        return name
+    name = name.removeprefix("_mkl").removeprefix("native")
+    return f"_{name}" if name.startswith("fused") else name

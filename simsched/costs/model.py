@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from simsched.costs.by_shape import by_shape
+from simsched.costs.by_shape import ShapeCosts, by_shape, planner_of
 from simsched.costs.carrying import Mask, carried, one_core_of_recorded
 from simsched.costs.curve_ranges import drawn_curve, ranges
 from simsched.costs.curves import Curve, default_curves, normalised
@@ -24,6 +24,11 @@ from simsched.graph import LabelColumn, TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
 from simsched.notes import Note, Weight
+
+#: Who named the library where nobody did.
+BY_DEFAULT = "by default; library= or --library names another"
+#: What runs ops on a machine whose local memories are planned.
+PLANNED = "a plan of the machine's local memories"
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,10 +204,10 @@ class CostModel:
             table, said = self.measured.on(graph, machine)
         wanted = np.isnan(graph.durations_s) & self._left_to_shapes(graph, table)
         if params.library.by_shape and wanted.any():
-            shaped = by_shape(graph, replace(machine, runtime=runtime), params, wanted)
+            shaped = _shaped(graph, replace(machine, runtime=runtime), params, named_by, wanted)
             table = shaped.table if table is None else table.or_else(shaped.table)
             pieces, traffic_B = shaped.over(pieces, traffic_B)
-            said = (*said, *_of_library(params, named_by, int(shaped.table.covers.sum())), *shaped.notes)
+            said = (*said, *shaped.notes)
         if table is not None:
             recorded, threads = table.one_core(recorded), np.where(table.covers, 1, threads)
         covers = None if table is None or not table.covers.any() else table.covers
@@ -244,18 +249,33 @@ def library_of(given: str | None, graph: TaskGraph, machine: Machine) -> tuple[P
     """
     named = (
         (given, "as chosen"),
-        (graph.report.facts.get("library"), "as the graph says"),
+        (graph.report.facts.get("library"), _as_graph_says(graph)),
         (machine.content.get("library"), f"as the file of {machine.content.get('name', 'the machine')} says"),
-        (DEFAULT, "by default; library= or --library names another"),
+        (DEFAULT, BY_DEFAULT),
     )
     name, by = next((name, by) for name, by in named if name)
     return parameters(str(name)), by
 
 
-def _of_library(params: Parameters, named_by: str, count: int) -> tuple[str, ...]:
+def _shaped(
+    graph: TaskGraph, machine: Machine, params: Parameters, named_by: str, wanted: Mask
+) -> ShapeCosts:
+    """Return what a library takes for the wanted tasks, or the machine's planner where none is named."""
+    planner = planner_of(machine) if named_by == BY_DEFAULT else None
+    found = by_shape(graph, machine, params, wanted, planner)
+    name = params.library.name if planner is None else PLANNED
+    return replace(found, notes=(*_of_library(name, named_by, int(found.table.covers.sum())), *found.notes))
+
+
+def _as_graph_says(graph: TaskGraph) -> str:
+    why = graph.report.facts.get("library_why")
+    return "as the graph says" + (f": {why}" if why else "")
+
+
+def _of_library(name: str, named_by: str, count: int) -> tuple[str, ...]:
     if not count:
         return ()
-    said = f"{count} tasks take what {params.library.name} takes for their kinds and shapes ({named_by})"
+    said = f"{count} tasks take what {name} takes for their kinds and shapes ({named_by})"
     return (Note(said, Weight.ASSUMPTION),)
 
 

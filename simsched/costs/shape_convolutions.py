@@ -10,20 +10,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-from simsched.costs.kernel_convolution import Convolution, Direction, convolution_work
+import numpy as np
+import numpy.typing as npt
+
+from simsched.costs.kernel_convolution import Convolution, Direction
+from simsched.costs.shape_parts import Convolved
 from simsched.graph.shapes import numel
 
 if TYPE_CHECKING:
-    from simsched.costs.kernel_work import Work
-    from simsched.costs.library import Parameters
     from simsched.costs.shape_kinds import Seen
 
 Dims = tuple[int, ...]
 Sides = tuple[int, int]
-Ways = tuple["list[list[Work]] | None", str]
+Parts = tuple["list[Convolved] | None", str]
+
+Window = tuple[Sides, Sides]
 
 #: Height and width of what is unknown.
 NO_SIDES = (0, 0)
@@ -36,6 +41,9 @@ STRIDES, PADDINGS = (1, 2, 3, 4), 4
 
 #: Positions of a filter, at most, that FLOPs are taken to tell.
 MOST_TAPS = 4096
+
+#: Most by which the sides of images are longer than those of the output.
+LARGEST_RATIO = 64.0
 
 #: Longest side of what is taken for a filter where shapes alone do not tell filters from images.
 LONGEST_FILTER = 11
@@ -64,35 +72,51 @@ class Operands:
     output: Sides = NO_SIDES
 
 
-def convolution(seen: Seen, params: Parameters) -> Ways:
-    """Return the work of a convolution or of its gradients, and what was guessed."""
+def convolution(seen: Seen) -> Parts:
+    """Return a convolution or its gradients, and what was guessed."""
+    if seen.attributes.get("transposed", (0,)) != (0,):
+        return transposed_convolution(seen)
     operands = _operands(seen)
     found, guessed = (None, "") if operands is None else _completed(operands, seen)
     if found is None:
         return None, ""
+    return [Convolved(found, direction) for direction in _directions(found, seen)], guessed
+
+
+def _directions(found: Convolution, seen: Seen) -> Sequence[Direction]:
+    """Return the directions that an op computes; FLOPs of one tell that its images need no gradient."""
     asked = seen.kernel.direction
-    directions: Sequence[Direction] = ("data", "weights") if asked == "both" else (asked,)  # type: ignore[assignment]
-    return [[convolution_work(found, direction, params) for direction in directions]], guessed
+    if asked != "both":
+        return (asked,)  # type: ignore[return-value]
+    return ("weights",) if seen.flops < 1.5 * found.flops else ("data", "weights")
 
 
-def transposed_convolution(seen: Seen, params: Parameters) -> Ways:
-    """Return the work of a transposed convolution: the data gradient of one whose output are its images."""
+def transposed_convolution(seen: Seen) -> Parts:
+    """Return a transposed convolution: the data gradient of one whose output are its images.
+
+    Its own data gradient is that one's forward pass.
+    """
     tensors = [_flat(dims) for dims in seen.shape if len(dims) in (3, 4)]
-    if len(tensors) < 2 or min(*tensors[0], *tensors[1]) < 1 or tensors[0][1] != tensors[1][0]:
+    backward = seen.kernel.direction == "both" and len(tensors) > 2
+    if backward:
+        tensors = [*tensors[1:3], tensors[0]]
+    if len(tensors) < 2 or min(map(min, tensors)) < 1 or tensors[0][1] != tensors[1][0]:
         return None, ""
     x, w = tensors[:2]
-    groups = seen.attributes.get("groups", (1,))[0]
-    stride = _pair(seen.attributes.get("stride"), 1)
-    made = (x[2] * stride[0], x[3] * stride[1])
+    groups = _groups(seen, 1)
+    stride = _directions_of(seen, "stride", 1)
+    made = (tensors[2][2], tensors[2][3]) if backward else (x[2] * stride[0], x[3] * stride[1])
     down, across = (
         max(0, _ceil_half((n - 1) * s + k - m)) for n, s, k, m in zip(x[2:], stride, w[2:], made, strict=True)
     )
-    if groups < 1 or x[1] % groups:
+    if x[1] % groups or any(m + 2 * p < k for m, p, k in zip(made, (down, across), w[2:], strict=True)):
         return None, ""
     whole = Convolution(
         x[0], w[1] * groups, *made, x[1], w[2], w[3], stride, (down, across), groups
     )  # fmt: skip
-    return [[convolution_work(whole, "data", params)]], "" if "stride" in seen.attributes else UNKNOWN
+    directions: Sequence[Direction] = ("forward", "weights") if backward else ("data",)
+    parts = [Convolved(whole, direction) for direction in directions]
+    return parts, "" if "stride" in seen.attributes else UNKNOWN
 
 
 def _operands(seen: Seen) -> Operands | None:
@@ -115,7 +139,9 @@ def _flat(dims: Dims) -> Dims:
 def _has_channels_last(kind: str) -> bool:
     """Return whether a kind is TensorFlow's, by its spelling, or names its layout."""
     name = kind.rpartition("::")[2].rpartition(".")[2]
-    return name.startswith(("Conv2D", "_FusedConv2D", "DepthwiseConv2d")) or name.lower().startswith("nhwc")
+    return name.startswith(("Conv2D", "_FusedConv2D", "DepthwiseConv2d", "_Mkl")) or name.lower().startswith(
+        "nhwc"
+    )
 
 
 def _turned(dims: Dims) -> Dims:
@@ -143,8 +169,12 @@ def _matched(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) ->
 def _data(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) -> Operands | None:
     """Return filters and the gradient of the output; or images and filters: what the FLOPs are those of, else first."""
     first, second = tensors[:2]
+    in_order = _with_output(images[1], first, last, seen)
+    if in_order is not None and seen.shape[0] == (4,):
+        # TensorFlow's size of the images stands first.
+        return in_order
     orders = (
-        _with_output(images[1], first, last, seen),
+        in_order,
         _with_output(images[0], second, last, seen),
         _with_filter(images[0], second, last, seen),
     )
@@ -154,7 +184,7 @@ def _data(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) -> Op
 def _weights(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) -> Operands | None:
     """Return images and the gradient of the output; or images and filters, likewise."""
     x, dy = images[:2]
-    groups = seen.attributes.get("groups", (1,))[0]
+    groups = _groups(seen, 1)
     if last and "depthwise" in seen.kind.lower():
         groups = x[1]
     if x[0] == dy[0] and x[1] % groups == 0 and dy[1] % groups == 0:
@@ -177,8 +207,8 @@ def _agrees(found: Operands, flops: float) -> bool:
     outputs = _outputs(found, flops)
     if found.output != NO_SIDES:
         return abs(math.prod(found.output) / outputs - 1) < NEAR
-    every = _windows(found.image, found.taps)
-    return any(abs(math.prod(places) / outputs - 1) < NEAR for _, _, places in every)
+    numbers = _windows(found.image, found.taps)[1]
+    return bool((np.abs(numbers - outputs) < NEAR * outputs).any())
 
 
 def _tells_taps(seen: Seen) -> bool:
@@ -189,7 +219,7 @@ def _tells_taps(seen: Seen) -> bool:
 
 
 def _window(seen: Seen) -> Sides:
-    return _pair(seen.attributes["window"], 1) if "window" in seen.attributes else NO_SIDES
+    return _directions_of(seen, "window", 1) if "window" in seen.attributes else NO_SIDES
 
 
 def _with_all(dy: Dims, x: Dims, w: Dims, last: bool, seen: Seen) -> Operands | None:
@@ -212,14 +242,14 @@ def _with_filter(x: Dims, w: Dims, last: bool, seen: Seen) -> Operands | None:
     if channels % each or filters % (channels // each):
         return None
     groups = channels // each
-    if groups != seen.attributes.get("groups", (groups,))[0]:
+    if groups != _groups(seen, groups):
         return None
     return Operands(x[0], channels, filters, groups, (x[2], x[3]), taps)
 
 
 def _with_output(dy: Dims, w: Dims, last: bool, seen: Seen) -> Operands | None:
     """Return filters and the gradient of the output, whose channels are the filters."""
-    groups = seen.attributes.get("groups", (1,))[0]
+    groups = _groups(seen, 1)
     taps, each, filters = ((w[0], w[1]), w[2], w[3]) if last else ((w[2], w[3]), w[1], w[0])
     if last and "depthwise" in seen.kind.lower():
         each, filters, groups = 1, w[2] * w[3], w[2]
@@ -235,6 +265,7 @@ def _completed(operands: Operands, seen: Seen) -> tuple[Convolution | None, str]
         guessed = NO_FILTER
     if operands.image == NO_SIDES:
         operands, guessed = _with_image(operands, seen)
+    operands = _undilated(operands, seen)
     window = _given_window(operands, seen) or _of_output(operands)
     if window is None:
         window = _of_flops(operands, seen) or _of_bytes(operands, seen)
@@ -262,45 +293,67 @@ def _with_taps(operands: Operands, seen: Seen) -> tuple[Operands, str]:
         key=lambda side: abs(side[0] - side[1]),
     )
     for taps in sides:
-        if any(places == operands.output for _, _, places in _windows(operands.image, taps)):
+        if any(places == operands.output for _, _, places in _windows(operands.image, taps)[0]):
             return replace(operands, taps=taps), ""
     return replace(operands, taps=sides[0]), ""
 
 
 def _with_image(operands: Operands, seen: Seen) -> tuple[Operands, str]:
     """Return the operands with the images that stride or bytes tell, else as large as the output."""
-    if "stride" in seen.attributes:
-        stride = _pair(seen.attributes["stride"], 1)
-        return replace(operands, image=(operands.output[0] * stride[0], operands.output[1] * stride[1])), ""
     each = operands.batch * operands.channels * math.prod(operands.output)
     left_B = seen.bytes_B - 4.0 * sum(map(numel, seen.shape))
     ratio = math.sqrt(left_B / (4.0 * each)) if left_B > 0 else math.nan
-    if ratio >= 0.9:
-        across = max(round(ratio), 1)
-        return replace(operands, image=(operands.output[0] * across, operands.output[1] * across)), ""
+    high, wide = operands.output
+    if 0.9 <= ratio <= LARGEST_RATIO:
+        return replace(operands, image=(max(round(high * ratio), 1), max(round(wide * ratio), 1))), ""
+    if "stride" in seen.attributes:
+        stride = _directions_of(seen, "stride", 1)
+        return replace(operands, image=(high * stride[0], wide * stride[1])), ""
     return replace(operands, image=operands.output), UNKNOWN
 
 
-Window = tuple[tuple[int, int], tuple[int, int]]
+def _undilated(operands: Operands, seen: Seen) -> Operands:
+    """Return operands whose filters have no gaps, with as many outputs: on images smaller by the gaps."""
+    gaps = [d - 1 for d in _directions_of(seen, "dilation", 1)]
+    if max(gaps) < 1 or operands.image == NO_SIDES:
+        return operands
+    high, wide = (
+        max(n - gap * (k - 1), 1) for n, k, gap in zip(operands.image, operands.taps, gaps, strict=True)
+    )
+    return replace(operands, image=(high, wide))
+
+
+def _groups(seen: Seen, otherwise: int) -> int:
+    return max(seen.attributes.get("groups", (otherwise,))[0], 1)
 
 
 def _given_window(operands: Operands, seen: Seen) -> Window | None:
     """Return stride and padding as the attributes have them; padding as on both sides."""
     if not {"stride", "padding"} & seen.attributes.keys():
         return None
-    stride = _pair(seen.attributes.get("stride"), 1)
-    given = seen.attributes.get("padding")
+    stride, given = _directions_of(seen, "stride", 1), seen.attributes.get("padding")
     if given is None:
         return stride, _same(operands.taps)
-    if len(given) == 4:
-        return stride, (_ceil_half(given[0] + given[2]), _ceil_half(given[1] + given[3]))
-    return stride, _pair(given, 0)
+    if len(given) == 2 * _rank(seen):
+        given = tuple(map(sum, zip(given[: len(given) // 2], given[len(given) // 2 :], strict=True)))
+        given = tuple(_ceil_half(both) if max(stride) > 1 else both // 2 for both in given)
+    return stride, _sides(given, seen, 0)
 
 
-def _pair(values: Sequence[int] | None, otherwise: int) -> tuple[int, int]:
-    if not values:
-        return otherwise, otherwise
-    return max(values[0], otherwise), max(values[-1], otherwise)
+def _rank(seen: Seen) -> int:
+    """Return the directions in which a window slides."""
+    return max(len(dims) for dims in seen.shape) - 2
+
+
+def _directions_of(seen: Seen, name: str, otherwise: int) -> Sides:
+    """Return an attribute as one number for height and one for width."""
+    return _sides(seen.attributes.get(name, (otherwise,)), seen, otherwise)
+
+
+def _sides(values: Sequence[int], seen: Seen, otherwise: int) -> Sides:
+    """Return what one number says of all directions, or each of its own; images of one direction have no height."""
+    down, across = max(values[0], otherwise), max(values[-1], otherwise)
+    return (otherwise, across) if _rank(seen) == 1 else (down, across)
 
 
 def _same(taps: tuple[int, int]) -> tuple[int, int]:
@@ -311,7 +364,7 @@ def _of_output(operands: Operands) -> Window | None:
     """Return the window that makes the output of the images."""
     if operands.output == NO_SIDES:
         return None
-    for stride, padding, places in _windows(operands.image, operands.taps):
+    for stride, padding, places in _windows(operands.image, operands.taps)[0]:
         if places == operands.output:
             return stride, padding
     # Directions may differ.
@@ -347,22 +400,28 @@ def _of_bytes(operands: Operands, seen: Seen) -> Window | None:
 
 def _of_number(operands: Operands, outputs: float) -> Window | None:
     """Return the window whose number of outputs is nearest, the likeliest of those alike."""
-    every = [
-        (round(abs(math.prod(places) / outputs - 1), 4), stride, padding)
-        for stride, padding, places in _windows(operands.image, operands.taps)
-    ]
-    error, stride, padding = min(every, key=lambda one: one[0], default=(math.inf, (1, 1), (0, 0)))
-    return (stride, padding) if error < NEAR else None
+    every, numbers = _windows(operands.image, operands.taps)
+    if not every or not outputs > 0.5:
+        return None
+    errors = np.round(np.abs(numbers - outputs) / outputs, 4)
+    best = int(errors.argmin())
+    return every[best][:2] if errors[best] < NEAR else None
 
 
 def _ceil_half(number: int) -> int:
     return -(-number // 2)
 
 
+@lru_cache(maxsize=1 << 12)
 def _windows(
-    image: tuple[int, int], taps: tuple[int, int]
-) -> Iterator[tuple[tuple[int, int], tuple[int, int], tuple[int, int]]]:
-    """Yield strides, paddings and the outputs that they make, the likeliest first."""
+    image: Sides, taps: Sides
+) -> tuple[tuple[tuple[Sides, Sides, Sides], ...], npt.NDArray[np.float64]]:
+    """Return strides, paddings and the outputs that they make, the likeliest first, and how many outputs those are."""
+    every = tuple(_candidates(image, taps))
+    return every, np.array([math.prod(map(float, places)) for _, _, places in every])
+
+
+def _candidates(image: Sides, taps: Sides) -> Iterator[tuple[Sides, Sides, Sides]]:
     same = _same(taps)
     paddings = dict.fromkeys([same, (0, 0), *((p, p) for p in range(1, PADDINGS))])
     paddings |= dict.fromkeys((p, q) for p in range(taps[0]) for q in range(taps[1]) if max(p, q) < PADDINGS)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from simsched.costs.curves import default_curves, normalised
+from simsched.costs.curves import default_curves, normalised, plain
 from simsched.costs.shape_convolutions import convolution, transposed_convolution
+from simsched.costs.shape_parts import Part, ways
 from simsched.costs.shape_products import product
 from simsched.costs.shape_streams import attention, gather, stream
 from simsched.graph.shapes import Attributes, Shape, parse_attributes, parse_shape, times
@@ -92,17 +93,23 @@ class Read:
 
     Parameters
     ----------
+    parts : list of Part
+        What it consists of.
+    more : float
+        How many times as much work as they say.
     ways : list of list of Work
         Ways of doing it, each a sequence of parallel regions; the quickest counts.
     guessed : str
         What was assumed, as neither shapes nor FLOPs nor bytes tell it; empty for nothing.
     """
 
+    parts: Sequence[Part]
+    more: float
     ways: list[list[Work]]
     guessed: str = ""
 
 
-Rule = Callable[[Seen, "Parameters"], "list[list[Work]] | None"]
+Rule = Callable[[Seen], "Sequence[Part] | None"]
 _RULES: Mapping[str, Rule] = {"product": product, "stream": stream, "gather": gather, "attention": attention}
 
 
@@ -128,27 +135,37 @@ def work_of(kind: str, shape: str, flops: float, bytes_B: float, params: Paramet
     kernel = kernel_of(kind)
     if kernel is None or not shape:
         return None
-    attributes = parse_attributes(shape)
-    more = float(times(attributes))
-    seen = Seen(kind, kernel, parse_shape(shape), attributes, flops / more, bytes_B / more)
+    operands, attributes, more = _parsed(shape)
+    seen = Seen(kind, kernel, operands, attributes, flops / more, bytes_B / more)
     if kernel.rule == "convolution":
-        return _read(more, *convolution(seen, params))
+        return _read(more, params, *convolution(seen))
     if kernel.rule == "transposed_convolution":
-        return _read(more, *transposed_convolution(seen, params))
-    return _read(more, _RULES[kernel.rule](seen, params))
+        return _read(more, params, *transposed_convolution(seen))
+    return _read(more, params, _RULES[kernel.rule](seen))
 
 
-def _read(more: float, ways: list[list[Work]] | None, guessed: str = "") -> Read | None:
-    """Return ways of doing an op that does more work than its shapes say."""
-    if ways is None:
+@lru_cache(maxsize=1 << 12)
+def _parsed(shape: str) -> tuple[Shape, Attributes, float]:
+    """Return operands, attributes, and the work over that of the operands."""
+    attributes = parse_attributes(shape)
+    return parse_shape(shape), attributes, float(times(attributes))
+
+
+def _read(more: float, params: Parameters, parts: Sequence[Part] | None, guessed: str = "") -> Read | None:
+    """Return the parts of an op that does more work than its shapes say, and ways of doing it."""
+    if parts is None:
         return None
-    return Read([[_times(work, more) for work in works] for works in ways] if more != 1 else ways, guessed)
+    found = ways(parts, params)
+    if more != 1:
+        found = [[_times(work, more) for work in works] for works in found]
+    return Read(parts, more, found, guessed)
 
 
 def _times(work: Work, more: float) -> Work:
     return work._replace(flops=more * work.flops, named_B=more * work.named_B, moved_B=more * work.moved_B)
 
 
+@lru_cache(maxsize=1 << 12)
 def kernel_of(kind: str) -> Kernel | None:
     """Return how a kind's shapes become work; None for unknown kinds.
 
@@ -158,16 +175,11 @@ def kernel_of(kind: str) -> Kernel | None:
     ('both', 'stream', None)
     """
     kinds, families = _table()
-    name = _plain(kind)
+    name = plain(kind)
     if (found := kinds.get(name) or kinds.get(normalised(kind))) is not None:
         return found
     curve = default_curves()[0].get(normalised(kind))
     return None if curve is None else families.get(curve.family)
-
-
-def _plain(kind: str) -> str:
-    """Return a kind without namespace, case and in-place underscore; gradients keep their suffix."""
-    return kind.rpartition("::")[2].rpartition(".")[2].lower().removesuffix("_")
 
 
 @cache

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-from math import ceil
 from typing import TYPE_CHECKING
 
-from simsched.costs.kernel_work import Work
-from simsched.costs.shape_products import Product, ways
+from simsched.costs.shape_parts import Part, Product, Walk
 from simsched.graph.shapes import numel
 
 if TYPE_CHECKING:
-    from simsched.costs.library import Parameters
     from simsched.costs.shape_kinds import Seen
 
 #: Bytes of an element, FP32, and of an index.
 ELEMENT_B, INDEX_B = 4.0, 8.0
 
 
-def stream(seen: Seen, params: Parameters) -> list[list[Work]] | None:
-    """Return the work of an op that reads its inputs a number of times and writes its output once."""
+def stream(seen: Seen) -> list[Walk] | None:
+    """Return an op that reads its inputs a number of times and writes its output once."""
     sizes = [numel(dims) for dims in seen.shape]
     read, largest = sum(sizes), max(sizes, default=0.0)
     if largest < 1:
@@ -37,11 +34,11 @@ def stream(seen: Seen, params: Parameters) -> list[list[Work]] | None:
         named_B = seen.bytes_B
         written = max(named_B / ELEMENT_B - read, 0.0)
     again_B = ELEMENT_B * largest * (seen.kernel.passes - 1)
-    return [[_walk(max(largest, written), named_B + again_B, ELEMENT_B * written, seen, params)]]
+    return [Walk(max(largest, written), seen.kernel.flops, named_B + again_B, ELEMENT_B * written)]
 
 
-def gather(seen: Seen, params: Parameters) -> list[list[Work]] | None:
-    """Return the work of copying rows of a table: of each index, a row is read and written."""
+def gather(seen: Seen) -> list[Walk] | None:
+    """Return a copy of rows of a table: of each index, a row is read and written."""
     tables = [dims for dims in seen.shape if len(dims) == 2]
     if not tables or len(seen.shape) < 2:
         return None
@@ -52,11 +49,11 @@ def gather(seen: Seen, params: Parameters) -> list[list[Work]] | None:
     copied_B = ELEMENT_B * rows * table[1]
     if rows * table[1] < 1:
         return None
-    return [[_walk(rows * table[1], 2 * copied_B + INDEX_B * rows, copied_B, seen, params)]]
+    return [Walk(rows * table[1], seen.kernel.flops, 2 * copied_B + INDEX_B * rows, copied_B)]
 
 
-def attention(seen: Seen, params: Parameters) -> list[list[Work]] | None:
-    """Return the work of softmax(Q K') V: two products and the softmax between them."""
+def attention(seen: Seen) -> list[Part] | None:
+    """Return the parts of softmax(Q K') V: two products and the softmax between them."""
     if len(seen.shape) < 3 or any(len(dims) < 2 or min(dims) < 1 for dims in seen.shape[:3]):
         return None
     query, key, value = seen.shape[:3]
@@ -64,22 +61,12 @@ def attention(seen: Seen, params: Parameters) -> list[list[Work]] | None:
     if query[-1] != key[-1] or key[-2] != value[-2] or heads < 1 or query[-1] % heads or value[-1] % heads:
         return None
     batch, queries, keys = math.prod(query[:-2]) * heads, query[-2], key[-2]
-    first = ways(Product(batch, queries, keys, query[-1] // heads), params)
-    last = ways(Product(batch, queries, value[-1] // heads, keys), params)
     scores = float(batch) * queries * keys
-    between = _walk(scores, 2 * ELEMENT_B * scores, ELEMENT_B * scores, seen, params)
-    return [[*one, between, *other] for one, other in zip(first, last, strict=True)]
-
-
-def _walk(elements: float, named_B: float, written_B: float, seen: Seen, params: Parameters) -> Work:
-    return Work(
-        ceil(elements / params.library.elementwise_block),
-        elements * seen.kernel.flops,
-        named_B,
-        named_B + written_B,
-        barriers=1,
-        uneven=True,
-    )
+    return [
+        Product(batch, queries, keys, query[-1] // heads),
+        Walk(scores, seen.kernel.flops, 2 * ELEMENT_B * scores, ELEMENT_B * scores),
+        Product(batch, queries, value[-1] // heads, keys),
+    ]
 
 
 def _broadcast(seen: Seen) -> float:

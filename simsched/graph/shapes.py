@@ -21,6 +21,13 @@ Attributes = Mapping[str, tuple[int, ...]]
 #: the work over that of the shapes, as a fraction (3x2 is one and a half times as much).
 ATTRIBUTES = ("stride", "padding", "dilation", "groups", "window", "transposed", "heads", "times")
 
+#: Values of attributes that are left out.
+_SILENT = {"dilation": 1, "groups": 1, "transposed": 0}
+_LEAST = {"padding": 0, "transposed": 0}
+
+#: Of strides, padding and the like in files.
+MOST_PIXELS = 10**9
+
 #: Of tensors in files: what NumPy allows, and far beyond any real one.
 MAX_RANK = 64
 
@@ -97,6 +104,42 @@ def format_shape(shape: Iterable[Iterable[int]], attributes: Attributes | None =
     return ";".join(
         inputs + [f"{name}={'x'.join(map(str, value))}" for name, value in (attributes or {}).items()]
     )
+
+
+def same_padding(size: int, window: int, stride: int) -> tuple[int, int]:
+    """Return the padding before and after with which a window has as many places as size over stride, as in TensorFlow.
+
+    Examples
+    --------
+    >>> same_padding(224, 7, 2), same_padding(56, 3, 1)
+    ((2, 3), (1, 1))
+    """
+    both = max((-(-size // stride) - 1) * stride + window - size, 0)
+    return both // 2, both - both // 2
+
+
+def window_attributes(**each: Sequence[int]) -> Attributes:
+    """Return attributes of windows, without those that say nothing, cannot be, or repeat a number.
+
+    Parameters
+    ----------
+    **each : sequence of int
+        By name, one for each direction; of `padding` those before all directions and then those after.
+
+    Examples
+    --------
+    >>> window_attributes(stride=(2, 2), padding=(1, 1, 1, 1), dilation=(1, 1), groups=[1])
+    {'stride': (2,), 'padding': (1,)}
+    >>> window_attributes(stride=(1, 1), padding=(2, 0, 3, 0))
+    {'stride': (1,), 'padding': (2, 0, 3, 0)}
+    """
+    return {
+        name: tuple(values[:1]) if len(set(values)) == 1 else tuple(values)
+        for name, values in each.items()
+        if values
+        and _LEAST.get(name, 1) <= min(values) <= max(values) <= MOST_PIXELS
+        and set(values) != {_SILENT.get(name)}
+    }
 
 
 def times(attributes: Attributes) -> Fraction:

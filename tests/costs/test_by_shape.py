@@ -12,10 +12,12 @@ from simsched.costs.kernel_convolution import convolution_work
 from simsched.costs.kernel_work import team_s, widths_s
 from simsched.costs.kernels import Convolution, Team, convolution_s, elementwise_s
 from simsched.costs.library import libraries, parameters
-from simsched.costs.shape_convolutions import NO_FILTER, UNKNOWN
-from simsched.costs.shape_kinds import work_of
+from simsched.costs.shape_convolutions import NO_FILTER, UNKNOWN, _completed, _operands, _windows
+from simsched.costs.shape_kinds import Seen, kernel_of, work_of
+from simsched.costs.shape_parts import _convolved
 from simsched.errors import CostError
 from simsched.graph import ImportReport
+from simsched.graph.shapes import parse_shape
 
 ROOT = Path(__file__).resolve().parents[2]
 KNL = ss.machine("knl-7250")
@@ -112,8 +114,88 @@ def test_groups_and_depthwise_convolutions():
 
 def test_a_transposed_convolution_is_a_data_gradient():
     made = Convolution(8, 64, 56, 28, 128, 4, 4, (2, 2), (1, 1))
-    found = seconds("ConvTranspose", "8x128x28x14;128x64x4x4;stride=2")
-    assert found == pytest.approx(convolution_s(made, Team(KNL, 64), "data", resident=False), rel=1e-12)
+    shape = "8x128x28x14;128x64x4x4;stride=2"
+    expected, forward, weights = (
+        convolution_s(made, Team(KNL, 64), direction, resident=False)
+        for direction in ("data", "forward", "weights")
+    )
+    assert seconds("ConvTranspose", shape) == pytest.approx(expected, rel=1e-12)
+    assert seconds("aten::convolution", f"{shape};transposed=1") == pytest.approx(expected, rel=1e-12)
+    backward = seconds("aten::convolution_backward", f"8x64x56x28;{shape};transposed=1")
+    assert backward == pytest.approx(forward + weights, rel=1e-12)
+
+
+def test_flops_of_one_gradient_tell_that_images_need_none():
+    shape = (NCHW["dy"], NCHW["x"], NCHW["w"])
+    expected, flops = convolved("weights")
+    assert seconds("aten::convolution_backward", shape, flops=flops) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("images", "attributes", "like"),
+    [
+        ("64x28;128x64x3", "stride=2;padding=1", "64x1x28;128x64x1x3;stride=1x2;padding=0x1"),
+        ("64x28;128x64x3", "stride=2;padding=1x1", "64x1x28;128x64x1x3;stride=1x2;padding=0x1"),
+        ("64x56x28;128x64x3x3", "padding=2;dilation=2", "64x54x26;128x64x3x3;padding=2"),
+        ("64x56x28;128x64x2x2", "stride=1;padding=0x0x1x1", "64x56x28;128x64x2x2;padding=0;stride=1"),
+    ],
+    ids=["one direction", "both sides of one", "dilated", "uneven"],
+)
+def test_windows_of_attributes(images, attributes, like):
+    assert seconds("Conv", f"8x{images};{attributes}") == seconds("Conv", f"8x{like}")
+
+
+@pytest.mark.parametrize(
+    "shape", ["8x64x28x28;64x64x3x3;groups=0", "8x64x28x28;64x64x3x3;stride=0;padding=0"]
+)
+def test_attributes_of_zero_say_nothing(shape):
+    assert seconds("Conv", shape) > 0
+
+
+def test_the_images_of_a_data_gradient_need_not_be_a_multiple_of_the_output():
+    """TensorFlow's first operand is their size; filters and gradient may be taken for each other by FLOPs alone."""
+    flops, shape = 2.0 * 9 * 9 * 5 * 5 * 5 * 10, ((4,), (5, 5, 5, 10), (1, 9, 9, 10))
+    found_B = 4.0 * (sum(map(np.prod, shape)) + 13 * 13 * 5)
+    expected = convolution_s(Convolution(1, 5, 13, 13, 10, 5, 5), Team(KNL, 1), "data", resident=False)
+    assert seconds("Conv2DBackpropInput", shape, width=1, flops=flops, bytes_B=found_B) == pytest.approx(
+        expected, rel=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["alexnet", "chaos", "dcgan", "googlenet", "inception_v3", "pathnet", "resnet50"]
+)
+def test_convolutions_of_workloads_do_the_operations_that_these_count(name):
+    """What the shapes are read as has the strides, padding and images of the op, by its FLOPs and bytes."""
+    graph, read = ss.workload(name), set()
+    for kind, shape, flops, bytes_B in zip(
+        graph.kinds.to_list(),
+        graph.shapes.to_list(),
+        graph.flops.tolist(),
+        graph.bytes_B.tolist(),
+        strict=True,
+    ):
+        kernel = kernel_of(kind)
+        if kernel is None or kernel.rule != "convolution" or (kind, shape) in read:
+            continue
+        seen = Seen(kind, kernel, parse_shape(shape), {}, flops, bytes_B)
+        found, guessed = _completed(_operands(seen), seen)
+        assert (found.flops, guessed) == (flops, ""), (kind, shape)
+        traffic_B = found.input_B + found.output_B + found.weights_B
+        # Gradients read the four numbers of a size, too.
+        assert traffic_B == pytest.approx(bytes_B, abs=16), (kind, shape)
+        read.add((kind, shape))
+    assert read
+
+
+def test_windows_are_listed_once_for_tasks_that_differ_in_flops_alone():
+    _, flops = convolved("forward")
+    every = flops * (1 + 1e-3 * np.random.default_rng(0).random(500))
+    listed, works = _windows.cache_info().misses, _convolved.cache_info().misses
+    found = costs(["Conv"] * 500, ["8x64x56x28;128x64x3x3"] * 500, flops=every)
+    assert len(set(found.seconds(64).tolist())) == 1
+    assert _windows.cache_info().misses <= listed + 1
+    assert _convolved.cache_info().misses <= works + 1
 
 
 # Products

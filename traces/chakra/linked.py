@@ -25,6 +25,7 @@ from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.calls import Calls, topmost
 from simsched.traces.pytorch.execution_trace import ExecutionTrace, node_of
 from simsched.traces.pytorch.report import tell_dependencies
+from simsched.traces.shared.libraries import of_pytorch
 from simsched.traces.shared.timeline import recording, refuse_long
 
 _PIECE = re.compile(r"(.*)\(\d+\)\Z", re.DOTALL)
@@ -69,6 +70,7 @@ def of_operators(path: Path, records: list[Record], report: ImportReport, name: 
     edges = [*_through(calls, launched), *_on_streams(parts.device, len(calls.tasks))]
     host_ns = _host_ns(parts, calls)
     _tell(report, records, parts, calls)
+    of_pytorch(report, (record.name for record in parts.host))
     work = [work_of(record) for record in parts.device]
     return TaskGraph.from_edges(
         [*host_ns / 1e9, *((r.whole_ns or r.own_ns or 0) / 1e9 for r in parts.device)],

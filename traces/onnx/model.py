@@ -16,6 +16,7 @@ from simsched.text import one_line
 from simsched.traces.onnx.flops import ATTRIBUTES, Attributes
 from simsched.traces.onnx.proto import bodies, read_proto
 from simsched.traces.onnx.tensors import Tensor
+from simsched.traces.onnx.windows import ATTRIBUTES as WINDOWS
 
 #: A dimension beyond this is not a size.
 MAX_DIMENSION = 2**48
@@ -41,7 +42,7 @@ class Node:
     captured : tuple of str
         Tensors of the outermost graph that only its bodies read.
     attributes : mapping
-        Those that FLOPs depend on.
+        Those that FLOPs and windows depend on.
     scope : str
         Module it comes from (`encoder/layer1`); "" where unknown.
     has_body : bool
@@ -128,7 +129,7 @@ def _node(proto: Any) -> Node:
         inputs=inputs,
         outputs=tuple(str(name) for name in proto.output if name),
         captured=tuple(captured),
-        attributes={a.name: _attribute(a) for a in proto.attribute if a.name in ATTRIBUTES},
+        attributes={a.name: _attribute(a) for a in proto.attribute if a.name in ATTRIBUTES | WINDOWS},
         scope=_scope(proto),
         has_body=bool(inside),
     )

@@ -25,6 +25,7 @@ from simsched.traces.onnx.model import Model, Node, declared, plain_model
 from simsched.traces.onnx.proto import read_proto, starts_as_model
 from simsched.traces.onnx.tensors import Tensor, dims, tensor_bytes
 from simsched.traces.onnx.traffic import moved_bytes
+from simsched.traces.onnx.windows import shape_attributes
 from simsched.traces.options import whole_number
 
 #: Sizes of dimensions, as text: `batch:8+seq:128`.
@@ -42,8 +43,9 @@ class _Row:
 
     @property
     def shape(self) -> str:
-        """Shapes of the inputs as text; "" where one is not known."""
-        return format_shape(map(dims, self.inputs or ()))
+        """Shapes of the inputs as text, with strides and the like; "" where one is not known."""
+        read = [tuple(map(int, dims(tensor))) for tensor in self.inputs or ()]
+        return format_shape(read, shape_attributes(self.node.op_type, read, self.node.attributes))
 
     @property
     def flops(self) -> float:

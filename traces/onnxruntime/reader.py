@@ -31,6 +31,7 @@ from simsched.traces.onnx.edges import edges
 from simsched.traces.onnx.flops import flops
 from simsched.traces.onnx.model import Model, Node, read_model
 from simsched.traces.onnx.tensors import dims, tensor_bytes
+from simsched.traces.onnx.windows import shape_attributes
 from simsched.traces.onnxruntime.join import check_order, match, outermost
 from simsched.traces.onnxruntime.profile import Contents, Event, Run, read_contents, read_events
 from simsched.traces.onnxruntime.report import Row, describe_contents, describe_model, describe_tasks
@@ -229,7 +230,7 @@ def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:
     return Row(
         event=event,
         kind=kind,
-        shape=format_shape(shapes[0]),
+        shape=format_shape(shapes[0], shape_attributes(kind, shapes[0], node.attributes) if node else None),
         flops=flops(kind, *shapes, node.attributes if node else {}) if told else np.nan,
         size=size_B,
         scope=node.scope if node else "",

@@ -15,6 +15,7 @@ from simsched.traces.lanes import covered
 from simsched.traces.onnx.model import Model
 from simsched.traces.onnxruntime.join import Task
 from simsched.traces.onnxruntime.profile import Contents, Event, Run
+from simsched.traces.shared.libraries import of_providers
 
 #: Spans of more runs than this are not listed in the report.
 LISTED_RUNS = 20
@@ -96,6 +97,7 @@ def describe_tasks(report: ImportReport, run: Run, rows: Sequence[Row], recordin
         report.note("This is not the last run of the profile; early runs are slower, since they warm up.")
     if report.facts["zero_length_tasks"]:
         report.note("Some tasks took less than the clock's 1 us and have a duration of 0.")
+    of_providers(report, (row.event.provider for row in rows))
     others = Counter(row.event.provider for row in rows) - Counter(
         {"CPUExecutionProvider": len(rows), "": len(rows)}
     )

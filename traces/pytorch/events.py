@@ -28,6 +28,8 @@ class Event:
         Sequence number that a forward operator shares with its backward node.
     dims : list or None
         Shapes of the inputs as recorded, unchecked.
+    values : list or None
+        Arguments that are not tensors, as text by position, unchecked; of operators with windows only.
     """
 
     start_ns: int
@@ -39,6 +41,7 @@ class Event:
     rf_id: int | None = None
     sequence: int | None = None
     dims: Any = None
+    values: Any = None
 
 
 @dataclass(frozen=True, slots=True)

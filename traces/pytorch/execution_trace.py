@@ -21,6 +21,7 @@ from simsched.graph.shapes import format_shape
 from simsched.traces.json_elements import objects
 from simsched.traces.pytorch.arguments import Side, Tensor
 from simsched.traces.pytorch.aten import Call, flops
+from simsched.traces.pytorch.windows import shape_attributes
 from simsched.traces.shared.places import MAX_RECORDS, Place
 
 NODES = "nodes"
@@ -34,7 +35,7 @@ _TAKES_WHOLE, _RETURNS_PART = re.compile(r"[^(]*\(Tensor\(a\) self\b"), "-> Tens
 
 @dataclass(frozen=True, slots=True)
 class Io:
-    """The tensors of a task: what goes in, what comes out, and the text of the input shapes."""
+    """The tensors of a task: what goes in, what comes out, and the text of its shapes with strides and the like."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
@@ -183,12 +184,18 @@ def node_of(raw: dict[str, Any], place: Place, wanted: Collection[int] | None) -
         elements=tuple(dict.fromkeys((t.storage, t.element_B) for t in outs.tensors)),
         parts=parts,
         flops=flops(name, Call(ins.positional(), ins.dense_dims(), outs.dense_dims(), ins.values)),
-        io=Io(tuple(ins.tensors), tuple(outs.tensors), format_shape(ins.dims()))
+        io=Io(tuple(ins.tensors), tuple(outs.tensors), _shape(name, ins))
         if wanted is None or rf_id in wanted
         else None,
         tid=place.integer(fields.get("tid", 0), "tid"),
         scope=place.integer(fields.get("scope", 0), "scope"),
     )
+
+
+def _shape(name: str, ins: Side) -> str:
+    """Return the shapes of the inputs as text, with strides and the like."""
+    shapes = ins.dims()
+    return format_shape(shapes, shape_attributes(name, ins.values) if shapes else None)
 
 
 def _parts(name: str, schema: str, ins: Side, outs: Side) -> tuple[tuple[int, int], ...]:

@@ -18,6 +18,7 @@ from simsched.traces.pytorch.execution_trace import ExecutionTrace, composite_fl
 from simsched.traces.pytorch.nesting import Nesting, Task
 from simsched.traces.pytorch.report import Edges
 from simsched.traces.pytorch.tensors import Access, access, dependencies
+from simsched.traces.pytorch.windows import shape_attributes
 from simsched.traces.shared.places import Place
 
 _SPELLED = re.compile(r"[0-9]{1,15}(?:,[0-9]{1,15})*", re.ASCII)
@@ -56,13 +57,20 @@ def alone(path: Path, tasks: list[Task]) -> Columns:
         calls.append(_recorded_dims(task.event.dims, place))
     return Columns(
         edges=chain(task.event.lane for task in tasks),
-        shapes=[format_shape(dims for dims in call if dims) for call in calls],
+        shapes=[_shape(task, call) for task, call in zip(tasks, calls, strict=True)],
         flops=[
             flops(t.event.name, Call(call, [d for d in call if d]))
             for t, call in zip(tasks, calls, strict=True)
         ],
         bytes_B=[float("nan")] * len(tasks),
     )
+
+
+def _shape(task: Task, call: list[Dims | None]) -> str:
+    """Return the shapes of the inputs as text, with strides and the like where the trace has arguments."""
+    shapes, values = [dims for dims in call if dims], task.event.values
+    told = shape_attributes(task.event.name, values) if shapes and isinstance(values, list) else None
+    return format_shape(shapes, told)
 
 
 def _recorded_dims(dims: Any, place: Place) -> list[Dims | None]:

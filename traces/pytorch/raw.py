@@ -32,6 +32,7 @@ class RawArguments(msgspec.Struct, gc=False):
     old_index: Any = msgspec.field(default=UNSET, name="Profiler Event Index")
     sequence: Any = msgspec.field(default=UNSET, name="Sequence number")
     dims: Raw = msgspec.field(default=_NOTHING, name="Input Dims")
+    values: Raw = msgspec.field(default=_NOTHING, name="Concrete Inputs")
     correlation: Any = UNSET
     device: Any = UNSET
     stream: Any = UNSET

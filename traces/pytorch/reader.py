@@ -31,6 +31,7 @@ from simsched.traces.pytorch.nesting import Nesting, Task, nest
 from simsched.traces.pytorch.report import fill_report, tell_step
 from simsched.traces.pytorch.untimed import untimed
 from simsched.traces.shared.companions import given
+from simsched.traces.shared.libraries import of_pytorch
 from simsched.traces.shared.mends import mends_if
 from simsched.traces.shared.places import MAX_INTEGER, Place
 from simsched.traces.shared.timeline import recording
@@ -152,6 +153,7 @@ def _timed(
     width = threads or _noted_threads(held.metadata, Place(path, "simsched"))
     events = held.table.step(Place(path, "step"), _chosen(path, held, step))
     nesting = nest(events.events)
+    of_pytorch(report, (event.name for event in events.events))
     if not nesting.tasks:
         raise FormatError(f"{path}: no operator in the step; its events are wrappers and annotations only")
     _require_distinct(path, nesting.tasks)

@@ -11,12 +11,13 @@ import numpy.typing as npt
 from simsched.traces.json_stream import shown
 from simsched.traces.pytorch.events import Event, Step, Window
 from simsched.traces.pytorch.threads import Lanes
+from simsched.traces.pytorch.windows import has_window
 from simsched.traces.shared.places import MAX_INTEGER, MAX_RECORDS, Place
 
 if TYPE_CHECKING:
     from simsched.traces.pytorch.raw import RawArguments, RawEvent
 
-_COLUMNS = ("start_ns", "finish_ns", "lane", "order", "name", "annotation", "sequence", "dims")
+_COLUMNS = ("start_ns", "finish_ns", "lane", "order", "name", "annotation", "sequence", "dims", "values")
 
 
 class Table:
@@ -55,6 +56,7 @@ class Table:
             annotation,
             sequence if sequence < MAX_INTEGER else -1,
             self._dims.setdefault(bytes(args.dims), len(self._dims)),
+            self._dims.setdefault(bytes(args.values) if has_window(event.name) else b"", len(self._dims)),
         )
         for append, value in zip(self._appends, row, strict=True):
             append(value)
@@ -92,15 +94,16 @@ class Table:
         columns = (np.array(self._columns[key])[rows].tolist() for key in _COLUMNS)
         rf_ids = np.array(self._rf_ids)[rows].tolist()
         step = Step(window)
-        for start, finish, lane, order, name, annotation, sequence, shape, rf_id in zip(
+        for start, finish, lane, order, name, annotation, sequence, shape, values, rf_id in zip(
             *columns, rf_ids, strict=True
         ):
-            if shape not in shapes:
-                shapes[shape] = _decoded(dims[shape], place)
+            for text in (shape, values):
+                if text not in shapes:
+                    shapes[text] = _decoded(dims[text], place)
             step.events.append(
                 Event(
                     start, finish, used.setdefault(lane, len(used)), order, names[name], bool(annotation),
-                    rf_id or None, None if sequence < 0 else sequence, shapes[shape],
+                    rf_id or None, None if sequence < 0 else sequence, shapes[shape], shapes[values],
                 )
             )  # fmt: skip
         lanes = self._lanes.names()
@@ -132,4 +135,4 @@ def _decoded(text: bytes, place: Place) -> Any:
     try:
         return msgspec.json.decode(text) if text else None
     except (msgspec.DecodeError, UnicodeError):
-        raise place.error(f"Input Dims is {shown(text)}, expected lists of sizes") from None
+        raise place.error(f"Input Dims or Concrete Inputs is {shown(text)}, expected lists") from None

@@ -13,6 +13,7 @@ from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.calls import topmost
 from simsched.traces.pytorch.execution_trace import read_execution_trace
 from simsched.traces.pytorch.report import tell_dependencies
+from simsched.traces.shared.libraries import of_pytorch
 
 
 def untimed(path: Path, width: int | None, report: ImportReport, mend: Mend | None) -> TaskGraph:
@@ -44,6 +45,7 @@ def untimed(path: Path, width: int | None, report: ImportReport, mend: Mend | No
     report.facts["calls_in_tasks"] = len(calls.task_of)
     report.facts["recorded_threads"] = len({task.tid for task in calls.tasks})
     tell_dependencies(report, calls.found)
+    of_pytorch(report, (node.name for node in trace.nodes.values()))
     report.note(
         "an execution trace alone holds no times: the tasks have shapes, work and dependencies, their seconds are "
         "unknown and must come from costs (costs=...); for recorded ones load the Kineto trace of the same run with "

@@ -88,6 +88,7 @@ def flops(op: str, inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: 
     """
     if op in MOVES:
         return 0.0
+    op = plain_op(op)
     try:
         if op in PER_OUTPUT:
             return PER_OUTPUT[op] * numel(outputs[0])
@@ -99,6 +100,20 @@ def flops(op: str, inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: 
         return math.nan if count is None else count(inputs, outputs, attributes)
     except (IndexError, ValueError, ZeroDivisionError):
         return math.nan
+
+
+def plain_op(op: str) -> str:
+    """Return the op that a kernel of MKL stands for.
+
+    Examples
+    --------
+    >>> plain_op("_MklConv2D"), plain_op("_MklNativeFusedMatMul"), plain_op("MatMul")
+    ('Conv2D', '_FusedMatMul', 'MatMul')
+    """
+    if not op.startswith("_Mkl"):
+        return op
+    name = op.removeprefix("_Mkl").removeprefix("Native")
+    return f"_{name}" if name.startswith("Fused") else name
 
 
 def _matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:

@@ -36,12 +36,15 @@ class Run:
         Records left out since they have no time.
     threads : dict of (str, int) to str
         Names of a device's threads, where the file has some.
+    producer : int
+        Version of the graphs, as TensorFlow counts them; 0 where the file has none.
     """
 
     executions: list[Execution]
     definitions: list[Definition]
     without_time: int
     threads: dict[tuple[str, int], str]
+    producer: int = 0
 
 
 def looks_like_text(data: bytes) -> bool:
@@ -63,7 +66,7 @@ def read_run(path: Path, mend: Mend | None = None) -> Run:
         _of_text(path, data) if text else _of_binary(Part(Source(path, len(data), mend), memoryview(data)))
     )
     run = Run([], [], 0, {})
-    without_time = 0
+    without_time = producer = 0
     for place, (what, where, message) in enumerate(source):
         if place >= MAX_RECORDS:
             raise FormatError(f"{path}: more than {MAX_RECORDS} records; refused")
@@ -75,10 +78,12 @@ def read_run(path: Path, mend: Mend | None = None) -> Run:
                 run.executions.append(told)
         elif what == "thread":
             run.threads[where, message.key] = plain_text(message.value)
+        elif what == "versions":
+            producer = max(producer, message.producer)
         else:
             graph, in_function = where
             run.definitions.append(definition(path, graph, message, in_function))
-    return Run(run.executions, run.definitions, without_time, run.threads)
+    return Run(run.executions, run.definitions, without_time, run.threads, producer)
 
 
 def read_graph(path: Path, graph: int) -> list[Definition]:
@@ -124,6 +129,7 @@ def _of_text(path: Path, data: bytes) -> Iterator[tuple[str, Any, Any]]:
     graphs += [(g, True) for function in message.function_graphs for g in function.partition_graphs]
     for number, (graph, in_function) in enumerate(graphs):
         yield from (("node", (number, in_function), node) for node in graph.node)
+        yield "versions", "", graph.versions
 
 
 def _of_binary(whole: Part) -> Iterator[tuple[str, Any, Any]]:
@@ -135,9 +141,9 @@ def _of_binary(whole: Part) -> Iterator[tuple[str, Any, Any]]:
             continue
         inside = part.parts(graph=1) if what == "functions" else [(what, part)]
         for _, graph in inside:
-            for _, node in graph.parts(node=1):
-                if (message := node.parsed("NodeDef")) is not None:
-                    yield "node", (graphs, what == "functions"), message
+            for field, inner in graph.parts(node=1, versions=4):
+                if (message := inner.parsed("NodeDef" if field == "node" else "Versions")) is not None:
+                    yield field, (graphs, what == "functions"), message
             graphs += 1
 
 

@@ -16,6 +16,7 @@ from simsched.graph.loading import HEAD_B, open_plain, read_bounded
 from simsched.graph.report import ImportReport
 from simsched.traces.options import TOLERANT
 from simsched.traces.shared.companions import given
+from simsched.traces.shared.libraries import of_tensorflow
 from simsched.traces.shared.mends import mends_if
 from simsched.traces.tensorflow.graph import graph_of
 from simsched.traces.tensorflow.join import joined
@@ -112,6 +113,7 @@ class RunMetadataReader:
         _tell_dropped(run, copies, report)
         if kernels:
             _add_kernels(result, kernels, report)
+        of_tensorflow(report, (node.op for node in result.nodes), run.producer)
         clock_ns = 1 if any(e.start_ns % 1000 for e in run.executions) else 1000
         return graph_of(path, result, run.threads, clock_ns, report)
 

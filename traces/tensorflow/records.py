@@ -12,12 +12,13 @@ from simsched.graph.columns import plain_text
 from simsched.graph.shapes import MAX_RANK, numel
 from simsched.traces.json_stream import shown
 from simsched.traces.tensorflow.schema import DTYPES, REFERENCE
+from simsched.traces.tensorflow.windows import ATTRIBUTES as WINDOWS
 
 Dims = tuple[int, ...]
 MAX_ELEMENTS = 2.0**62
 #: The attributes of a node that anything here depends on.
-ATTRIBUTES = frozenset({"T", "adj_x", "adj_y", "ksize", "transpose_a", "transpose_b",
-                        "tensor_name", "send_device", "recv_device"})  # fmt: skip
+ATTRIBUTES = WINDOWS | {"T", "adj_x", "adj_y", "transpose_a", "transpose_b",
+                        "tensor_name", "send_device", "recv_device"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simsched.graph.shapes import format_shape, numel
-from simsched.traces.tensorflow.flops import flops
+from simsched.traces.tensorflow.flops import flops, plain_op
 from simsched.traces.tensorflow.join import base_name, slot_of
 from simsched.traces.tensorflow.records import Definition, Dims, Tensor
 from simsched.traces.tensorflow.run import Joined
+from simsched.traces.tensorflow.windows import shape_attributes
 
 #: Bytes of one element; a resource is a handle to what other ops read.
 ITEMSIZE_B = {
@@ -26,7 +27,7 @@ ITEMSIZE_B = {
 
 @dataclass(frozen=True)
 class Size:
-    """Shapes of a task's inputs as text, its operations and bytes; "" and NaN where not known."""
+    """Shapes of a task's inputs and strides as text, its operations and bytes; "" and NaN where not known."""
 
     shape: str
     flops: float
@@ -63,7 +64,8 @@ def _size(made: Made, node: Definition) -> Size:
     work = flops(node.op, shapes, results, node.attributes)
     known = len(results) == len(outputs)
     size_B = _bytes([t for t in inputs if t is not None] + outputs) if known else math.nan
-    return Size(format_shape(shapes), work, size_B)
+    attributes = shape_attributes(plain_op(node.op), shapes, results, node.attributes)
+    return Size(format_shape(shapes, attributes), work, size_B)
 
 
 def _bytes(tensors: Sequence[Tensor]) -> float:

@@ -17,6 +17,7 @@ from simsched.graph.report import ImportReport
 from simsched.traces.json_elements import objects
 from simsched.traces.json_stream import shown
 from simsched.traces.options import TOLERANT
+from simsched.traces.shared.libraries import of_tensorflow
 from simsched.traces.shared.mends import mends_if
 from simsched.traces.shared.timeline import MAX_NS, whole_ns
 from simsched.traces.tensorflow.graph import graph_of
@@ -100,6 +101,7 @@ class TimelineReader:
         if kernels:
             report.facts["kernels"] = len(kernels)
             add_kernels(result, kernels)
+        of_tensorflow(report, (task.label.op for task in result.tasks))
         return graph_of(path, result, {}, 1000, report)
 
 

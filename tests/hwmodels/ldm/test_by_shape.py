@@ -44,3 +44,52 @@ def test_gradients_and_what_is_refused():
         convolution_s(slanted, team)
     with pytest.raises(CostError, match=r"no \[ldm\] table"):
         gemm_s(8, 8, 8, Team(ss.machine("knl-7250"), 4))
+
+
+SHAPES = {
+    "MatMul": "256x512;512x512",
+    "Conv": "128x64x8x8;64x64x3x3;stride=1;padding=1",
+    "Add": "1000x100;1000x100",
+    "aten::bmm": "8x64x64;8x64x64",
+}
+
+
+def costs(kinds, shapes, **options):
+    graph = ss.TaskGraph.from_edges([float("nan")] * len(kinds), kinds=kinds, shapes=shapes)
+    return ss.CostModel(**options).on(graph, SUNWAY)
+
+
+@pytest.mark.parametrize("width", [1, 8, 32, 64, 256])
+def test_the_default_is_what_is_planned(width):
+    """Plans of narrow teams that computation bounds are known to 1 %."""
+    found = costs(list(SHAPES), list(SHAPES.values())).seconds(width)
+    team = Team(SUNWAY, width)
+    conv = Convolution(128, 64, 8, 8, 64, 3, 3, padding=(1, 1))
+    expected = [gemm_s(256, 512, 512, team), convolution_s(conv, team), elementwise_s(100_000, team)]
+    products = 2 if width == 256 else 8
+    expected.append(products * gemm_s(64, 64, 64, Team(SUNWAY, min(width, 64))))
+    assert found == pytest.approx(expected, rel=0.01)
+
+
+def test_notes_say_so_and_a_library_that_is_named_replaces_it():
+    planned, named = costs(["MatMul"], ["64x64;64x64"]), costs(["MatMul"], ["64x64;64x64"], library="onednn")
+    assert "a plan of the machine's local memories" in planned.notes[0]
+    assert "1 tasks take what onednn takes for their kinds and shapes (as chosen)" in named.notes
+    assert planned.seconds(64)[0] != named.seconds(64)[0]
+
+
+def test_what_cannot_be_planned_takes_what_a_library_takes():
+    shape = "8x64x8x8;64x64x3x3;stride=1x2;padding=1"
+    assert costs(["Conv"], [shape]).seconds(64) == costs(["Conv"], [shape], library="onednn").seconds(64)
+
+
+def test_gradients_take_as_long_as_the_forward_pass_each():
+    shape = "16x64x8x8;16x64x8x8;64x64x3x3;stride=1;padding=1"
+    both, one = costs(["aten::convolution_backward", "Conv"], [shape, shape.partition(";")[2]]).seconds(64)
+    assert both == 2 * one
+
+
+def test_groups_of_a_convolution_are_planned_one_after_the_other(group):
+    grouped = Convolution(8, 64, 8, 8, 64, 3, 3, padding=(1, 1), groups=4)
+    nest = convolution(channels=64, filters=64, size=8, kernel=3, padding=1, batch=8, groups=4)
+    assert convolution_s(grouped, Team(SUNWAY, 64)) == register_communication(nest, group).total_s

@@ -59,7 +59,7 @@ def test_shapes_and_attributes(tmp_path: Path) -> None:
     model = saved(tmp_path, nodes, [weight])
     assert model.declared["x"] == Tensor("float", (2, None))
     assert model.initialisers == {"w": Tensor("int64", (3,))}
-    assert model.nodes[0].attributes == {"kernel_shape": (2, 2)}
+    assert model.nodes[0].attributes == {"kernel_shape": (2, 2), "strides": (1, 1)}
 
 
 def test_bodies_give_their_captures_and_names(tmp_path: Path) -> None:

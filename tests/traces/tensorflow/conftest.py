@@ -63,6 +63,8 @@ class Step:
             attribute = node.attr.add(key=key.encode()).value
             if isinstance(value, bool):
                 attribute.b = value
+            elif isinstance(value, tuple):
+                attribute.list.i.extend(value)
             else:
                 attribute.s = value.encode()
         return node

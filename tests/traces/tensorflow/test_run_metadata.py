@@ -287,3 +287,34 @@ def test_other_files_of_tensorflow_are_refused_with_advice(tmp_path: Path, conte
     (tmp_path / "run.pb").write_bytes(content)
     with pytest.raises(FormatError, match=f"this is {said}"):
         load(tmp_path / "run.pb")
+
+
+def convolved(step: Any, op: str, producer: int) -> TaskGraph:
+    """Return the graph of a strided convolution of images of 9 x 9 by filters of 3 x 3."""
+    made = {"x": (2, 9, 9, 4), "w": (3, 3, 4, 8)}
+    for start, (name, dims) in enumerate(made.items()):
+        step.node(name, "_Arg")
+        step.ran(name, start, 1, outputs=[dims])
+    step.node("y", op, "x", "w", strides=(1, 2, 2, 1), padding="SAME")
+    step.ran("y", 10, 5, outputs=[(2, 5, 5, 8)])
+    if producer:
+        step.message.partition_graphs[0].versions.producer = producer
+    return step.read()
+
+
+@pytest.mark.parametrize(
+    ("op", "producer", "library"),
+    [
+        ("Conv2D", 2474, None),
+        ("Conv2D", 0, None),
+        ("Conv2D", 26, "eigen"),
+        ("_MklConv2D", 26, "tensorflow-1.9"),
+        ("_MklConv2D", 2474, "onednn"),
+        ("_MklNativeFusedConv2D", 2474, "onednn"),
+    ],
+)
+def test_windows_and_library_of_convolutions(step: Any, op: str, producer: int, library: str | None) -> None:
+    graph = convolved(step, op, producer)
+    assert graph.shapes[2] == "2x9x9x4;3x3x4x8;stride=2;padding=1"
+    assert graph.flops[2] == 2 * 2 * 25 * 8 * 4 * 9
+    assert graph.report.facts.get("library") == library

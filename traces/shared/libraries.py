@@ -1,0 +1,63 @@
+"""Which library ran the ops of a recording, where its file says so.
+
+Told in a graph's report: `facts["library"]` names one of `simsched.costs.library`, `facts["library_why"]` what says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simsched.graph import ImportReport
+
+#: Versions of graphs, of which TensorFlow 1.5 to 1.12 write the last two.
+LAST_OF_TENSORFLOW_1 = 27
+#: Operators of PyTorch that call oneDNN have this in their names.
+_ONEDNN = "mkldnn_"
+
+
+def of_tensorflow(report: ImportReport, kinds: Iterable[str], producer: int = 0) -> None:
+    """Tell the library that ran TensorFlow's ops: `_Mkl` before their names says MKL or, since 2.0, oneDNN.
+
+    Parameters
+    ----------
+    report : ImportReport
+        Continued.
+    kinds : iterable of str
+        Ops that ran.
+    producer : int
+        Version of the graphs; 0 where unknown.
+    """
+    known = sorted(set(kinds))
+    first = 0 < producer <= LAST_OF_TENSORFLOW_1
+    version = f"graphs of version {producer}, as TensorFlow 1 writes them, and "
+    if mkl := [kind for kind in known if kind.startswith("_Mkl")]:
+        _tell(
+            report, "tensorflow-1.9" if first else "onednn", f"{version if first else ''}ops called {mkl[0]}"
+        )
+    elif first and "Conv2D" in known:
+        _tell(report, "eigen", f"{version}convolutions that MKL did not replace")
+
+
+def of_pytorch(report: ImportReport, names: Iterable[str]) -> None:
+    """Tell the library that ran PyTorch's operators, by the calls within them.
+
+    Examples
+    --------
+    >>> report = ImportReport("a file")
+    >>> of_pytorch(report, ["aten::conv2d", "aten::mkldnn_convolution"])
+    >>> report.facts
+    {'library': 'onednn', 'library_why': 'it calls aten::mkldnn_convolution'}
+    """
+    found = min((name for name in set(names) if name.rpartition("::")[2].startswith(_ONEDNN)), default=None)
+    if found is not None:
+        _tell(report, "onednn", f"it calls {found}")
+
+
+def of_providers(report: ImportReport, providers: Iterable[str]) -> None:
+    """Tell the library that ran the nodes of ONNX Runtime, which has kernels of its own but for one provider."""
+    if "DnnlExecutionProvider" in set(providers):
+        _tell(report, "onednn", "nodes ran by DnnlExecutionProvider")
+
+
+def _tell(report: ImportReport, library: str, why: str) -> None:
+    report.facts["library"], report.facts["library_why"] = library, why
