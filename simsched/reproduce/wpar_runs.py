@@ -56,20 +56,28 @@ class Runs:
 
     def schedule(self, system: str, setting: Setting, mini_batches: int, cores: int) -> Schedule:
         """Return the replay of a batch."""
-        graph = self._graph(system, setting, mini_batches)
-        machine = self.costs.machine_of(setting, mini_batches)
-        workers = min(cores, mini_batches) if system == "seq" else cores
+        graph, machine = (
+            self._graph(system, setting, mini_batches),
+            self.costs.machine_of(setting, mini_batches),
+        )
+        workers = min(cores, mini_batches if system == "seq" else widest(setting, mini_batches))
+        seconds = self.costs.seconds(graph, setting, mini_batches, workers)
+        graph = replace(graph, durations_s=seconds)
         if workers > machine.n_cores // machine.n_domains:
-            graph = replace(graph, durations_s=self.costs.over_two_sockets(graph))
+            graph = replace(graph, durations_s=self.costs.over_two_sockets(graph, setting, workers))
         return simulate(graph, machine, POLICIES[system], (cores, 1))
 
     def _graph(self, system: str, setting: Setting, mini_batches: int) -> TaskGraph:
         key = (system, setting, mini_batches)
         if key not in self._graphs:
             graph = setting.cells(mini_batches).graph()
-            graph = replace(graph, durations_s=self.costs.seconds(graph, setting, mini_batches))
             self._graphs[key] = graph if system == "wpar" else chained(graph, mini_batches)
         return self._graphs[key]
+
+
+def widest(setting: Setting, mini_batches: int) -> int:
+    """Return the most cells of a batch that can run at a time (Sec. 3)."""
+    return mini_batches * min(setting.layers, setting.steps)
 
 
 def chained(graph: TaskGraph, mini_batches: int) -> TaskGraph:
@@ -93,5 +101,5 @@ def chained(graph: TaskGraph, mini_batches: int) -> TaskGraph:
     labels = np.array(graph.kinds.labels, object)
     return TaskGraph.from_edges(
         graph.durations_s, np.concatenate(edges), kinds=labels[graph.kinds.codes].tolist(), flops=graph.flops,
-        bytes_B=graph.bytes_B, name=graph.name,
+        bytes_B=graph.bytes_B, shapes=graph.shapes.to_list(), name=graph.name,
     )  # fmt: skip

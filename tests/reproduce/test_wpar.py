@@ -85,7 +85,7 @@ def test_weights_stream_from_the_l3_where_they_fit():
     # 6 x (512 x 1024 + 1024) weights and their gradients are 25 MB of 34.6 MB.
     assert costs.found(SINGLE, 1) == 1
     graph = SINGLE.cells(1).graph()
-    seconds = costs.seconds(graph, SINGLE, 1)
+    seconds = costs.seconds(graph, SINGLE, 1, 1)
     assert seconds[:-1] == pytest.approx(graph.bytes_B[:-1] / 21.36e9)
     assert seconds[-1] == pytest.approx(graph.bytes_B[-1] / 13e9)
     six = 7 * 4 * LARGE.cells(1).n_parameters
@@ -96,17 +96,36 @@ def test_weights_stream_from_the_l3_where_they_fit():
 def test_packing_takes_bytes_and_operations_in_turn():
     graph = LARGE.cells(6).graph()
     both, longer = (
-        CellCosts(XEON, 20e9, 0.5, packing, 30e9).seconds(graph, LARGE, 6) for packing in (True, False)
+        CellCosts(XEON, 20e9, 0.5, packing, 30e9).seconds(graph, LARGE, 6, 48) for packing in (True, False)
     )
-    bytes_s = CellCosts(XEON, 20e9, 0.5, packing=False).seconds(graph, LARGE, 6)
+    bytes_s = CellCosts(XEON, 20e9, 0.5, packing=False).seconds(graph, LARGE, 6, 48)
     assert both[:-6] == pytest.approx(graph.flops[:-6] / 30e9 + bytes_s[:-6])
     assert longer[:-6] == pytest.approx(np.maximum(graph.flops[:-6] / 30e9, bytes_s[:-6]))
+
+
+def test_products_and_gates_have_the_clocks_of_busy_cores():
+    """A cell of 22 rows on six cores: operations at 1.5 times the rate of all cores' vectors, gates at 3.4 GHz."""
+    graph = LARGE.cells(6).graph()
+    costs = CellCosts(XEON, 1e15, 0.5, packing=False, flops=30e9, cycles=100.0)
+    six, all_cores = (costs.seconds(graph, LARGE, 6, workers)[0] for workers in (6, 24))
+    elements = 22 * 256 * 4
+    clocks = XEON.clocks
+    assert six == pytest.approx(
+        graph.flops[0] / (30e9 * clocks.gain(6)) + 100 * elements / clocks.at(6, "scalar")
+    )
+    assert all_cores == pytest.approx(graph.flops[0] / 30e9 + 100 * elements / clocks.at(24, "scalar"))
+    assert six < all_cores
+
+
+def test_w_par_takes_what_its_gates_are_calibrated_on(numbers):
+    assert numbers.batch_ms("lstm", 6, "wpar", (256, 256, 128, 100)) == pytest.approx(461.9, rel=3e-3)
+    assert numbers.runs.costs.cycles > 0
 
 
 def test_two_sockets_by_hand():
     """A task that only waits takes half of its data from 144.3 instead of 90.2 ns; one that only computes, as long."""
     graph = ss.TaskGraph.from_edges([1.0, 1.0], [], flops=[0, XEON.core_flops], bytes_B=[13e9, 0])
-    seconds = CellCosts(XEON, 21e9, 0.5, packing=False).over_two_sockets(graph)
+    seconds = CellCosts(XEON, 21e9, 0.5, packing=False).over_two_sockets(graph, LARGE, 48)
     assert seconds == pytest.approx([1 + 0.5 * (144.3 / 90.2 - 1), 1])
 
 
