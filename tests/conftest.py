@@ -17,6 +17,11 @@ settings.load_profile("simsched")
 ENGINES = ["simpy", "native"] if native.find() else ["simpy"]
 
 
+def pytest_collection_modifyitems(items):
+    """Begin with what takes longest, so that it is not what all wait for in the end."""
+    items.sort(key=lambda item: "docs/test_site.py" not in item.nodeid)
+
+
 @pytest.fixture(params=ENGINES)
 def engine(request):
     return request.param

@@ -19,12 +19,6 @@ def test_json_is_runs_and_their_notes(tmp_path, piped):
     ]
 
 
-def test_text(piped):
-    done = piped("crossed", "-m", "knl-7250", "-s", "graphi")
-    assert done.returncode == 0, done.stderr
-    assert "| policy of, workloads of | graphi |" in done.stdout
-
-
 def test_bad_names_are_one_line(piped):
     for arguments, words in ((["-s", "nobody"], "nobody"), (["-m", "nothing"], "nothing")):
         done = piped("crossed", *arguments)

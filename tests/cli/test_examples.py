@@ -31,6 +31,8 @@ def test_example(line, piped, folder, request):
     # A cross-check may find the host too disturbed.
     assert done.returncode in ((0, 3) if words[0] == "crosscheck" else (0,)), done.stderr
     assert done.stdout
+    if words[0] == "crossed":
+        assert "| policy of, workloads of |" in done.stdout
     for option, value in pairwise(words):
         if option in WRITES:
             assert (folder / value).exists()

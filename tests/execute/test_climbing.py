@@ -143,5 +143,6 @@ def test_climbing_for_real():
     assert found.method.endswith("widths: climb in steps of 1")
     assert found.overheads.wake_up_s > 0
     assert found.overheads.dispatch_s > 0
-    assert found.facts["runs"] == 3 * (len(found.ops[0].points) + 1)  # and of a policy that chooses widths
+    # And of a policy that chooses widths; disturbed runs are done again.
+    assert found.facts["runs"] >= 3 * (len(found.ops[0].points) + 1)
     assert found.overheads.decide_s > 0
