@@ -11,7 +11,7 @@ BIN    := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard simsched/native/*.?pp simsched/native/*.inl simsched/native/*.cmake)
 SAMPLES := traces/samples
 
-.PHONY: run test lint types coverage docs dist lowest lowest-install sanitize clean
+.PHONY: run test lint types coverage docs dist lowest sanitize clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/ready-all
@@ -52,14 +52,12 @@ dist:
 	PYTHON=$(PYTHON) tests/dist.sh
 
 # pip installs what is here, as a user would: the tests see no sources.
-lowest: lowest-install
-	tests/installed.sh . build/lowest/bin/python
-
-lowest-install:
+lowest:
 	rm -rf build/lowest
 	$(PYTHON) -m venv build/lowest
 	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check -c tests/lowest.txt \
 	  '.[cli,viz,interactive,formats,tune,execute]' pytest pytest-xdist hypothesis
+	tests/installed.sh . build/lowest/bin/python
 
 sanitize:
 	PYTHON=$(PYTHON) tests/native/sanitize.sh -q

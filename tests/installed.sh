@@ -16,5 +16,5 @@ assert find() and module(), "the compiled modules are missing"
 '
 "$python" -m simsched.cli run rnn --layout 8x8 --out run.html
 "$python" -m pytest -q -n auto -p no:cacheprovider \
-  "$tests/graph" "$tests/schedule" "$tests/costs" "$tests/replay/test_by_hand.py" \
+  "$tests/graph" "$tests/schedule" "$tests/policies" "$tests/costs" "$tests/replay/test_by_hand.py" \
   "$tests/replay/test_simulate.py" "$tests/sweep/test_predict.py" "$tests/sweep/test_statistics.py" "$tests/test_core_alone.py"
