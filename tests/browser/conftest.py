@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -130,9 +131,11 @@ def tooltip() -> Callable[[Any], str]:
 
 @pytest.fixture
 def picture() -> Callable[[Any, str], None]:
-    """Keep what a page looks like, for people."""
+    """Keep what a page looks like, for people who ask for it: `SIMSCHED_PICTURES=1 pytest tests/browser`."""
 
     def keep(page: Any, name: str) -> None:
+        if "SIMSCHED_PICTURES" not in os.environ:
+            return
         PICTURES.mkdir(parents=True, exist_ok=True)
         high = page.evaluate("document.documentElement.scrollHeight")
         # A page that the browser makes longer only for the picture has canvases from before.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,8 +77,12 @@ def says(page: Any, makespan: str) -> None:
 def test_a_bundled_notebook_runs_and_its_chart_is_pointed_at_and_zoomed(
     lab: Server, ran: Run, picture: Keep, place: Place, tooltip: Tell
 ) -> None:
-    shutil.copy(NOTEBOOKS / "01_first_replay.ipynb", lab.folder)
-    page = ran("01_first_replay.ipynb")
+    notebook = json.loads((NOTEBOOKS / "01_first_replay.ipynb").read_text("utf-8"))
+    # Up to its chart: all of it runs where the site is built.
+    charts = [at for at, cell in enumerate(notebook["cells"]) if ".explore(" in "".join(cell["source"])]
+    del notebook["cells"][charts[0] + 1 :]
+    (lab.folder / "first.ipynb").write_text(json.dumps(notebook), "utf-8")
+    page = ran("first.ipynb")
     frame = chart(page)
     start, end = frame.evaluate(RANGE)
     page.mouse.click(*place(frame, (start + end) / 2))
