@@ -122,7 +122,7 @@ LibraryOption = Annotated[
     str | None,
     typer.Option(
         "--library",
-        help="What runs the ops: onednn, mkl, libxsmm, eigen, plain, tensorflow-1.9; the graph's when not given.",
+        help="What runs the ops: onednn, mkl, eigen, ... (docs/costs.md); the graph's when not given.",
         autocompletion=lambda incomplete: [name for name in _libraries() if name.startswith(incomplete)],
     ),
 ]

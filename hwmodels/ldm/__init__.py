@@ -10,7 +10,7 @@ from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.kernels import bias, convolution, elementwise, matmul, pooling
 from simsched.hwmodels.ldm.nest import Access, LoopNest
 from simsched.hwmodels.ldm.plain_loops import no_reuse
-from simsched.hwmodels.ldm.planning import Plan, plan
+from simsched.hwmodels.ldm.planning import Plan, plan, plan_by_doubling
 from simsched.hwmodels.ldm.schema import LdmTable, core_group
 from simsched.hwmodels.ldm.shared_tiles import register_communication
 from simsched.hwmodels.ldm.times import Times
@@ -31,6 +31,7 @@ __all__ = [
     "matmul",
     "no_reuse",
     "plan",
+    "plan_by_doubling",
     "pooling",
     "register_communication",
 ]

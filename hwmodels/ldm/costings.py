@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.kernels import bias, convolution, elementwise, matmul, pooling
 from simsched.hwmodels.ldm.nest import LoopNest
 from simsched.hwmodels.ldm.plain_loops import Reading, no_reuse
-from simsched.hwmodels.ldm.planning import plan
+from simsched.hwmodels.ldm.planning import plan, plan_by_doubling
 from simsched.hwmodels.ldm.shared_tiles import register_communication
+
+#: What finds tiles and the order of the tile loops.
+Planner = Literal["search", "doubling"]
 
 OPERATIONS: Mapping[str, Callable[..., LoopNest]] = {
     "convolution": convolution,
@@ -21,7 +25,9 @@ OPERATIONS: Mapping[str, Callable[..., LoopNest]] = {
 }
 
 
-def costings(group: CoreGroup, copies: Reading = "directives") -> dict[str, Callable[[LoopNest], float]]:
+def costings(
+    group: CoreGroup, copies: Reading = "directives", planner: Planner = "search"
+) -> dict[str, Callable[[LoopNest], float]]:
     """Return the three costings by name: seconds of a nest on a core group.
 
     Parameters
@@ -29,9 +35,12 @@ def costings(group: CoreGroup, copies: Reading = "directives") -> dict[str, Call
     group : CoreGroup
     copies : {"directives", "columns", "rows", "output-row", "run"}
         As in `no_reuse`.
+    planner : {"search", "doubling"}
+        Whether plans are those of least seconds, or swTVM's own.
     """
+    planned = plan if planner == "search" else plan_by_doubling
     return {
-        "planned": lambda nest: plan(nest, group).seconds,
+        "planned": lambda nest: planned(nest, group).seconds,
         "no reuse": lambda nest: no_reuse(nest, group, copies).total_s,
         "register communication": lambda nest: register_communication(nest, group).total_s,
     }

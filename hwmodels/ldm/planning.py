@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.classes import VariableClass, classify
+from simsched.hwmodels.ldm.doubling import doubled, fewest_transfers
 from simsched.hwmodels.ldm.evaluation import Evaluation
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest
@@ -20,6 +22,9 @@ from simsched.hwmodels.ldm.transposing import across_of, swapped, transposition
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+#: Tile of each loop of a CPE's part, and the tile loops, outermost first.
+_Tiled = tuple[dict[str, int], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -169,24 +174,67 @@ def plan(nest: LoopNest, group: CoreGroup) -> Plan:
     )
 
 
+def plan_by_doubling(nest: LoopNest, group: CoreGroup) -> Plan:
+    """Plan a nest as swTVM does: tiles and order of `simsched.hwmodels.ldm.doubling`, by numbers of transfers.
+
+    It copies no input first. As in `plan`, single buffers are used where these are faster.
+
+    Parameters
+    ----------
+    nest : LoopNest
+    group : CoreGroup
+
+    Raises
+    ------
+    NestError
+        If not even one element of each tensor fits the LDM of a CPE.
+
+    Examples
+    --------
+    The worked example of swTVM's Sec. 5.2, on one CPE with single buffers:
+
+    >>> from dataclasses import replace
+    >>> import simsched as ss
+    >>> from simsched.hwmodels.ldm import core_group, matmul, plan_by_doubling
+    >>> lone = replace(core_group(ss.machine("sw26010")), cpes=1, mesh_columns=1, double_buffering=False)
+    >>> found = plan_by_doubling(matmul(1, 1024, 1024), lone)
+    >>> found.tiles, found.order, found.ldm_B / 1024
+    ({'m': 1, 'n': 128, 'k': 64}, ('m', 'n', 'k'), 32.75)
+    """
+    return _faster(nest, group, _doubled)
+
+
 def _searched(nest: LoopNest, group: CoreGroup) -> Plan:
+    return _faster(nest, group, _of_least_seconds)
+
+
+def _faster(nest: LoopNest, group: CoreGroup, tiled: Callable[[Split, CoreGroup], _Tiled]) -> Plan:
     """Return the faster of the plans with single and with double buffers."""
-    single = _buffered(nest, replace(group, double_buffering=False))
+    shares = split(nest, group.cpes)
+    one = replace(group, double_buffering=False)
+    single = planned(nest, one, *tiled(shares, one))
     if not group.double_buffering:
         return single
     try:
-        double = _buffered(nest, group)
+        double = planned(nest, group, *tiled(shares, group))
     except NestError:
         return single
     return double if double.seconds <= single.seconds else single
 
 
-def _buffered(nest: LoopNest, group: CoreGroup) -> Plan:
-    shares = split(nest, group.cpes)
-    first = first_fit(
-        shares.part, group.ldm_B, preferred=group.preferred_elements, double_buffering=group.double_buffering
-    )
-    return planned(nest, group, *fastest(Evaluation(shares.part, group, shares.cpes), first))
+def _of_least_seconds(shares: Split, group: CoreGroup) -> _Tiled:
+    return fastest(Evaluation(shares.part, group, shares.cpes), _first(shares.part, group))
+
+
+def _doubled(shares: Split, group: CoreGroup) -> _Tiled:
+    first, twice = _first(shares.part, group), group.double_buffering
+    tiles = doubled(shares.part, first, group.ldm_B, double_buffering=twice)
+    return tiles, fewest_transfers(shares.part, tiles)
+
+
+def _first(part: LoopNest, group: CoreGroup) -> dict[str, int]:
+    twice = group.double_buffering
+    return first_fit(part, group.ldm_B, preferred=group.preferred_elements, double_buffering=twice)
 
 
 def planned(

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, StrictBool, model_validator
 from simsched.costs.shape_parts import Part
 from simsched.errors import MachineError
 from simsched.hwmodels.ldm.by_shape import widths_s
-from simsched.hwmodels.ldm.costings import costings, operation
+from simsched.hwmodels.ldm.costings import Planner, costings, operation
 from simsched.hwmodels.ldm.dma import DmaCurve
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest
@@ -148,9 +148,11 @@ class LdmTable(Strict):
         """Return the seconds of a part of an op on teams of 0, 1, ... threads: `simsched.hwmodels.ldm.by_shape`."""
         return widths_s(part, machine)
 
-    def costings(self, copies: Reading = "directives") -> dict[str, Callable[[LoopNest], float]]:
+    def costings(
+        self, copies: Reading = "directives", planner: Planner = "search"
+    ) -> dict[str, Callable[[LoopNest], float]]:
         """Return "planned", "no reuse" and "register communication": seconds of a nest on this core group."""
-        return costings(self.core_group(), copies)
+        return costings(self.core_group(), copies, planner)
 
 
 def core_group(machine: str | Path | Machine) -> CoreGroup:

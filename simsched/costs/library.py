@@ -186,7 +186,7 @@ def libraries() -> Mapping[str, str]:
     Examples
     --------
     >>> list(libraries())
-    ['onednn', 'mkl', 'libxsmm', 'eigen', 'plain', 'tensorflow-1.9']
+    ['onednn', 'mkl', 'libxsmm', 'eigen', 'graphi', 'plain', 'tensorflow-1.9']
     """
     return {name: row["title"] for name, row in _table()["library"].items()}
 

@@ -49,9 +49,9 @@ class CostModel:
     measured : MeasuredSeconds, optional
         Measured seconds by width, which replace curves and recorded seconds; see docs/calibration.md.
     library : str, optional
-        What runs the tasks: how it divides ops and what it sustains (`onednn`, `mkl`, `libxsmm`, `eigen`, `plain`,
-        `tensorflow-1.9`; docs/costs.md). When not given, that of the graph (its report's fact `library`), else that of
-        the machine's file, else `onednn`.
+        What runs the tasks: how it divides ops and what it sustains (`onednn`, `mkl`, `libxsmm`, `eigen`,
+        `graphi`, `plain`, `tensorflow-1.9`; docs/costs.md). When not given, that of the graph (its report's fact
+        `library`), else that of the machine's file, else `onednn`.
     discrepancy : Discrepancy, optional
         By how much all seconds are off, in a model that `drawn` returns; not at all when not given.
 

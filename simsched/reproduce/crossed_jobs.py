@@ -15,9 +15,7 @@ from simsched.errors import SpecError
 from simsched.graph.cleanup import Unroll
 from simsched.graph.cleanup.groups import merged
 from simsched.graph.report import ImportReport
-from simsched.reproduce.kernel_seconds import KernelSeconds
 from simsched.reproduce.one_core_seconds import LIBRARY, with_kernel_seconds
-from simsched.reproduce.planned_seconds import PlannedSeconds
 from simsched.reproduce.system import system_of
 from simsched.workloads.workload import family
 
@@ -71,8 +69,8 @@ JOBS = (
     *(
         Job("graphi", network, "knl-7250[bandwidth_Bps=4e11]")
         for network in (
-            "lstm[size=medium,fused=true]",
-            "phased_lstm[size=medium,fused=true]",
+            "lstm[size=medium]",
+            "phased_lstm[size=medium]",
             "pathnet[size=medium]",
             "googlenet[size=medium]",
         )
@@ -139,7 +137,7 @@ class Column:
         self, job: Job, machine: Machine, *, own: bool, curves: Mapping[str, Curve] | None = None
     ) -> None:
         self.job, self.machine = job, machine
-        self._costed, costs = _costing(machine, measured=job.measured and own)
+        self._costed, costs = _costing(measured=job.measured and own)
         self.costs = replace(costs, curves=curves or {})
         self.network: Any = family(job.workload)
         if not hasattr(self.network, "batch"):
@@ -155,7 +153,7 @@ class Column:
         return [parts for parts in range(1, self.network.batch + 1) if self.network.batch % parts == 0]
 
     def _made(self, parts: int) -> TaskGraph:
-        """Return one of so many equal parts of a batch, op by op, with its seconds on one core."""
+        """Return one of so many equal parts of a batch, op by op."""
         return self._costed(replace(self.network, batch=self.network.batch // parts), self.machine)
 
     def _ops(self, parts: int) -> TaskGraph:
@@ -189,17 +187,11 @@ class Column:
         return merged(alone, groups, ImportReport(graph.name), kind=kind)
 
 
-def _costing(
-    machine: Machine, *, measured: bool
-) -> tuple[Callable[[Workload, Machine], TaskGraph], CostModel]:
-    """Return what gives a network's graph its seconds on one core, and what says how they shrink on more."""
-    if "ldm" in machine.tables:
-        return lambda network, _: _graph(network), CostModel(measured=PlannedSeconds(), library=LIBRARY)
+def _costing(*, measured: bool) -> tuple[Callable[[Workload, Machine], TaskGraph], CostModel]:
+    """Return what makes a network's graph, and what its tasks take: what is so by default, or was measured."""
     if measured:
         return _as_measured, CostModel(library=LIBRARY)
-    return lambda network, on: with_kernel_seconds(_graph(network), on), CostModel(
-        measured=KernelSeconds(), library=LIBRARY
-    )
+    return lambda network, _: _graph(network), CostModel()
 
 
 @lru_cache(maxsize=128)

@@ -8,7 +8,7 @@ from functools import partial
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from simsched.parameters import one_of, positive, text, whole
+from simsched.parameters import one_of, positive, text
 from simsched.reproduce import graphi_claims as claims
 from simsched.reproduce.graphi_runs import Runs
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
@@ -30,36 +30,22 @@ class Graphi(System):
         With the 400 GB/s that the paper gives its MCDRAM; see `simsched.machine`.
     software : float
         Factor on the machine's seconds of a dispatch and a pop, which are those of two cache lines.
-    gates : {"shared", "joined", "own"}
-        Whether the gates of a recurrent cell share two matrix products, one of its input and one of its state; one of
-        both side by side; or each has two of its own.
-    products : {"blocks", "operations"}
-        Whether matrix products divide into blocks of their output, or by their operations as cost curves have it.
+    gates : {"own", "shared", "joined"}
+        Whether each gate of a recurrent cell has two matrix products of its own, one of its input and one of its state;
+        all share two such; or one of both side by side.
+    library : str
+        What divides the ops over threads, by their shapes; see docs/costs.md.
     order : {"random", "fifo", "lifo"}
         Which ready op the naive queue gives.
-    draws : int
-        Random orders that the naive queue's time is a mean of.
     small_s : float
         Most estimated seconds of a small op.
     buffered : bool
         Whether busy executors are handed one op in advance.
-    locks : int
-        Times that a task takes the lock of the naive queue, and a job that of TensorFlow's queues: 2, to be pushed and
-        to be popped, or 1.
-    chunk_cycles : float
-        Least cycles of a chunk of TensorFlow's element-wise ops, as Eigen estimates them.
     idle : {"parked", "polling"}
         Whether TensorFlow's idle threads are parked, as Eigen's are, or poll a lock like those of the naive queue.
     waiting : {"spin", "sleep"}
         Whether the threads of TensorFlow's OpenMP teams spin on their cores between their regions, as KMP_BLOCKTIME is
         200 ms where nobody sets it, or leave them at once.
-    teams : {"split", "whole"}
-        Whether the teams of TensorFlow's executors divide the cores among them, or each has a thread on every core, as
-        OMP_NUM_THREADS is where nobody sets it.
-    ways : {"all", "one"}
-        Whether TensorFlow's threads have all hardware threads of a core, or one, on which they take turns.
-    pool : int
-        Threads of TensorFlow's second pool; 0 for as many as the teams have.
 
     Examples
     --------
@@ -72,19 +58,13 @@ class Graphi(System):
 
     machine: str = text("knl-7250[bandwidth_Bps=4e11]")
     software: float = positive(1.0)
-    gates: str = one_of("shared", "joined", "own")
-    products: str = one_of("blocks", "operations")
+    gates: str = one_of("own", "shared", "joined")
+    library: str = text("graphi")
     order: str = one_of("random", "fifo", "lifo")
-    draws: int = whole(5)
     small_s: float = positive(1e-6)
     buffered: bool = False
-    locks: int = whole(2)
-    chunk_cycles: float = positive(40_000.0)
     idle: str = one_of("parked", "polling")
     waiting: str = one_of("spin", "sleep")
-    teams: str = one_of("split", "whole")
-    ways: str = one_of("all", "one")
-    pool: int = whole(0, least=0)
 
     def predictions(self) -> Mapping[tuple[str, str], Prediction]:
         """Return ratios of batch times."""

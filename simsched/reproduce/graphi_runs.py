@@ -14,8 +14,6 @@ from simsched.policies.tensorflow import chunked
 from simsched.policy import policy
 from simsched.replay import simulate
 from simsched.reproduce.graphi_tensorflow import TensorFlowRuns
-from simsched.reproduce.kernel_seconds import KernelSeconds
-from simsched.reproduce.one_core_seconds import LIBRARY
 from simsched.spec import Scalar, Spec
 from simsched.workloads import workload
 
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
     from simsched.reproduce.graphi import Graphi
     from simsched.schedule import Schedule
 
+#: Random orders that the naive queue's time is a mean of.
+DRAWS = 5
 RECURRENT = ("lstm", "phased_lstm")
 
 
@@ -42,9 +42,12 @@ class Runs:
         self._machine: Machine = machine_of(system.machine)
         own, factor = self._machine.runtime, float(system.software)
         self._runtime = replace(own, dispatch_s=factor * own.dispatch_s, pop_s=factor * own.pop_s)
+        # A task takes the lock to be pushed and to be popped; the model has one place to charge both.
+        self._queue = replace(
+            self._runtime, pop_s=2 * self._runtime.pop_s, pop_per_poller_s=2 * self._runtime.pop_per_poller_s
+        )
         self._counts = system.published().inputs["executor_counts"]
-        by_blocks = KernelSeconds() if system.products == "blocks" else None
-        self._costs = CostModel(measured=by_blocks, library=LIBRARY)
+        self._costs = CostModel(library=str(system.library))
         # One graph and one schedule a case, however many rows ask for it.
         self.graph = cache(self._graph)
         self._chunked = cache(self._cut)
@@ -91,20 +94,17 @@ class Runs:
         return workload(network, size=size, **gates)
 
     def _cut(self, network: str, size: str) -> TaskGraph:
-        threads = self._choices.pool or self._choices.published().inputs["machine"]["worker_cores"]
-        return chunked(self.graph(network, size), int(threads), float(self._choices.chunk_cycles))
+        threads = self._choices.published().inputs["machine"]["worker_cores"]
+        return chunked(self.graph(network, size), int(threads))
 
     def _graphi(self, network: str, size: str, layout: str) -> Schedule:
         return self._run(self.graph(network, size), self.engine, layout)
 
     def _naive(self, network: str, size: str, layout: str) -> tuple[Schedule, ...]:
         chosen, graph = policy(f"fifo[order={self._choices.order}]"), self.graph(network, size)
-        draws = self._choices.draws if self._choices.order == "random" else 1
-        # A task takes the lock to be pushed and to be popped; the model has one place to charge both.
-        times, own = float(self._choices.locks), self._runtime
-        runtime = replace(own, pop_s=times * own.pop_s, pop_per_poller_s=times * own.pop_per_poller_s)
+        draws = DRAWS if self._choices.order == "random" else 1
         return tuple(
-            simulate(graph, self._machine, chosen, layout, self._costs, runtime, seed=seed)
+            simulate(graph, self._machine, chosen, layout, self._costs, self._queue, seed=seed)
             for seed in range(draws)
         )
 
@@ -114,7 +114,7 @@ class Runs:
         ).makespan_s
 
     def _tensorflow_s(self, network: str, size: str) -> float:
-        runs = TensorFlowRuns(self._choices, self._machine, self._costs, self._runtime)
+        runs = TensorFlowRuns(self._choices, self._machine, self._costs, self._queue)
         return runs.best_s(self._chunked(network, size), self.layouts(network))
 
     def _run(self, graph: TaskGraph, chosen: Policy, layout: str) -> Schedule:

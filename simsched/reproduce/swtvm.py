@@ -32,6 +32,8 @@ class SwTvm(System):
     ----------
     machine : str
         With an `[ldm]` table, as in `sw26010[ldm.size=128]`.
+    planner : {"doubling", "search"}
+        Whether tiles and loop orders are swTVM's own, by numbers of transfers, or those of least seconds.
     copies : {"directives", "columns", "rows", "output-row", "run"}
         What hand-written OpenACC copies into the LDM at once; see docs/ldm.md.
     towers : {"one", "two"}
@@ -50,6 +52,7 @@ class SwTvm(System):
     name = "swtvm"
 
     machine: str = text("sw26010")
+    planner: str = one_of("doubling", "search")
     copies: str = one_of("directives", "columns", "rows", "output-row", "run")
     towers: str = one_of("one", "two")
     weights: str = one_of("kn", "nk")
@@ -101,7 +104,7 @@ class LayerTimes:
             raise MachineError(
                 f"{machine.spec} has no [ldm] table, so no local memories to plan; take sw26010"
             )
-        self._costings = self._ldm.costings(system.copies)
+        self._costings = self._ldm.costings(system.copies, system.planner)
         self._layers = {name: drawn(system.published(), name, system.towers) for name in NETWORKS.values()}
         self._weights = system.weights
         self._known: dict[tuple[str, str, str], float] = {}

@@ -310,7 +310,7 @@ def test_the_file_of_a_machine_names_a_library(tmp_path):
 
 def test_an_unknown_library_lists_the_known_ones():
     with pytest.raises(
-        CostError, match=r"did you mean onednn\? there are onednn, mkl, libxsmm, eigen, plain, tensor"
+        CostError, match=r"did you mean onednn\? there are onednn, mkl, libxsmm, eigen, graphi, plain, tensor"
     ):
         ss.CostModel(library="oneddn")
 

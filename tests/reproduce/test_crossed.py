@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.costs import CostModel
-from simsched.errors import CostError, SpecError
+from simsched.errors import SpecError
 from simsched.html import text
 from simsched.machine import machine as machine_of
 from simsched.notes import weighed, weight_of
@@ -16,8 +15,6 @@ from simsched.reproduce import JOBS, Job
 from simsched.reproduce.crossed_jobs import Column, jobs_of
 from simsched.reproduce.crossed_rules import RULES
 from simsched.reproduce.crossed_text import write_crossed
-from simsched.reproduce.planned_seconds import PlannedSeconds
-from simsched.reproduce.swtvm import LayerTimes, SwTvm
 from simsched.schedule.caveats import notes_of
 from simsched.tables import markdown_text
 
@@ -115,27 +112,6 @@ def test_an_image_takes_what_was_measured():
     assert column.batches(1).durations_s.tolist() == pytest.approx([1.45e-3 + 5.3e-3] * 8)
     elsewhere = Column(IMAGES, machine_of("epyc-9654x2"), own=False)
     assert elsewhere.batches(1).durations_s.max() < 1e-3
-
-
-def test_on_a_core_group_layers_take_what_swtvm_plans():
-    machine, graph = machine_of("sw26010[cores=64]"), ss.workload("alexnet[size=swtvm,towers=one]")
-    run = ss.simulate(
-        graph, machine, "sequential", "1x64", CostModel(measured=PlannedSeconds(), library="tensorflow-1.9")
-    )
-    took = run.tasks[run.tasks["kind"].isin(["Conv2D", "MatMul"])]
-    planned = LayerTimes(SwTvm())
-    layers = ["conv1", "conv2", "conv3", "conv4", "conv5", "fc6", "fc7", "fc8"]
-    ms = [planned.ms("alexnet", layer, "planned") for layer in layers]
-    assert (1e3 * (took["finish_s"] - took["start_s"])).tolist() == pytest.approx(ms)
-    with pytest.raises(CostError, match="sw26010"):
-        PlannedSeconds().on(graph, machine_of("knl-7250"))
-
-
-def test_narrower_teams_are_planned_for_fewer_cores():
-    machine, graph = machine_of("sw26010[cores=64]"), ss.workload("alexnet[size=swtvm,towers=one]")
-    costs = CostModel(measured=PlannedSeconds(), library="tensorflow-1.9").on(graph, machine)
-    one, eight, nine, all_ = (costs.seconds(width)[0] for width in (1, 8, 9, 64))
-    assert one > eight == nine > all_
 
 
 def test_jobs_are_of_all_five_systems():

@@ -4,7 +4,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import MachineError, SpecError
-from simsched.hwmodels.ldm import convolution, core_group, no_reuse, plan, register_communication
+from simsched.hwmodels.ldm import convolution, core_group, no_reuse, plan_by_doubling, register_communication
 from simsched.hwmodels.ldm.costings import operation
 from simsched.reproduce.swtvm import OVER_NO_REUSE, SwTvm, drawn
 
@@ -43,7 +43,7 @@ def test_a_layer_is_what_the_planner_says(made):
     group = core_group(ss.machine("sw26010"))
     nest = convolution(channels=256, filters=384, size=13, kernel=3, padding=1)
     expected = (
-        plan(nest, group).seconds,
+        plan_by_doubling(nest, group).seconds,
         no_reuse(nest, group).total_s,
         register_communication(nest, group).total_s,
     )
@@ -94,6 +94,13 @@ def test_two_towers_follow_each_other(made):
     assert halves[5:] == whole[5:]
 
 
+def test_least_seconds_are_no_more_than_those_of_fewest_transfers(made):
+    searched = ss.reproduce("swtvm[planner=search]").frame("Fig. 6", OVER_NO_REUSE)["simulated"]
+    doubled = made.frame("Fig. 6", OVER_NO_REUSE)["simulated"]
+    assert (searched >= doubled).all()
+    assert (searched > 2 * doubled).any()
+
+
 def test_choices_reach_the_costings(made):
     """Copying less at once takes longer; a batch padded to 32 instead of 128 makes register communication win."""
     more = ss.reproduce("swtvm[copies=run]", tables=["Fig. 5"]).pivot("Fig. 5", "time")
@@ -108,8 +115,8 @@ def test_weights_by_output_leave_openacc_nothing_to_transpose(made):
     mean, default = (
         one.frame("Fig. 5", f"mean {OVER_NO_REUSE}")["simulated"][1] for one in (by_output, made)
     )
-    assert 1 <= mean < default / 2
-    assert by_output.claims[0].holds
+    assert mean < 1 < default
+    assert not by_output.claims[0].holds
 
 
 def test_impossible_choices():

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from simsched.hwmodels.ldm import matmul, plan
+from simsched.hwmodels.ldm import matmul, plan, plan_by_doubling
 from simsched.hwmodels.ldm.classes import VariableClass, classify
+from simsched.hwmodels.ldm.doubling import doubled, fewest_transfers, transfers_if_innermost
 from simsched.hwmodels.ldm.nest import trips
 from simsched.hwmodels.ldm.order import moves
-from simsched.hwmodels.ldm.planning import planned
 from simsched.hwmodels.ldm.tiles import first_fit, footprint_B
 
 LDM_B = 64 * 1024
@@ -33,6 +33,22 @@ def test_first_fit():
     assert kib(tiles) == 16.5
 
 
+def test_doubling_stops_at_the_first_that_does_not_fit():
+    tiles = doubled(NEST, {"m": 1, "n": 64, "k": 64}, LDM_B)
+    assert tiles == {"m": 1, "n": 128, "k": 64}
+    assert kib(tiles) == 32.75
+    assert doubled(NEST, {"m": 1, "n": 64, "k": 64}, 65 * 1024) == {"m": 1, "n": 128, "k": 128}
+
+
+@pytest.mark.parametrize(("innermost", "transfers"), [("m", 384), ("n", 272), ("k", 264)])
+def test_transfers_by_innermost_loop_of_an_open_order(innermost, transfers):
+    assert transfers_if_innermost(NEST, trips(NEST, {"m": 1, "n": 128, "k": 64}), [innermost]) == transfers
+
+
+def test_order():
+    assert fewest_transfers(NEST, {"m": 1, "n": 128, "k": 64}) == ("m", "n", "k")
+
+
 @pytest.mark.parametrize(("innermost", "filled"), [("k", 128 + 128 + 8), ("n", 16 + 128 + 128)])
 def test_transfers_by_innermost_loop(innermost, filled):
     """With the paper's tile, 1 x 8 x 16 of them: with k innermost C stays, with n innermost A."""
@@ -44,7 +60,9 @@ def test_transfers_by_innermost_loop(innermost, filled):
 def test_the_search_finds_what_is_at_least_as_fast_as_the_paper(group):
     """On a single CPE with single buffers, as in the paper, and by the model's own seconds."""
     lone = replace(group, cpes=1, mesh_columns=1, double_buffering=False)
-    published = planned(NEST, lone, {"m": 1, "n": 128, "k": 64}, ("m", "n", "k"))
+    published = plan_by_doubling(NEST, lone)
+    assert published.tiles == {"m": 1, "n": 128, "k": 64}
+    assert published.order == ("m", "n", "k")
     assert published.ldm_B == 32.75 * 1024
     assert [moved.moves for moved in published.transfers] == [128, 128, 8]
     assert [moved.within for moved in published.transfers] == ["k", "k", "n"]
