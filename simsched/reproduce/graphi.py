@@ -43,9 +43,6 @@ class Graphi(System):
         Whether busy executors are handed one op in advance.
     idle : {"parked", "polling"}
         Whether TensorFlow's idle threads are parked, as Eigen's are, or poll a lock like those of the naive queue.
-    waiting : {"spin", "sleep"}
-        Whether the threads of TensorFlow's OpenMP teams spin on their cores between their regions, as KMP_BLOCKTIME is
-        200 ms where nobody sets it, or leave them at once.
 
     Examples
     --------
@@ -64,7 +61,6 @@ class Graphi(System):
     small_s: float = positive(1e-6)
     buffered: bool = False
     idle: str = one_of("parked", "polling")
-    waiting: str = one_of("spin", "sleep")
 
     def predictions(self) -> Mapping[tuple[str, str], Prediction]:
         """Return ratios of batch times."""

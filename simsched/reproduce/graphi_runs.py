@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from simsched.costs import CostModel
 from simsched.machine import Machine
 from simsched.machine import machine as machine_of
-from simsched.policies.tensorflow import chunked
+from simsched.policies.tensorflow import chunked, one_threaded
 from simsched.policy import policy
 from simsched.replay import simulate
-from simsched.reproduce.graphi_tensorflow import TensorFlowRuns
 from simsched.spec import Scalar, Spec
 from simsched.workloads import workload
 
@@ -114,8 +113,14 @@ class Runs:
         ).makespan_s
 
     def _tensorflow_s(self, network: str, size: str) -> float:
-        runs = TensorFlowRuns(self._choices, self._machine, self._costs, self._queue)
-        return runs.best_s(self._chunked(network, size), self.layouts(network))
+        polled = self._queue.pop_per_poller_s if self._choices.idle == "polling" else 0.0
+        return min(
+            simulate(
+                self._chunked(network, size), self._machine, "tensorflow", layout,
+                replace(self._costs, curves=one_threaded()), replace(self._queue, pop_per_poller_s=polled),
+            ).makespan_s
+            for layout in self.layouts(network)
+        )  # fmt: skip
 
     def _run(self, graph: TaskGraph, chosen: Policy, layout: str) -> Schedule:
         return simulate(graph, self._machine, chosen, layout, self._costs, self._runtime)

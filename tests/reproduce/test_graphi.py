@@ -7,6 +7,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import SpecError
+from simsched.policies.tensorflow import chunked, one_threaded
 from simsched.reproduce.graphi import Graphi
 from simsched.reproduce.graphi_claims import AGAINST, RATIO, against_the_diagonal
 from simsched.reproduce.graphi_runs import Runs
@@ -118,6 +119,24 @@ def test_the_share_of_pairs_against_the_diagonal():
 def test_a_choice_changes_the_engine(runs, choice, value):
     other = Runs(Graphi(**{choice: value}))
     assert other.graphi_s("lstm", "small", "8x8") != runs.graphi_s("lstm", "small", "8x8")
+
+
+@pytest.mark.parametrize(("idle", "polled"), [("parked", 0.0), ("polling", NAIVE.pop_per_poller_s)])
+def test_tensorflow_is_the_best_of_replays(idle, polled):
+    """A job takes the lock twice; whole ops run on teams, small element-wise ones on one thread."""
+    cut, layouts = chunked(ss.workload("googlenet[size=small]")), Runs(Graphi()).layouts("googlenet")
+    costs, runtime = replace(COSTS, curves=one_threaded()), replace(NAIVE, pop_per_poller_s=polled)
+    found = min(seconds(cut, "tensorflow", layout, 0, runtime, costs) for layout in layouts)
+    assert Runs(Graphi(idle=idle)).tensorflow_s("googlenet", "small") == found
+
+
+def test_tensorflow_is_slower_and_slower_where_its_threads_poll(runs):
+    polling = Runs(Graphi(idle="polling"))
+    assert (
+        runs.best_s("pathnet", "small")
+        < runs.tensorflow_s("pathnet", "small")
+        < polling.tensorflow_s("pathnet", "small")
+    )
 
 
 def test_choices_of_the_naive_queue(runs):
