@@ -1,6 +1,7 @@
 """Graphi: ratios against replays put together by hand, statements, choices."""
 
 from dataclasses import replace
+from math import nan
 from statistics import mean
 
 import pytest
@@ -45,6 +46,28 @@ def test_a_ratio_is_that_of_two_replays(table):
     assert row.simulated == pytest.approx(seconds(graph, ENGINE, "8x8") / naive, rel=1e-12)
     assert row.paper == 0.89
     assert row.use == "check"
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "of", "flops"),
+    [
+        ("MatMul", "64x512;512x512", "gemm", 2 * 64 * 512 * 512),
+        ("Mul", "32768;32768", "elementwise_multiply", 32768),
+    ],
+)
+def test_costs_are_those_of_the_papers_microbenchmarks(kind, shape, of, flops):
+    """One op gains up to so many threads and next to nothing beyond; 64 on a core each do six times its FLOP/s."""
+    measured = Graphi.published().inputs["microbenchmarks"]
+    ops = ss.TaskGraph.from_edges(
+        [nan] * 64, kinds=kind, shapes=[shape] * 64, flops=[flops] * 64, bytes_B=[12 * 32768] * 64
+    )
+    costs = COSTS.on(ops, ss.machine(MACHINE))
+    widths = [1, 2, 4, 8, 16, 32, 64]
+    alone = {width: costs.seconds(width)[0] for width in widths}
+    enough = next(width for width in widths if alone[width] < 1.05 * min(alone.values()))
+    assert enough == measured[of]["saturates_at_threads"]
+    together = 64 / seconds(ops, "critical-path", "64x1")
+    assert together * min(alone.values()) > measured["concurrent_small_ops_peak_over_one_op_peak_at_least"]
 
 
 def test_every_case_of_table_2_is_predicted(table):
