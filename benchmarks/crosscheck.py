@@ -202,7 +202,8 @@ def main() -> int:
     differ = check.rankings[check.rankings["differ"]]
     print(differ[~differ["agree"]].to_string())
     held, numbers = goals(check, not options.thief), check.summary()
-    print(f"{time.perf_counter() - began:.0f} s in all; {check.calibration.facts}")
+    facts = {name: value for name, value in check.calibration.facts.items() if name != "cannot_tell_here"}
+    print(f"{time.perf_counter() - began:.0f} s in all; {facts}")
     for goal, holds in held.items():
         print(f"{'holds' if holds else 'MISSED'}  {goal}")
     if numbers["declined"] > numbers["cases"]:

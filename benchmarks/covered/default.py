@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from measured.kernels import CONVOLUTION_THREADS, DIRECTIONS, GEMM_THREADS, label, shape
+from measured.kernels import CONVOLUTION_THREADS, DIRECTIONS, GEMM_THREADS, KINDS, label, shape, written
 from measured.table import machine, read
 
 import simsched as ss
@@ -14,14 +14,12 @@ from covered.group import Case, Group, Values, sigma_of
 from simsched.intervals import spread
 from simsched.sweep.worlds import MachineNumbers
 
-#: Kinds of the directions, of which graphs here know FLOPs and bytes alone.
-KINDS = {"forward": "Conv2D", "data": "Conv2DBackpropInput", "weights": "Conv2DBackpropFilter"}
 SAMPLES = 200
 
 
 def groups(folder: Path) -> Iterator[Group]:
-    """Yield DeepBench's matrix products, then its convolutions of which only the work is known."""
-    for _, name, graph, measured_s, threads in _ops(folder):
+    """Yield DeepBench's matrix products, then its convolutions by shape, and as if only their work were known."""
+    for name, graph, measured_s, threads in _ops(folder):
         every = _sampled_s(graph, threads)
         ends = [spread(of_task) for of_task in every.T]
         yield Group(name, [
@@ -32,7 +30,7 @@ def groups(folder: Path) -> Iterator[Group]:
 
 def sigmas(folder: Path) -> Iterator[tuple[str, float, float, int]]:
     """Yield name, standard deviation of the errors, that of the samples, and the number of ops of each group."""
-    for _, name, graph, measured_s, threads in _ops(folder):
+    for name, graph, measured_s, threads in _ops(folder):
         every = np.log(_sampled_s(graph, threads))
         yield (
             name,
@@ -42,16 +40,8 @@ def sigmas(folder: Path) -> Iterator[tuple[str, float, float, int]]:
         )
 
 
-def errors(folder: Path) -> dict[str, Values]:
-    """Return predicted over measured seconds, less 1, of the ops of each table, by the table's name."""
-    found = {}
-    for table, _, graph, measured_s, threads in _ops(folder):
-        found[table] = ss.CostModel().on(graph, machine("knl-7250")).seconds(threads) / measured_s - 1
-    return found
-
-
-def _ops(folder: Path) -> Iterator[tuple[str, str, ss.TaskGraph, Values, int]]:
-    """Yield the name of the table and of the group, graph, measured seconds and threads of each group."""
+def _ops(folder: Path) -> Iterator[tuple[str, ss.TaskGraph, Values, int]]:
+    """Yield the name, graph, measured seconds and threads of each group."""
     products = read(folder, "knl7250_deepbench_gemm.csv")
     graph = ss.TaskGraph.from_edges(
         [np.nan] * len(products), kinds="MatMul",
@@ -60,20 +50,22 @@ def _ops(folder: Path) -> Iterator[tuple[str, str, ss.TaskGraph, Values, int]]:
         flops=2.0 * products.M * products.N * products.K,
         bytes_B=4.0 * (products.M * products.K + products.K * products.N + products.M * products.N),
     )  # fmt: skip
-    table = f"DeepBench products, {GEMM_THREADS} threads, KNL 7250"
-    yield table, "by default: matrix products", graph, products.time_ms.to_numpy() * 1e-3, GEMM_THREADS
+    yield "by default: matrix products", graph, products.time_ms.to_numpy() * 1e-3, GEMM_THREADS
     frame = read(folder, "knl7250_deepbench_conv.csv")
     for direction, column in DIRECTIONS.items():
         timed = frame[frame[column].notna()]
-        shapes = [shape(row) for row in timed.itertuples()]
-        graph = ss.TaskGraph.from_edges(
-            [np.nan] * len(timed), kinds=KINDS[direction], names=[label(row) for row in timed.itertuples()],
-            flops=[one.flops for one in shapes],
-            bytes_B=[float(one.input_B + one.weights_B + one.output_B) for one in shapes],
+        every = [shape(row) for row in timed.itertuples()]
+        of_shape, of_work = (
+            ss.TaskGraph.from_edges(
+                [np.nan] * len(timed), kinds=KINDS[direction], names=[label(row) for row in timed.itertuples()],
+                shapes=shapes, flops=[one.flops for one in every],
+                bytes_B=[float(one.input_B + one.weights_B + one.output_B) for one in every],
+            ) for shapes in ([written(one) for one in every], None)
         )  # fmt: skip
+        measured_s = timed[column].to_numpy() * 1e-3
+        yield f"by default: convolutions, {direction}", of_shape, measured_s, CONVOLUTION_THREADS
         name = f"by default: convolutions of known FLOPs and bytes, {direction}"
-        table = f"DeepBench convolutions, {direction}, {CONVOLUTION_THREADS} threads, KNL 7250"
-        yield table, name, graph, timed[column].to_numpy() * 1e-3, CONVOLUTION_THREADS
+        yield name, of_work, measured_s, CONVOLUTION_THREADS
 
 
 def _sampled_s(graph: ss.TaskGraph, threads: int) -> Values:

@@ -19,6 +19,7 @@ from simsched.costs.origins import grouped
 KINDS = (
     ("convolution", ("convolution", "compute")),
     ("product", ("matrix product", "")),
+    ("loops", ("matrix product", "compute")),
     ("DMA", ("data movement", "memory")),
     ("region", ("region", "overhead")),
     ("", ("element-wise", "memory")),

@@ -71,12 +71,15 @@ class Table:
         return float(self.rows["error"].abs().median())
 
     @property
-    def default_errors(self) -> tuple[float, float] | None:
-        """Median and 90th percentile of the absolute relative error of what `simulate` gives by default."""
-        if self.default is None:
-            return None
-        error = np.abs(self.default / self.rows["measured"].to_numpy() - 1)
-        return float(np.median(error)), float(np.quantile(error, 0.9))
+    def default_errors(self) -> npt.NDArray[np.float64]:
+        """Relative errors of what `simulate` gives by default; empty for tables of other things than ops."""
+        return np.array([]) if self.default is None else self.default / self.rows["measured"].to_numpy() - 1
+
+    @property
+    def by_default(self) -> tuple[float, ...]:
+        """Median and 90th percentile of the absolute values of these; empty, too."""
+        errors = np.abs(self.default_errors)
+        return tuple(float(np.quantile(errors, share)) for share in (0.5, 0.9) if len(errors))
 
     @property
     def worst(self) -> pd.DataFrame:

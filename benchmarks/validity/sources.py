@@ -11,8 +11,8 @@ import equivalence
 import optimum
 import pandas as pd
 import recorded
-from covered import default
-from measured import dma, kernels, streams
+from measured import bandwidth, dma, kernels, streams
+from measured.table import Table
 from recordings import recordings
 
 import simsched as ss
@@ -55,13 +55,20 @@ def runs(folder: Path) -> Found:
 
 def tables(folder: Path) -> Found:
     """Return measurements by others beside the machine files and the kernel model."""
-    makers = [*streams.MAKERS, *kernels.MAKERS, *dma.MAKERS]
-    by_default = default.errors(folder)
+    makers = [*streams.MAKERS, *bandwidth.MAKERS, *kernels.MAKERS, *dma.MAKERS]
     return [
-        Claim("`benchmarks/measured.py`", f"measured elsewhere: {table.name}",
-              dict(zip(table.rows["row"], table.rows["error"], strict=True)), by_default.get(table.name, ()))
+        Claim("`benchmarks/measured.py`", f"measured elsewhere: {table.name}", _by_row(table), table.default_errors)
         for make in makers for table in make(folder)
     ], []  # fmt: skip
+
+
+def _by_row(table: Table) -> dict[str, float]:
+    """Return the errors of a table by row; of rows that are named alike, later ones are numbered."""
+    errors: dict[str, float] = {}
+    for row, error in zip(table.rows["row"], table.rows["error"], strict=True):
+        again = sum(name == row or name.startswith(f"{row} (") for name in errors)
+        errors[f"{row} ({again + 1})" if again else row] = error
+    return errors
 
 
 def papers() -> Found:

@@ -85,12 +85,12 @@ def by_shape(
     reads = [_read(*op, params.library.name) for op in ops]
     kept, seconds = _table(reads, machine, planner)
     traffic_B, pieces = (np.full(len(ops) + 1, np.nan) for _ in range(2))
-    for i in kept:
-        works = max(reads[i].ways, key=_most_pieces)  # type: ignore[union-attr]
+    for i, read in kept:
+        works = max(read.ways, key=_most_pieces)
         traffic_B[i] = sum(work.moved_B for work in works) / MOVED_OVER_NAMED
         pieces[i] = _most_pieces(works)
     place = np.full(len(ops) + 1, -1, np.int32)
-    place[kept] = np.arange(len(kept))
+    place[[i for i, _ in kept]] = np.arange(len(kept))
     op_of = np.full(graph.n_tasks, len(ops))
     op_of[asked] = row_of
     table = WidthTable(place[op_of], seconds, np.zeros(len(kept)))
@@ -98,7 +98,7 @@ def by_shape(
         table,
         traffic_B[op_of],
         pieces[op_of],
-        tuple(_said(reads, np.bincount(row_of, minlength=len(ops)), kept)),
+        tuple(_said(reads, np.bincount(row_of, minlength=len(ops)), len(kept))),
     )
 
 
@@ -179,18 +179,17 @@ def _most_pieces(works: Sequence[Work]) -> float:
 
 def _table(
     reads: Sequence[Read | None], machine: Machine, planner: Planner | None
-) -> tuple[list[int], Seconds]:
-    """Return the ops that have a row, and the rows: the quickest way on each width, no slower than one thread."""
+) -> tuple[list[tuple[int, Read]], Seconds]:
+    """Return the ops that have a row, with their places, and the rows: the quickest way, no slower than one thread."""
     columns = machine.n_threads + 1
-    kept = [i for i, read in enumerate(reads) if read is not None][: MOST // columns]
+    kept = [(i, read) for i, read in enumerate(reads) if read is not None][: MOST // columns]
     rows = np.empty((len(kept), columns))
     each = max(AT_ONCE // columns, 1)
     for first in range(0, len(kept), each):
-        part = [reads[i].ways for i in kept[first : first + each]]  # type: ignore[union-attr]
-        rows[first : first + each] = _quickest(part, machine)
+        rows[first : first + each] = _quickest([read.ways for _, read in kept[first : first + each]], machine)
     if planner is not None:
-        for row, i in enumerate(kept):
-            rows[row] = _planned(reads[i], rows[row], planner, machine)  # type: ignore[arg-type]
+        for row, (_, read) in enumerate(kept):
+            rows[row] = _planned(read, rows[row], planner, machine)
     return kept, np.minimum(rows, rows[:, 1:2])
 
 
@@ -224,7 +223,7 @@ def _quickest(ops: Sequence[Sequence[Sequence[Work]]], machine: Machine) -> Seco
     return np.minimum.reduceat(seconds, np.cumsum([0, *map(len, ops)])[:-1])
 
 
-def _said(reads: Sequence[Read | None], counts: npt.NDArray[np.intp], kept: Sequence[int]) -> list[str]:
+def _said(reads: Sequence[Read | None], counts: npt.NDArray[np.intp], kept: int) -> list[str]:
     """Return what was guessed of how many tasks, and how many could not be read, in sentences."""
     guesses: Counter[str] = Counter()
     for read, count in zip(reads, counts.tolist(), strict=True):
@@ -234,6 +233,6 @@ def _said(reads: Sequence[Read | None], counts: npt.NDArray[np.intp], kept: Sequ
     if unread := int(sum(count for read, count in zip(reads, counts.tolist(), strict=True) if read is None)):
         what = "have shapes that are not those of their kind, and follow its cost curve"
         said.append(Note(f"{unread} tasks {what}", Weight.ASSUMPTION))
-    if beyond := int(counts[[i for i, read in enumerate(reads) if read is not None][len(kept) :]].sum()):
+    if beyond := int(counts[[i for i, read in enumerate(reads) if read is not None][kept:]].sum()):
         said.append(Note(f"{beyond} tasks of too many shapes follow cost curves", Weight.DOUBT))
     return said

@@ -44,6 +44,8 @@ class Discrepancy:
         Of its random numbers: the same world for all graphs, machines, layouts and engines.
     disturbed : float
         Share of a calibration's runs that were dropped as disturbed: what is common to it is less certain.
+    scatter : float
+        Standard deviation of the log of a makespan from one of its undisturbed runs to another: no run repeats them.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Discrepancy:
 
     seed: int
     disturbed: float = 0.0
+    scatter: float = 0.0
 
     def on(self, costs: TaskCosts, graph: TaskGraph, machine: Machine, curves: Sequence[Curve]) -> TaskCosts:
         """Return costs as they are in this world.
@@ -82,7 +85,9 @@ class Discrepancy:
     def _level(self, group: Group, cores: float) -> float:
         """Return by what factor seconds are off on the width that is known; `cores` is n / n0."""
         known, name = sigmas()[group.origin], f"{group.family} {group.regime}"
-        common = np.hypot(known.common, known.disturbed * self.disturbed)
+        common = known.common
+        if group.origin == "measured":
+            common = float(np.linalg.norm([common, known.disturbed * self.disturbed, self.scatter]))
         off = common * self._z(group.origin) + known.of(group.family, group.regime) * self._z(name)
         off += known.cores * max(log2(cores), 0.0) * self._z(f"{group.origin} cores")
         return float(np.exp(off))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -25,10 +25,16 @@ from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
 from simsched.notes import Note, Weight
 
-#: Who named the library where nobody did.
-BY_DEFAULT = "by default; library= or --library names another"
 #: What runs ops on a machine whose local memories are planned.
 PLANNED = "a plan of the machine's local memories"
+
+
+class Choice(NamedTuple):
+    """The library that runs a graph on a machine: its parameters, who named it, and whether anybody did."""
+
+    params: Parameters
+    named_by: str
+    by_default: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +199,8 @@ class CostModel:
         ([1.0], [0.4])
         """
         runtime = machine.runtime if runtime is None else runtime
-        params, named_by = library_of(self.library, graph, machine)
+        library = library_of(self.library, graph, machine)
+        params = library.params
         curves = [self._curve(kind, params.library.name) for kind in graph.kinds.labels]
         terms = _terms(curves, runtime)
         recorded = one_core_of_recorded(graph, terms)
@@ -204,7 +211,7 @@ class CostModel:
             table, said = self.measured.on(graph, machine)
         wanted = np.isnan(graph.durations_s) & self._left_to_shapes(graph, table)
         if params.library.by_shape and wanted.any():
-            shaped = _shaped(graph, replace(machine, runtime=runtime), params, named_by, wanted)
+            shaped = _shaped(graph, replace(machine, runtime=runtime), library, wanted)
             table = shaped.table if table is None else table.or_else(shaped.table)
             pieces, traffic_B = shaped.over(pieces, traffic_B)
             said = (*said, *shaped.notes)
@@ -232,8 +239,8 @@ class CostModel:
         return found if measured is None else found & ~measured.covers
 
 
-def library_of(given: str | None, graph: TaskGraph, machine: Machine) -> tuple[Parameters, str]:
-    """Return the library that runs a graph on a machine, and who named it.
+def library_of(given: str | None, graph: TaskGraph, machine: Machine) -> Choice:
+    """Return the library that runs a graph on a machine: the user's, else the graph's, else the machine file's.
 
     Parameters
     ----------
@@ -251,20 +258,20 @@ def library_of(given: str | None, graph: TaskGraph, machine: Machine) -> tuple[P
         (given, "as chosen"),
         (graph.report.facts.get("library"), _as_graph_says(graph)),
         (machine.content.get("library"), f"as the file of {machine.content.get('name', 'the machine')} says"),
-        (DEFAULT, BY_DEFAULT),
     )
-    name, by = next((name, by) for name, by in named if name)
-    return parameters(str(name)), by
+    for name, by in named:
+        if name:
+            return Choice(parameters(str(name)), by, by_default=False)
+    return Choice(parameters(DEFAULT), "by default; library= or --library names another", by_default=True)
 
 
-def _shaped(
-    graph: TaskGraph, machine: Machine, params: Parameters, named_by: str, wanted: Mask
-) -> ShapeCosts:
+def _shaped(graph: TaskGraph, machine: Machine, library: Choice, wanted: Mask) -> ShapeCosts:
     """Return what a library takes for the wanted tasks, or the machine's planner where none is named."""
-    planner = planner_of(machine) if named_by == BY_DEFAULT else None
-    found = by_shape(graph, machine, params, wanted, planner)
-    name = params.library.name if planner is None else PLANNED
-    return replace(found, notes=(*_of_library(name, named_by, int(found.table.covers.sum())), *found.notes))
+    planner = planner_of(machine) if library.by_default else None
+    found = by_shape(graph, machine, library.params, wanted, planner)
+    name = library.params.library.name if planner is None else PLANNED
+    count = int(found.table.covers.sum())
+    return replace(found, notes=(*_of_library(name, library.named_by, count), *found.notes))
 
 
 def _as_graph_says(graph: TaskGraph) -> str:

@@ -12,6 +12,7 @@ from math import inf
 import numpy as np
 
 from simsched.costs.fitting import Calibration, MeasuredOp, Op, Overheads, Point, measured_ops
+from simsched.costs.fitting.drawing import sigma_of_spread
 from simsched.costs.fitting.points import Sharing
 from simsched.execute.execution import Execution
 from simsched.execute.gaps import DISPATCH, Gaps
@@ -64,6 +65,8 @@ def calibrated(runs: Runs, layout: tuple[int, int] | None = None) -> Calibration
         "runs": sum(len(execution) for _, execution in taken),
         "dropped": sum(execution.n_dropped for _, execution in taken),
     }
+    if scatters := [sigma_of_spread(run.spread_s / 2 / run.median_s) for _, run in taken if run.median_s > 0]:
+        facts["scatter"] = float(np.median(scatters))
     if latencies:
         facts["core_to_core_s"] = float(np.median(latencies))
     return Calibration.of(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simsched.execute.checked import Checked, CrossCheck
     from simsched.execute.execution import Execution
 
-#: Rows of the tables that show the worst only.
+#: Rows of the tables that show the worst only, and sentences of a fact that are shown.
 WORST = 10
 
 
@@ -175,7 +175,8 @@ def calibration_facts(check: CrossCheck) -> dict[str, str]:
 
 def _fact(key: str, value: float | str) -> str:
     if isinstance(value, str):
-        return value
+        *said, rest = value.split("; ", WORST)
+        return "; ".join([*said, f"and {rest.count('; ') + 1} more" if "; " in rest else rest])
     return format_time(value) if key.endswith("_s") else f"{value:.6g}"
 
 

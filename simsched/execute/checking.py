@@ -26,9 +26,6 @@ from simsched.policy import policy as policy_of
 from simsched.replay import simulate
 from simsched.replay.checks import check_graph
 
-#: Seconds for which a case runs before each run that counts: after another graph, the first are up to a third slower.
-SETTLE_S = 5e-3
-
 
 def crosscheck(
     graphs: Mapping[str, TaskGraph] | Sequence[TaskGraph] | TaskGraph,
@@ -56,7 +53,7 @@ def crosscheck(
     machine : str
         `host`, or a variation of it.
     settings : Settings, optional
-        How the cases run; by default, each measured run follows a run of the same case.
+        How the cases run.
     progress : callable, optional
         Called with 1 after every run.
 
@@ -82,7 +79,7 @@ def crosscheck(
         raise EngineError(f"policies={policies!r}, layouts={layouts!r}; expected lists, as ['fifo'], ['2x1']")
     target = machine_of(machine)
     parts = _parts(_named(graphs), policies, layouts, target)
-    settings = settings or Settings(machine=machine, settle_s=SETTLE_S, precision=PRECISION)
+    settings = settings or Settings(machine=machine, precision=PRECISION)
     settings = _deciding([case for part in parts for case in part.basis], repeats, settings, progress)
     # Cases of one graph stand side by side: what is compared is as close in time as it can be.
     runs = iter(interleaved([case for part in parts for case in part.cases], repeats, settings, progress))

@@ -36,6 +36,8 @@ Asked = tuple[TaskGraph, "str | Policy | type[Policy]", "str | Layout | tuple[in
 PATIENCE = 4.0
 #: Standard error of a case's median makespan at which it has run often enough to calibrate from or to compare with.
 PRECISION = 0.015
+#: Seconds for which a case runs before a run that counts: after another graph, the first are up to a third slower.
+SETTLE_S = 5e-3
 #: Seconds that workers have to leave a run that was stopped.
 GRACE_S = 2.0
 NO_TASKS = Csr(np.zeros(1, np.int64), np.empty(0, np.int32))
@@ -50,8 +52,8 @@ class Settings:
     warmup : int
         Runs of each case before those that count.
     settle_s : float
-        Seconds for which a case runs right before each run that counts, at least once, so that caches hold what it left
-        there and not what another did; 0 for not at all.
+        Seconds for which a case runs after another one and before its next run that counts, so that caches hold what
+        it left there and not what the other did. Cases that last 20 times as long start at once.
     machine : str or Machine
         `host`, or a variation of it.
     costs : CostModel, optional
@@ -90,7 +92,7 @@ class Settings:
     """
 
     warmup: int = 2
-    settle_s: float = 0.0
+    settle_s: float = SETTLE_S
     machine: str | Machine = "host"
     costs: CostModel | None = None
     scheduler: Scheduler = "worker"

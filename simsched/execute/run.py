@@ -22,6 +22,9 @@ from simsched.graph import TaskGraph
 from simsched.machine import Machine
 from simsched.policy import Layout, Policy
 
+#: Runs that last so many times as long as cases settle start at once: what was in the caches is a percent of them.
+LONG = 20
+
 
 @dataclass(frozen=True, eq=False)
 class Case:
@@ -204,7 +207,7 @@ class _Turns:
 
     def take(self, place: int, turn: Literal["warm-up", "asked for", "further"]) -> None:
         """Run a case."""
-        first, again = partial(self._first, self.cases[place]), partial(self._again, self.cases[place])
+        first, again = partial(self._first, place), partial(self._again, self.cases[place])
         if turn == "warm-up":
             first()
         elif turn == "asked for":
@@ -213,13 +216,13 @@ class _Turns:
             self.tries[place].take_further(first, again)
         self.before = self.cases[place]
 
-    def _first(self, case: Prepared) -> Run:
-        """Run a case for a while, at least once, and forget what came of it; then once more."""
+    def _first(self, place: int) -> Run:
+        """Run a short case, where another one ran before, for a while and forget what came of it; then once more."""
+        case, runs = self.cases[place], self.tries[place].runs
+        long = runs and runs[-1].schedule.makespan_s > LONG * self.settle_s
         ends = monotonic() + self.settle_s
-        while self.settle_s:
+        while self.before is not case and not long and monotonic() < ends:
             case.run(self.crews)
-            if monotonic() >= ends:
-                break
         return case.run(self.crews)
 
     def _again(self, case: Prepared) -> Run:

@@ -12,7 +12,7 @@ from simsched.errors import MissingExtraError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.panel.controls import Controls
 from simsched.panel.numbers import advice, details, headline, not_found, refused, searching
-from simsched.panel.search import Search
+from simsched.panel.search import BackgroundSearch
 from simsched.panel.setting import FEW_TASKS, Known, Setting, first_setting
 from simsched.plots.interactive.exchange import ExchangedChart, page_px
 from simsched.plots.interactive.pages import require_bokeh
@@ -62,7 +62,7 @@ class Panel:
         self._costs, self._runtime, self._seed = costs, runtime, seed
         self._said = first
         self._lock = RLock()
-        self._search: Search | None = None
+        self._search: BackgroundSearch | None = None
         self.schedule = self.base = self._replayed(first)
         self._before: Schedule | None = None
         self._controls = Controls(graphs, first, known.first_machine, self._changed)
@@ -126,14 +126,14 @@ class Panel:
             best = setting.asked == BEST
             return self._simulated(setting, BEST, progress) if best else advised(schedule, progress)
 
-        self._search = Search(find, self._found, self._failed)
+        self._search = BackgroundSearch(find, self._found, self._failed)
         if few:
             self._search.run()
         else:
             self._advice.value = searching()
             self._search.start()
 
-    def _found(self, search: Search, schedule: Schedule) -> None:
+    def _found(self, search: BackgroundSearch, schedule: Schedule) -> None:
         """Show a better answer to the same question."""
         with self._lock:
             before = self.schedule
@@ -146,7 +146,7 @@ class Panel:
                 self._draw()
             self._tell()
 
-    def _failed(self, search: Search, error: Exception) -> None:
+    def _failed(self, search: BackgroundSearch, error: Exception) -> None:
         with self._lock:
             if search is self._search:
                 self._advice.value = not_found(_in_words(error))

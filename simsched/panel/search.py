@@ -1,4 +1,4 @@
-"""`Search`: replays beside what somebody does, for a better answer than the one in sight."""
+"""`BackgroundSearch`: replays beside what somebody does, for a better answer than the one in sight."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class _Stopped(Exception):  # noqa: N818 - nothing went wrong
     """Nobody waits for what is searched any more."""
 
 
-class Search(Thread):
+class BackgroundSearch(Thread):
     """A thread that looks for a schedule.
 
     Parameters
@@ -29,8 +29,8 @@ class Search(Thread):
     def __init__(
         self,
         find: Callable[[Callable[[int], object]], Schedule],
-        found: Callable[[Search, Schedule], object],
-        failed: Callable[[Search, Exception], object],
+        found: Callable[[BackgroundSearch, Schedule], object],
+        failed: Callable[[BackgroundSearch, Exception], object],
     ) -> None:
         super().__init__(name="simsched panel", daemon=True)
         self._find, self._found, self._failed = find, found, failed

@@ -13,7 +13,7 @@ import simsched as ss
 from simsched.errors import LayoutError, MissingExtraError, SimschedError, SpecError
 from simsched.machine.effects import NAMES
 from simsched.panel.controls import SWITCHES
-from simsched.panel.search import Search
+from simsched.panel.search import BackgroundSearch
 
 
 def graph(name: str = "four") -> ss.TaskGraph:
@@ -186,14 +186,14 @@ def test_it_begins_with_the_best_layout_and_keeps_finding_it() -> None:
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
     """Hold searches beside what somebody does until this is set."""
-    go, run = Event(), Search.run
+    go, run = Event(), BackgroundSearch.run
 
-    def later(search: Search) -> None:
+    def later(search: BackgroundSearch) -> None:
         if current_thread() is search:
             go.wait(60)
         run(search)
 
-    monkeypatch.setattr(Search, "run", later)
+    monkeypatch.setattr(BackgroundSearch, "run", later)
     yield go
     go.set()
 
@@ -255,7 +255,7 @@ def test_a_search_that_nobody_waits_for_ends_in_the_middle_of_a_replay() -> None
         return ss.simulate(many(300_000), "generic[cores=2]", "fifo", "2x1", progress=told)
 
     ended: list[object] = []
-    search = Search(find, lambda *found: ended.append(found), lambda *failed: ended.append(failed))
+    search = BackgroundSearch(find, lambda *found: ended.append(found), lambda *failed: ended.append(failed))
     search.run()
     assert len(calls) == 1
     assert ended == []

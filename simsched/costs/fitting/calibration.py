@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Self
 
 from simsched.costs.curves import normalised
-from simsched.costs.fitting.drawing import disturbed, drawn_curve_of, sigma_of_spread
+from simsched.costs.fitting.drawing import disturbed, drawn_curve_of, scatter, sigma_of_spread
 from simsched.costs.fitting.fingerprint import Fingerprint
 from simsched.costs.fitting.interpolation import Method
 from simsched.costs.fitting.measured import MeasuredCurves
@@ -472,11 +472,13 @@ class CalibratedModel(CostModel):
     def drawn(self, generator: np.random.Generator) -> Self:
         """Return a model sampled from what is known, curves of kinds from the intervals of their fits.
 
-        What is common to all its seconds is the less certain, the more of its runs were dropped as disturbed.
+        What is common to all its seconds is the less certain, the more of its runs were dropped as disturbed, and the
+        more the others differed.
         """
         model = super().drawn(generator)
         if self.calibration is not None and model.discrepancy is not None:
-            off = replace(model.discrepancy, disturbed=disturbed(self.calibration.facts))
+            facts = self.calibration.facts
+            off = replace(model.discrepancy, disturbed=disturbed(facts), scatter=scatter(facts))
             model = replace(model, discrepancy=off)
         fits = {} if self.calibration is None else self.calibration.wide_fits()
         curves = {kind: drawn_curve_of(of, generator) for kind, of in fits.items()}

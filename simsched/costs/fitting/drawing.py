@@ -95,6 +95,18 @@ def disturbed(facts: Mapping[str, object]) -> float:
     return min(max(dropped / runs, 0.0), 1.0)
 
 
+def scatter(facts: Mapping[str, object]) -> float:
+    """Return the standard deviation of the log of a makespan from run to run, at most 1; 0 where nothing says so.
+
+    Examples
+    --------
+    >>> scatter({"scatter": 0.05}), scatter({})
+    (0.05, 0.0)
+    """
+    found = facts.get("scatter", 0.0)
+    return min(max(float(found), 0.0), 1.0) if isinstance(found, (int, float)) else 0.0
+
+
 def work_sigma(model: WorkModel) -> float:
     """Return the standard deviation of the log seconds of a shape predicted from its work.
 
