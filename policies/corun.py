@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +55,9 @@ class CoRun(Policy):
         Where no task fits beside the running ones, the most time-consuming starts on the idle cores even if none of its
         candidates fits them, at its fastest width there: strategy 3's "start the most time-consuming ready op" to the
         letter. Without it that op waits until a candidate fits.
+    controlled : str
+        Kinds whose widths are chosen, between semicolons, written as those of `kind-widths`; all when not given. Others
+        have all cores, or one if they are too small to gain from more.
     smt : bool
         Strategy 4: while a task holds all cores, small ones start on the second hardware thread of each; needs a
         machine with two ways in use.
@@ -81,6 +85,7 @@ class CoRun(Policy):
     per_kind: bool = False
     beside: bool = True
     fill: bool = False
+    controlled: str = ""
     smt: bool = False
 
     def __post_init__(self) -> None:
@@ -149,7 +154,18 @@ class CoRun(Policy):
         if self.fill and self.beside:
             every = candidate_widths(problem.costs, widest, self.interval, widest)
             widths, seconds = np.column_stack([widths, every[0]]), np.column_stack([seconds, every[1]])
+        if (left := self._left_alone(problem)).any():
+            whole_s = problem.costs.seconds(widest)
+            whole = np.where(whole_s < problem.costs.one_core_s, widest, 1)
+            widths = np.where(left[:, None], whole[:, None], widths).astype(np.int32)
+            seconds = np.where(left[:, None], whole_s[:, None], seconds)
         return CandidateRule(widths, seconds, most, self.beside, offered, serial_s)
+
+    def _left_alone(self, problem: Problem) -> npt.NDArray[np.bool_]:
+        """Return which tasks are of a kind whose width is not chosen."""
+        kinds, chosen = problem.graph.kinds, {unquote(kind) for kind in self.controlled.split(";") if kind}
+        left = np.array([bool(chosen) and kind not in chosen for kind in kinds.labels], np.bool_)
+        return np.asarray(left[kinds.codes])
 
     def _caps(self, problem: Problem) -> tuple[int, int]:
         """Return the most tasks at once, and the most cores of each."""

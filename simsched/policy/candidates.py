@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -143,6 +144,13 @@ class CandidateRule(Policy):
         return [list(zip(widths, seconds, strict=True)) for widths, seconds in rows]
 
     @cached_property
+    def _glances(self) -> list[tuple[int, float]]:
+        """Fewest threads and least seconds of what each task offers: most decisions need no more of it."""
+        count = self.n_offered
+        narrowest, quickest_s = self.widths[:, :count].min(axis=1), self.estimates_s[:, :count].min(axis=1)
+        return list(zip(narrowest.tolist(), quickest_s.tolist(), strict=True))
+
+    @cached_property
     def _serial_s(self) -> list[float]:
         return [] if self.serial_s is None else self.serial_s.tolist()
 
@@ -174,14 +182,15 @@ class CandidateRule(Policy):
     def _beside(self, view: View, idle: int) -> Start | None:
         """Return the start of the fewest threads that fits and does not outlast the running tasks."""
         last, now = max(running.finish_s for running in view.running), view.now_s
-        offers = (
-            (width, task)
-            for task in view.ready
-            for width, seconds in self._offers[task][: self.n_offered]
-            if width <= idle and now + seconds <= last
-        )
-        width, task = min(offers, default=(0, -1))
-        return Start(task, width) if width else None
+        best, widest = None, idle
+        for task in view.ready:
+            narrowest, quickest_s = self._glances[task]
+            if narrowest > widest or now + quickest_s > last:
+                continue
+            for width, seconds in self._offers[task][: self.n_offered]:
+                if width <= widest and now + seconds <= last:
+                    best, widest = Start(task, width), width - 1
+        return best
 
     def _longest(self, view: View, idle: int) -> Start | None:
         """Return the start of the most time-consuming ready task that fits."""
@@ -199,15 +208,17 @@ class CandidateRule(Policy):
         cores = view.problem.machine.n_cores
         idle = bisect_left(view.idle_cores, 2 * cores)
         end_s, now = holder.finish_s, view.now_s
-        fitting = (
-            (self._serial_s[task], task, width)
-            for task in view.ready
-            for width, seconds in self._offers[task][: self.n_offered]
-            if width <= idle and now + seconds <= end_s
-        )
-        # Of one task's widths the first one that fits, whatever its size.
-        smallest = min(fitting, key=lambda offer: offer[:2], default=None)
-        return smallest and Start(smallest[1], smallest[2])
+        best, least_s = None, inf
+        for task in view.ready:
+            narrowest, quickest_s = self._glances[task]
+            if self._serial_s[task] >= least_s or narrowest > idle or now + quickest_s > end_s:
+                continue
+            # Of one task's widths the first one that fits, whatever its size.
+            offers = self._offers[task][: self.n_offered]
+            width = next((w for w, seconds in offers if w <= idle and now + seconds <= end_s), 0)
+            if width:
+                best, least_s = Start(task, width), self._serial_s[task]
+        return best
 
     def _holder(self, view: View) -> Running | None:
         """Return the task that holds the first hardware thread of every core."""

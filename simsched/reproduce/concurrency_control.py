@@ -24,16 +24,10 @@ class ConcurrencyControl(System):
 
     Parameters
     ----------
-    costs : {"kernels", "roofline"}
-        One-core seconds of ops: of their kernels by shape, or of their FLOPs and bytes alone.
     pinned : bool
         Whether the threads of uniform settings are bound to hardware threads.
-    waiting : {"sleep", "spin"}
-        What a team's threads do between ops of a uniform setting: leave their cores, or keep them busy.
-    fill : bool
-        Whether, where no op fits beside the running ones, the most time-consuming takes the idle cores, or waits.
-    executor : {"free", "traced"}
-        What TensorFlow's executor takes for an op beside its kernel: nothing, or what it took in a traced step.
+    waiting : {"spin", "sleep"}
+        What a team's threads do between ops of a uniform setting: wait on their hardware threads, or leave them.
     beyond : bool
         Whether the accuracies of Table V count the thread counts beyond the last one that the climb tried.
     interval : int
@@ -50,11 +44,8 @@ class ConcurrencyControl(System):
 
     name = "concurrency-control"
 
-    costs: str = one_of("kernels", "roofline")
     pinned: bool = True
-    waiting: str = one_of("sleep", "spin")
-    fill: bool = True
-    executor: str = one_of("free", "traced")
+    waiting: str = one_of("spin", "sleep")
     beyond: bool = False
     interval: int = whole(2)
     seed: int = whole(0, least=0)

@@ -8,10 +8,11 @@ from simsched.costs import CostModel
 from simsched.graph import TaskGraph
 from simsched.machine import machine as machine_of
 from simsched.replay import simulate
-from simsched.reproduce.concurrency_control_runs import MACHINE, TWO_WAYS
+from simsched.reproduce.concurrency_control_runs import TWO_WAYS
 from simsched.reproduce.one_core_seconds import LIBRARY
 from simsched.reproduce.op_curves import op_curves
 from simsched.reproduce.op_mixes import KINDS, MixedOp, published_ops
+from simsched.reproduce.op_times import MACHINE
 
 #: Runs of each convolution in a replay.
 RUNS = 50

@@ -4,39 +4,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.costs import CostModel
-from simsched.costs.loads import loads
-from simsched.graph import TaskGraph
-from simsched.graph.taskgraph import Seconds
 from simsched.machine import RuntimeProfile
 from simsched.machine import machine as machine_of
 from simsched.policies.corun import CoRun
 from simsched.policy import policy
 from simsched.replay import simulate
-from simsched.reproduce.one_core_seconds import LIBRARY, with_kernel_seconds
-from simsched.reproduce.op_mixes import NETWORKS
-from simsched.reproduce.spinning import among_spinning
+from simsched.reproduce.op_times import MACHINE, controlled, network_costs, network_graph
+from simsched.reproduce.own_counts import Strategies
 from simsched.schedule import Schedule
-from simsched.spec import Spec, made
-from simsched.workloads import workload
+from simsched.spec import Spec
 
 if TYPE_CHECKING:
     from simsched.reproduce.concurrency_control import ConcurrencyControl
 
 #: The paper's machine (Sec. II-C), by hardware threads of a core in use.
-COSTS = CostModel(library=LIBRARY)
-MACHINE = "knl-7250[memory=cache]"
 TWO_WAYS = "knl-7250[memory=cache,smt=2]"
 ALL_WAYS = "knl-7250[memory=cache,smt=4]"
-#: A training step of Inception has about 16,000 ops in TensorFlow (Sec. IV-A).
-STEPS = {**NETWORKS, "inception_v3": "inception_v3[size=step]"}
 #: An op of TensorFlow's executor beside its kernel: 2.25 us in a traced step of 1,202 ops on one thread of a Xeon of
-#: 2.3 GHz, tracing included (TensorFlow 2.21, an LSTM of four layers), by the ratio of the clocks to 1.4 GHz: at most.
+#: 2.3 GHz, tracing included (TensorFlow 2.21, an LSTM of four layers), by the ratio of the clocks to 1.4 GHz.
 EXECUTOR_S = 3.7e-6
 RECOMMENDED = (1, 68)
 #: What TensorFlow takes where nothing is set; then OpenMP's threads are not bound, either.
@@ -64,44 +53,31 @@ class Runs:
 
     def __init__(self, system: ConcurrencyControl) -> None:
         self.system = system
-        self.graph = cache(self._graph)
         self.uniform_s = cache(self._uniform_s)
         self.strategy = cache(self._strategy)
         self.manual = cache(self._manual)
         self.kinds_s = cache(self._kinds_s)
 
-    def _graph(self, network: str) -> TaskGraph:
-        graph = workload(STEPS[network])
-        return with_kernel_seconds(graph, machine_of(MACHINE)) if self.system.costs == "kernels" else graph
-
-    def _runtime(self) -> RuntimeProfile:
-        """Return the software's own costs, with those of TensorFlow's executor."""
-        own = machine_of(MACHINE).runtime
-        executor_s = EXECUTOR_S if self.system.executor == "traced" else 0.0
-        return replace(own, pop_s=own.pop_s + executor_s, dispatch_s=own.dispatch_s + executor_s)
-
     def _uniform_s(self, network: str, inter_op: int, intra_op: int) -> float:
-        return self._uniform(network, inter_op, intra_op).makespan_s
+        waiting = 1.0 if self.system.waiting == "sleep" else oversubscription(inter_op, intra_op)
+        return waiting * self._uniform(network, inter_op, intra_op).makespan_s
 
     def _uniform(self, network: str, inter_op: int, intra_op: int) -> Schedule:
-        graph, layout = self.graph(network), (inter_op, intra_op)
         rule = policy(str(Spec("fifo", {"pinned": self.system.pinned, "oversubscribe": True})))
-        if self.system.waiting == "sleep":
-            return simulate(graph, ALL_WAYS, rule, layout, COSTS, runtime=self._runtime())
-        target = machine_of(ALL_WAYS).varied({"share_cores": False})
-        slowed = _among_spinning(graph, *layout)
-        return simulate(graph, target, rule, layout, COSTS, runtime=self._runtime(), factors=slowed)
+        graph, costs, layout = network_graph(network), network_costs(network), (inter_op, intra_op)
+        return simulate(graph, ALL_WAYS, rule, layout, costs, runtime=_runtime())
 
     def _strategy(self, network: str, strategy: str) -> Schedule:
-        params = {"per_kind": True, "interval": self.system.interval}
-        params |= {"s1_s2": {"beside": False}}.get(
-            strategy, {"fill": self.system.fill, "smt": strategy == "s3_s4"}
-        )
-        target = machine_of(TWO_WAYS if strategy == "s3_s4" else MACHINE)
-        rule = made(CoRun, "policy", Spec("corun", params))
-        return simulate(
-            self.graph(network), target, rule, rule.no_cap(target), COSTS, runtime=self._runtime()
-        )
+        graph = network_graph(network)
+        kinds = ";".join(kind for kind in graph.kinds.labels if controlled(kind))
+        rule: CoRun
+        if strategy == "s1_s2":
+            target = machine_of(MACHINE)
+            rule = CoRun(per_kind=True, interval=self.system.interval, controlled=kinds, beside=False)
+        else:
+            target = machine_of(TWO_WAYS)
+            rule = Strategies(interval=self.system.interval, controlled=kinds, small=strategy == "s3_s4")
+        return simulate(graph, target, rule, rule.no_cap(target), network_costs(network), runtime=_runtime())
 
     def _manual(self, network: str) -> tuple[int, int]:
         return min(MANUAL, key=lambda setting: self.uniform_s(network, *setting))
@@ -167,8 +143,19 @@ class Runs:
         return self.strategy(network, strategy).metrics()["mean_corunning_at_events"]
 
 
-def _among_spinning(graph: TaskGraph, inter_op: int, intra_op: int) -> Seconds:
-    """Return how much longer each task takes where the threads of all teams run, working or spinning."""
-    target = machine_of(ALL_WAYS)
-    asked = loads(COSTS.on(graph, target), intra_op, target.effects)
-    return among_spinning(asked, target, ceil(inter_op * intra_op / target.n_cores))
+def _runtime() -> RuntimeProfile:
+    """Return the software's own costs, with those of TensorFlow's executor.
+
+    What changing a team's size takes is in the seconds of Table VI with strategies 1 and 2.
+    """
+    own = machine_of(MACHINE).runtime
+    return replace(own, pop_s=own.pop_s + EXECUTOR_S, dispatch_s=own.dispatch_s + EXECUTOR_S, resize_s=0.0)
+
+
+def oversubscription(inter_op: int, intra_op: int) -> float:
+    """Return how many threads there are for each hardware thread, at least 1.
+
+    Every inter-op thread has a team of OpenMP, whose threads spin for 200 ms after a region, longer than until the next
+    one; Eigen's pool has `intra_op` more. What a scheduler shares fairly, all of them get in equal parts.
+    """
+    return max(1.0, (inter_op + 1) * intra_op / machine_of(ALL_WAYS).n_threads)

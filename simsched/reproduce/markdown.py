@@ -30,7 +30,11 @@ def markdown(made: Reproduction) -> str:
     ]
     if published.inputs:
         lines += [printable(f"Inputs: {described(published.inputs)}."), ""]
-    lines += ["Each cell: simulated (published, error); `in` marks a published number that is an input.", ""]
+    said = "Each cell: simulated (published, error); `in` marks a published number that is an input"
+    seen = (
+        ", `seen` one that a choice was made with in view" if any(r.use == "seen" for r in made.rows) else ""
+    )
+    lines += [f"{said}{seen}.", ""]
     for quantity in published.quantities:
         rows = [row for row in made.rows if (row.table, row.quantity) == (quantity.table, quantity.name)]
         if rows:
@@ -71,6 +75,7 @@ def _cell(row: Row) -> str:
         return f"{simulated} ({published} in)"
     error = "" if row.relative_error is None else f", {row.relative_error:+.1%}"
     error = ", as printed" if row.as_printed else error
+    error += ", seen" if row.use == "seen" else ""
     return f"{simulated} ({published}{error})"
 
 

@@ -6,24 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import files
 
-from simsched.costs import CostModel, Curve, curve_through
+from simsched.costs import Curve, curve_through
 from simsched.costs.fitting.points import Op
-from simsched.costs.kernels import Team
 from simsched.errors import CostError
 from simsched.machine import Machine
-from simsched.reproduce.one_core_seconds import LIBRARY, one_core_s, ops_of
-from simsched.reproduce.published import Published, read_published
-from simsched.workloads import workload
+from simsched.reproduce.one_core_seconds import ops_of
+from simsched.reproduce.op_times import NETWORKS, controlled, network_graph, paper, times_of
 
-#: The networks of the paper (Sec. IV-A: data sets and batches), as workloads.
-NETWORKS = {
-    "resnet50": "resnet50[size=cifar10]",
-    "dcgan": "dcgan[size=mnist]",
-    "inception_v3": "inception_v3[size=imagenet]",
-    "lstm": "lstm[size=ptb]",
-}
 #: Kinds of the ops whose curves are published.
 KINDS = {"conv2d_backprop_filter": "Conv2DBackpropFilter", "conv2d_backprop_input": "Conv2DBackpropInput"}
 
@@ -52,8 +42,8 @@ class MixedOp:
 def op_mix(network: str, machine: Machine) -> tuple[MixedOp, ...]:
     """Return the ops of a training step on a machine, those of one kind, shape and size together.
 
-    Ops that software does not divide, of less than two grains of their cost curve, are left out: they have no thread
-    count to choose.
+    Ops that have no thread count to choose are left out: those that are not controlled, and those that software does
+    not divide, of less than two grains of their cost curve.
 
     Raises
     ------
@@ -62,10 +52,12 @@ def op_mix(network: str, machine: Machine) -> tuple[MixedOp, ...]:
     """
     if network not in NETWORKS:
         raise CostError(f"there is no network {network!r}; there are {', '.join(NETWORKS)}")
-    counts = Counter(ops_of(workload(NETWORKS[network])))
-    team, model = Team(machine, 1), CostModel(library=LIBRARY)
-    divided = [(op, count) for op, count in counts.items() if _pieces(op, model.curve(op.kind)) >= 2]
-    found = tuple(MixedOp(op, count, one_core_s(op, team)) for op, count in divided)
+    times = times_of(network)
+    found = tuple(
+        MixedOp(op, count, times.one_core_s(op), curve)
+        for op, count in Counter(ops_of(network_graph(network))).items()
+        if controlled(op.kind) and _pieces(op, curve := times.of(op.kind).curve) >= 2 and op.bytes_B
+    )
     return (*found, *(published_ops(machine) if network == "inception_v3" else ()))
 
 
@@ -74,11 +66,6 @@ def _pieces(op: Op, curve: Curve) -> float:
     if curve.grain_B:
         return (op.bytes_B or 0.0) / curve.grain_B
     return (op.flops or 0.0) / curve.grain_flops if curve.grain_flops else math.inf
-
-
-def paper() -> Published:
-    """Return what the paper of concurrency control says."""
-    return read_published(files("simsched.reproduce") / "papers" / "concurrency-control.toml")
 
 
 def published_ops(machine: Machine) -> Iterator[MixedOp]:

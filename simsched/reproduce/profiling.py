@@ -19,15 +19,14 @@ from simsched.costs.fitting.regression import ModelName, OpRegression, model
 from simsched.machine import Machine
 from simsched.machine import machine as machine_of
 from simsched.reproduce.op_curves import OpCurve, op_curves
-from simsched.reproduce.op_mixes import NETWORKS, op_mix, paper
+from simsched.reproduce.op_mixes import op_mix
+from simsched.reproduce.op_times import MACHINE, NETWORKS, paper
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Array = npt.NDArray[np.float64]
 
-#: The paper's machine: MCDRAM as cache (Sec. II-C).
-MACHINE = "knl-7250[memory=cache]"
 STEPS = (2, 4, 8, 16)
 
 

@@ -53,8 +53,9 @@ class Quantity(Strict):
         Where it stands in the paper.
     cases : list of axes
         A case for each combination of the values of an entry's axes, entry by entry.
-    values, inputs : list of lists
-        Published numbers: the values of a case and then the number; `inputs` are those that a model is built from.
+    values, inputs, seen : list of lists
+        Published numbers: the values of a case and then the number; `inputs` are those that a model is built from,
+        `seen` those that were in view when a choice was made.
     columns : str
         The axis that the paper shows as columns; the last when not given.
     neutral : float, optional
@@ -75,6 +76,7 @@ class Quantity(Strict):
     cases: Annotated[tuple[Axes, ...], Field(min_length=1)]
     values: tuple[tuple[Value, ...], ...] = ()
     inputs: tuple[tuple[Value, ...], ...] = ()
+    seen: tuple[tuple[Value, ...], ...] = ()
     columns: str | None = None
     neutral: float | None = None
 
@@ -83,11 +85,12 @@ class Quantity(Strict):
         keys = [tuple(case.values()) for case in self._all()]
         if len(set(keys)) < len(keys):
             raise ValueError(f"{self.table}, {self.name}: two cases have the same values")
-        given = [_plain(row)[:-1] for row in (*self.values, *self.inputs)]
+        rows = (*self.values, *self.inputs, *self.seen)
+        given = [_plain(row)[:-1] for row in rows]
         for key in given:
             if key not in keys or given.count(key) > 1:
                 raise ValueError(f"{self.table}, {self.name}: {key} is not a case, or is given twice")
-        if wrong := [row for row in (*self.values, *self.inputs) if isinstance(row[-1], bool | str | tuple)]:
+        if wrong := [row for row in rows if isinstance(row[-1], bool | str | tuple)]:
             raise ValueError(
                 f"{self.table}, {self.name}: {wrong[0][-1]!r} of {_plain(wrong[0])[:-1]} is not a number"
             )
@@ -103,8 +106,14 @@ class Quantity(Strict):
 
     def asked(self) -> Iterator[Asked]:
         """Yield every case, in the order of the file."""
-        known: dict[Any, tuple[Any, Use]] = {_plain(row)[:-1]: (row[-1], "check") for row in self.values}
-        known |= {_plain(row)[:-1]: (row[-1], "input") for row in self.inputs}
+        uses: tuple[tuple[Use, Any], ...] = (
+            ("check", self.values),
+            ("input", self.inputs),
+            ("seen", self.seen),
+        )
+        known: dict[Any, tuple[Any, Use]] = {
+            _plain(row)[:-1]: (row[-1], use) for use, rows in uses for row in rows
+        }
         for case in self._all():
             value, use = known.get(tuple(case.values()), (None, "check"))
             if value is None:
@@ -121,7 +130,7 @@ class Statement(Strict):
     key : str
     table, at, words : str
         As in `Claim`.
-    use : {"input", "check"}
+    use : {"input", "check", "seen"}
     """
 
     key: Text

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Use = Literal["input", "check"]
+Use = Literal["input", "check", "seen"]
 #: What a case holds: plain values, or tuples of them (`images = (60000, 10000)`).
 Case = Mapping[str, Any]
 
@@ -33,8 +33,9 @@ class Row:
     simulated : float
     paper : float or None
         None where no published value is at hand.
-    use : {"input", "check"}
-        "input" where the paper's number is one that the model is built from, "check" for what it predicts.
+    use : {"input", "check", "seen"}
+        "input" where the paper's number is one that the model is built from, "check" for what it predicts, "seen" where
+        a choice was made with the number in view, so that it is no prediction.
     decimals : int
         Decimals that the paper prints.
     neutral : float or None
@@ -113,7 +114,7 @@ class Claim:
     holds : bool
     found : str
         What the simulation says, in short.
-    use : {"input", "check"}
+    use : {"input", "check", "seen"}
 
     Examples
     --------

@@ -11,12 +11,13 @@ from simsched.reproduce.rows import RATIO, TIMES, Claim, Row
 
 
 def summary(rows: Sequence[Row], claims: Sequence[Claim]) -> dict[str, float]:
-    """Return counts, errors and agreement; only numbers that were not inputs count.
+    """Return counts, errors and agreement; only numbers that are predicted count.
 
     Returns
     -------
     dict
-        rows; inputs, scored (rows with a published number that is an input, that is predicted); as_printed (scored
+        rows; inputs, seen, scored (rows with a published number that is an input, that was in view when a choice was
+        made, that is predicted); as_printed (scored
         ones that agree to the printed digits); for kind ratio (unit "1"), time and other: `{kind}_rows`,
         `{kind}_median`, `{kind}_p90` (absolute relative errors, NaN where there are none); signs, orderings, claims and
         for each of them `{...}_agree`. A sign is the side of no effect that a number lies on, an ordering a pair of
@@ -29,6 +30,7 @@ def summary(rows: Sequence[Row], claims: Sequence[Claim]) -> dict[str, float]:
     found: dict[str, float] = {
         "rows": len(rows),
         "inputs": sum(row.paper is not None and row.use == "input" for row in rows),
+        "seen": sum(row.paper is not None and row.use == "seen" for row in rows),
         "scored": len(scored),
         "as_printed": sum(row.as_printed for row in scored),
     }
@@ -47,6 +49,8 @@ def summary_text(numbers: dict[str, float]) -> str:
     ]
     if numbers["inputs"]:
         parts.append(f"{numbers['inputs']:.0f} with one that is an input")
+    if numbers["seen"]:
+        parts.append(f"{numbers['seen']:.0f} with one that a choice was made with in view")
     parts += [
         f"{numbers[f'{kind}_rows']:.0f} {kind}s: absolute error median {numbers[f'{kind}_median']:.1%}, "
         f"90th percentile {numbers[f'{kind}_p90']:.1%}"

@@ -244,6 +244,13 @@ class Builder:
         """Return the work of each cell that ops were put into (`within`), forward and backward; see `CellWork`."""
         return CellWork.of(self._where, self._inputs, self._made, self._flops)
 
+    def _made_by(self) -> list[Dims]:
+        """Return the shape of the first output of each op."""
+        first: dict[int, Dims] = {}
+        for out in self._made:
+            first.setdefault(out.task, out.dims)
+        return [first[task] for task in range(len(self._kinds))]
+
     def graph(self, name: str) -> TaskGraph:
         """Return the task graph of the ops so far; durations are unknown, FLOPs and bytes are known."""
         n = len(self._kinds)

@@ -57,7 +57,7 @@ def cell_grid(network: Recurrent) -> TaskGraph:
             f"{network}: {n} cells, more than {MAX_CELLS}; take fewer layers, steps or mini_batches"
         )
     blocks = [(phase, batch) for phase in phases for batch in network.parts]
-    work = {batch: _pattern(network, batch).unrolled().cells() for batch in set(network.parts)}
+    work = {batch: _pattern(network, batch).built().cells() for batch in set(network.parts)}
     columns = [_block(network, phase, work[batch], batch) for phase, batch in blocks]
     columns += [_finals(network)] if network.training else []
     flops, bytes_B, kinds, shapes, scopes = (np.concatenate(column) for column in zip(*columns, strict=True))

@@ -82,12 +82,16 @@ class DCGAN(Workload):
 
     def graph(self) -> TaskGraph:
         """Return the task graph."""
+        return self.built().graph(str(self))
+
+    def built(self) -> Builder:
+        """Return the networks, trained where asked."""
         net = Builder(self.training)
         generator = Generator(net, self)
         made = generator(net.input(self.batch, self.noise))
         if self.training:
             self._train(net, made, [parameter for parameter, _ in net.parameters])
-        return net.graph(str(self))
+        return net
 
     def _train(self, net: Builder, made: Tensor, generator: list[Tensor]) -> None:
         discriminator = Discriminator(net, self)

@@ -1,11 +1,11 @@
-"""Layers of Inception-v3, an op a task."""
+"""Layers of networks with batch normalisation, an op a task."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from simsched.workloads.layers import Convolution, Dense
-from simsched.workloads.ops import relu
+from simsched.workloads.ops import add, relu
 
 if TYPE_CHECKING:
     from simsched.workloads.builder import Builder
@@ -17,7 +17,7 @@ Filters = tuple[int, int, int]
 
 
 class Layers:
-    """What Inception-v3 is made of.
+    """What Inception-v3 and ResNet-50 are made of.
 
     Parameters
     ----------
@@ -29,15 +29,26 @@ class Layers:
         self.net = net
 
     def convolution(
-        self, x: Tensor, scope: str, filters: Filters, stride: int = 1, padding: Padding = "same"
+        self,
+        x: Tensor,
+        scope: str,
+        filters: Filters,
+        stride: int = 1,
+        padding: Padding = "same",
+        *,
+        rectified: bool = True,
     ) -> Tensor:
-        """Return a new convolution's outputs, normalised and rectified."""
+        """Return a new convolution's outputs, normalised, and rectified unless told otherwise."""
         high, wide, outputs = filters
         y = Convolution(self.net, scope, (high, wide, x.dims[-1], outputs), stride, padding, normalised=True)(
             x
         )
         with self.net.within(scope):
-            return relu(y)
+            return relu(y) if rectified else y
+
+    def added(self, x: Tensor, y: Tensor) -> Tensor:
+        """Return the rectified sum of two tensors."""
+        return relu(add(x, y))
 
     def chain(self, x: Tensor, scope: str, *filters: Filters) -> Tensor:
         """Return the outputs of new convolutions one behind the other, which keep the size."""

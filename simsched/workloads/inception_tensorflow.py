@@ -1,4 +1,4 @@
-"""Layers of Inception-v3 as TensorFlow 1 runs them in training."""
+"""Layers with batch normalisation as TensorFlow 1 runs them in training."""
 
 from __future__ import annotations
 
@@ -21,25 +21,40 @@ class TensorFlowLayers(Layers):
     ----------
     step : TensorFlowStep
         The step that ops are added to.
+    scaled : bool
+        Whether batch normalisation scales, too.
     """
 
-    def __init__(self, step: TensorFlowStep) -> None:
+    def __init__(self, step: TensorFlowStep, *, scaled: bool = False) -> None:
         super().__init__(step)
-        self._step = step
+        self._step, self._scaled = step, scaled
 
     def convolution(
-        self, x: Tensor, scope: str, filters: Filters, stride: int = 1, padding: Padding = "same"
+        self,
+        x: Tensor,
+        scope: str,
+        filters: Filters,
+        stride: int = 1,
+        padding: Padding = "same",
+        *,
+        rectified: bool = True,
     ) -> Tensor:
-        """Return a new convolution's outputs, normalised and rectified; it shifts, but does not scale."""
+        """Return a new convolution's outputs, normalised, and rectified unless told otherwise."""
         high, wide, outputs = filters
         step = self._step
         with step.within(scope):
             y = conv2d(x, step.decayed(step.parameter(high, wide, x.dims[-1], outputs)), stride, padding)
             shift = step.parameter(outputs)
+            scale = step.parameter(outputs) if self._scaled else None
             average, variance = tf.batch_moments(y)
             step.moving_average(average)
             step.moving_average(variance)
-            return relu(tf.batch_normalised(y, average, variance, shift))
+            y = tf.batch_normalised(y, average, variance, shift, scale)
+            return relu(y) if rectified else y
+
+    def added(self, x: Tensor, y: Tensor) -> Tensor:
+        """Return the rectified sum of two tensors."""
+        return relu(tf.add(x, y))
 
     def dense(self, x: Tensor, scope: str, outputs: int) -> Tensor:
         """Return a new dense layer's outputs."""

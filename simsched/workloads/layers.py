@@ -128,14 +128,11 @@ def convolved(
     window: int,
     stride: int = 1,
     padding: Padding = "same",
-    normalised: bool = False,
-    rectified: bool = True,
 ) -> Tensor:
-    """Return the outputs of a new `Convolution` of square filters, rectified unless told otherwise."""
-    shape = (window, window, x.dims[-1], filters)
-    y = Convolution(x.net, scope, shape, stride, padding, normalised)(x)
+    """Return the rectified outputs of a new `Convolution` of square filters."""
+    y = Convolution(x.net, scope, (window, window, x.dims[-1], filters), stride, padding)(x)
     with x.net.within(scope):
-        return relu(y) if rectified else y
+        return relu(y)
 
 
 def flat(x: Tensor) -> Tensor:

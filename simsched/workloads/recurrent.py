@@ -134,9 +134,9 @@ class Recurrent(Workload):
 
     def graph(self) -> TaskGraph:
         """Return the task graph."""
-        return cell_grid(self) if self.granularity == "cell" else self.unrolled().graph(str(self))
+        return cell_grid(self) if self.granularity == "cell" else self.built().graph(str(self))
 
-    def unrolled(self) -> Builder:
+    def built(self) -> Builder:
         """Return the network of all mini-batches, op by op, trained where asked."""
         net, cells, head = self._layers()
         losses = [loss for part in range(self.mini_batches) for loss in self._run(net, cells, head, part)]

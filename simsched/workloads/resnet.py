@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simsched.workloads.images import ImageNetwork
-from simsched.workloads.layers import Dense, convolved, flat
-from simsched.workloads.ops import add, average_pool, max_pool, relu
+from simsched.workloads.inception_layers import Layers
+from simsched.workloads.inception_tensorflow import TensorFlowLayers
+from simsched.workloads.layers import flat
+from simsched.workloads.ops import average_pool, max_pool
+from simsched.workloads.tensorflow_step import TensorFlowStep
 from simsched.workloads.workload import one_of, whole
 
 if TYPE_CHECKING:
+    from simsched.workloads.builder import Builder
     from simsched.workloads.tensor import Tensor
 
 #: Blocks of each stage.
@@ -35,6 +39,9 @@ class ResNet50(ImageNetwork):
     strided : {"3x3", "1x1"}
         Which convolution of a stage's first block has the stride: the second, as today's programs (4.1 G multiply-adds
         on ImageNet), or the first, as published (3.8 G).
+    granularity : {"op", "tensorflow"}
+        A task a layer's op; or all that TensorFlow 1 runs in a training step of its public program of 2016
+        (tensorflow/models, research/resnet; docs/workloads.md), whose batch normalisation is composed of single ops.
 
     References
     ----------
@@ -55,37 +62,56 @@ class ResNet50(ImageNetwork):
     optimizer: str = one_of("momentum", "sgd", "rmsprop", "adam")
     variant: str = one_of("imagenet", "cifar10")
     strided: str = one_of("3x3", "1x1")
+    granularity: str = one_of("op", "tensorflow")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.granularity == "tensorflow" and not self.training:
+            raise self.refused("granularity", "op, for what is not trained")
 
     @property
     def pixels(self) -> int:
         """Height and width of the images."""
         return self.image or DATA[self.variant][0]
 
+    def built(self) -> Builder:
+        """Return the network, trained where asked."""
+        if self.granularity == "op":
+            return super().built()
+        step, pixels = TensorFlowStep(averages=False), self.pixels
+        layers = TensorFlowLayers(step, scaled=True)
+        (logits,) = self._logits(layers, step.input(self.batch, pixels, pixels, self.channels))
+        step.minimise([layers.loss(logits)], self.optimizer)
+        return step
+
     def logits(self, images: Tensor) -> list[Tensor]:
         """Add the forward pass."""
-        net, x = images.net, self._stem(images)
+        return self._logits(Layers(images.net), images)
+
+    def _logits(self, layers: Layers, images: Tensor) -> list[Tensor]:
+        net, x = layers.net, self._stem(layers, images)
         for stage, blocks in enumerate(STAGES):
             for block in range(blocks):
                 with net.within(f"stage{stage + 1}/block{block}"):
-                    x = self._bottleneck(x, 64 << stage, 2 if stage and not block else 1)
+                    x = self._bottleneck(layers, x, 64 << stage, 2 if stage and not block else 1)
         with net.within("pool"):
             x = flat(average_pool(x, x.dims[1], 1))
-        return [Dense(net, "fc", x.dims[1], self.classes or DATA[self.variant][1])(x)]
+        return [layers.dense(x, "fc", self.classes or DATA[self.variant][1])]
 
-    def _stem(self, images: Tensor) -> Tensor:
+    def _stem(self, layers: Layers, images: Tensor) -> Tensor:
         if self.variant == "cifar10":
-            return convolved(images, "stem", 64, 3, normalised=True)
-        x = convolved(images, "stem", 64, 7, 2, normalised=True)
+            return layers.convolution(images, "stem", (3, 3, 64))
+        x = layers.convolution(images, "stem", (7, 7, 64), 2)
         with x.net.within("stem"):
             return max_pool(x, 3, 2, "same")
 
-    def _bottleneck(self, x: Tensor, filters: int, stride: int) -> Tensor:
+    def _bottleneck(self, layers: Layers, x: Tensor, filters: int, stride: int) -> Tensor:
         """Return 1 x 1, 3 x 3, 1 x 1 added to the input, which is projected where its shape changes."""
         first, second = (stride, 1) if self.strided == "1x1" else (1, stride)
         outputs, way = EXPANSION * filters, x
         if x.dims[-1] != outputs:
-            way = convolved(x, "shortcut", outputs, 1, stride, normalised=True, rectified=False)
-        y = convolved(x, "conv1", filters, 1, first, normalised=True)
-        y = convolved(y, "conv2", filters, 3, second, normalised=True)
-        y = convolved(y, "conv3", outputs, 1, normalised=True, rectified=False)
-        return relu(add(y, way))
+            way = layers.convolution(x, "shortcut", (1, 1, outputs), stride, rectified=False)
+        y = layers.convolution(x, "conv1", (1, 1, filters), first)
+        y = layers.convolution(y, "conv2", (3, 3, filters), second)
+        y = layers.convolution(y, "conv3", (1, 1, outputs), rectified=False)
+        return layers.added(y, way)

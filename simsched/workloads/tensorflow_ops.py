@@ -95,7 +95,7 @@ def squared_difference(x: Tensor, fixed: Tensor) -> Tensor:
         slope = elementwise("Mul", twice, elementwise("Sub", x, fixed))
         yield _like(slope, x)
         # Nothing reads it, but the group of the gradients waits for it.
-        yield _like(_unary("Neg", slope), fixed)
+        yield _unary("Neg", _like(slope, fixed))
 
     return x.net.op("SquaredDifference", [x, fixed], x.dims, 2.0 * x.elements, gradient)
 
@@ -119,9 +119,12 @@ def batch_moments(x: Tensor) -> tuple[Tensor, Tensor]:
     return reshaped(average, "Squeeze", channels), reshaped(variance, "Squeeze", channels)
 
 
-def batch_normalised(x: Tensor, average: Tensor, variance: Tensor, shift: Tensor) -> Tensor:
-    """Return each channel less its mean and over the root of its variance, shifted."""
+def batch_normalised(
+    x: Tensor, average: Tensor, variance: Tensor, shift: Tensor, scale: Tensor | None = None
+) -> Tensor:
+    """Return each channel less its mean and over the root of its variance, scaled and shifted."""
     factor = inverse_root(add(variance, x.net.input()))
+    factor = factor if scale is None else multiply(factor, scale)
     return add(multiply(x, factor), subtract(shift, multiply(average, factor)))
 
 

@@ -21,10 +21,17 @@ class TensorFlowStep(Builder):
     losses of weights; gradients in groups; averages of gradients over towers; RMSProp with its slots; moving averages
     of batches, without the bias of their beginning, of losses, and of all variables. Not in it: the input pipeline and
     summaries, which other runs execute, and what only depends on constants, which is folded before the step.
+
+    Parameters
+    ----------
+    averages : bool
+        Whether gradients are averaged over towers, and losses and variables followed by averages; the public ResNet
+        program (research/resnet) does neither.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, averages: bool = True) -> None:
         super().__init__(training=True)
+        self._averages = averages
         self._variables: dict[Tensor, Tensor] = {}
         self._averaged: list[Tensor] = []
         self._decays: list[Tensor] = []
@@ -73,18 +80,20 @@ class TensorFlowStep(Builder):
         change = elementwise("Mul", elementwise("Sub", average, value), decay)
         return self._assigned("AssignSub", self._variables[average], change)
 
-    def minimise(self, losses: Sequence[Tensor]) -> None:
+    def minimise(self, losses: Sequence[Tensor], optimizer: str = "rmsprop") -> None:
         """Add the rest of the step, for losses of ()."""
         with self.within("train"):
-            total = add_n([*losses, *self._decays])
-            followed = [self._follow(self.variable(), loss, self.input()) for loss in (*losses, total)]
-            # What is minimised waits for the averages of the losses.
-            loss = renamed("Identity", total, after=[self._group(followed)])
+            loss = total = add_n([*losses, *self._decays])
+            if self._averages:
+                followed = [self._follow(self.variable(), each, self.input()) for each in (*losses, total)]
+                # What is minimised waits for the averages of the losses.
+                loss = renamed("Identity", total, after=[self._group(followed)])
             step = self.variable()
-            self._rate = self._learning_rate(step)
-        self.train([total], "rmsprop")
+            self._rate = self._learning_rate(step) if self._averages else self.input()
+        self.train([total], optimizer)
         with self.within("train"):
-            self._average_variables(step)
+            if self._averages:
+                self._average_variables(step)
             applied = self._group(self._groups["updates"])
             one = renamed("Identity", self.input(), after=[applied])
             counted = self._assigned("AssignAdd", self._variables[step], one)
@@ -122,11 +131,11 @@ class TensorFlowStep(Builder):
 
     def _update(self, parameter: Tensor, gradient: Tensor, rule: Optimizer) -> Tensor:
         dims = parameter.dims
-        # The mean over towers, of which there is one: a concatenation of one hands its operand on.
-        tower = renamed("Identity", renamed("ExpandDims", gradient, 1, *dims))
-        average = mean(tower, *dims)
+        if self._averages:
+            # The mean over towers, of which there is one: a concatenation of one hands its operand on.
+            gradient = mean(renamed("Identity", renamed("ExpandDims", gradient, 1, *dims)), *dims)
         slots = [self.op("VariableV2", [], dims, 0.0, bytes_B=0) for _ in range(rule.slots)]
-        inputs = [self._variables[parameter], *slots, average, self._rate]
+        inputs = [self._variables[parameter], *slots, gradient, self._rate]
         updated = self.op(rule.kind, inputs, dims, rule.flops * parameter.elements)
         self._groups["updates"].append(updated)
         return updated

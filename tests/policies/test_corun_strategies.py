@@ -50,6 +50,19 @@ def test_one_width_a_kind(engine):
     assert (schedule.start_s[1:] == schedule.finish_s[:-1]).all()
 
 
+def test_kinds_that_are_not_controlled_have_all_cores_or_one(engine):
+    """Both are fastest on 8 threads; of b, which is left alone, 1 s gains from 16 threads, 1/512 s does not."""
+    schedule = replay(
+        engine,
+        [1.0, 1.0, 1 / 512],
+        ["a", "b", "b"],
+        "corun[beside=false,interval=1,controlled=a]",
+        "generic[cores=16]",
+        CONVEX,
+    )
+    assert schedule.widths.tolist() == [8, 16, 1]
+
+
 def test_of_equally_long_tasks_the_lower_index_gives_the_width():
     kinds, fastest = np.array([1, 0, 1, 1], np.int32), np.array([2, 5, 7, 9], np.int32)
     assert kind_widths(kinds, fastest, np.array([3.0, 1.0, 3.0, 2.0])).tolist() == [2, 5, 2, 2]
