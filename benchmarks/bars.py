@@ -102,6 +102,9 @@ def growing(growth: dict[str, Table]) -> Iterator[Bar]:
     column = growth["workers"]["sharing off"]
     figure = Spread(column[1_024]).median / Spread(column[64]).median
     yield Bar("cost a task with 1024 workers over that with 64, sharing off", figure, 1.5, False)
+    for workers, limit in ((1_024, 500_000), (4_096, 100_000)):
+        figure = 1 / Spread(growth["workers"]["everything"][workers]).median
+        yield Bar(f"tasks/s with {workers} workers, everything", figure, limit, True)
     for graph, column in growth["threads"].items():
         figure = Spread([one / two for one, two in zip(column[1], column[2], strict=True)]).median
         yield Bar(f"tasks/s of two threads over those of one, {graph}", figure, 1.5, True)

@@ -13,13 +13,13 @@ from measure import RATE_HEADING, Spread, seconds
 import simsched as ss
 
 TASKS = [10_000, 30_000, 100_000, 300_000, 1_000_000]
-WORKERS = [64, 128, 256, 512, 1_024]
+WORKERS = [64, 256, 1_024, 4_096]
 THREADS = [1, 2]
 THREAD_TASKS = [100_000, 1_000_000]
 #: At least so many tasks are replayed for one figure, so that small graphs are not lost in the clock's noise.
 ENOUGH = 300_000
-#: Wide enough that 1,024 workers all have something to do.
-WIDE = 4_096
+#: Wide enough that 4,096 workers all have something to do.
+WIDE = 16_384
 
 
 class Variant(NamedTuple):

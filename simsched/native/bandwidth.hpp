@@ -1,7 +1,7 @@
 #pragma once
 
-#include "completion.hpp"
 #include "decision.hpp"
+#include "running.hpp"
 
 #include <cstdint>
 #include <span>
@@ -25,46 +25,48 @@ inline std::int64_t bound(const Load &load) {
 // simsched/replay/bandwidth.py.
 class Bandwidth {
   public:
-    struct Entry : Completion {
-        double memory_share;
-        std::int64_t demand_Bps, bound_Bps;
-    };
-
     explicit Bandwidth(double capacity_Bps) : capacity_Bps_(capacity_Bps) {}
 
-    Entry begin(const Decision &decision, double now) {
+    void begin(const Decision &decision, double now) {
         const auto &load = decision.load;
-        const auto bound_Bps = bound(load);
-        demand_Bps_ += load.demand_Bps;
-        bound_Bps_ += bound_Bps;
-        return {{now + decision.seconds * stretch(load.memory_share, pressure_), decision.task},
-                load.memory_share,
-                load.demand_Bps,
-                bound_Bps};
+        const auto slot =
+            running_.begin(now + decision.seconds * stretch(load.memory_share, pressure_), decision.task);
+        if (slot == shares_.size()) {
+            shares_.push_back(0.0);
+            asked_.push_back({});
+        }
+        shares_[slot] = load.memory_share;
+        asked_[slot] = {load.demand_Bps, bound(load)};
+        demand_Bps_ += asked_[slot].demand_Bps;
+        bound_Bps_ += asked_[slot].bound_Bps;
     }
-
-    void end(const Entry &entry) {
-        demand_Bps_ -= entry.demand_Bps;
-        bound_Bps_ -= entry.bound_Bps;
-    }
-    void feed(std::int32_t, std::span<const std::int32_t>) {}
-
-    // Times what is left of the running tasks again where the pressure has changed; returns whether it has.
-    bool update(std::vector<Entry> &running, double now) {
-        const double before = pressure_;
-        pressure_ = pressure(demand_Bps_, bound_Bps_, capacity_Bps_);
-        if (pressure_ == before)
+    bool end(double now, std::int32_t &task) {
+        std::size_t slot;
+        if (!running_.due(now, slot))
             return false;
-        for (auto &entry : running)
-            if (entry.memory_share != 0)
-                entry.time = now + (entry.time - now) * (stretch(entry.memory_share, pressure_) /
-                                                         stretch(entry.memory_share, before));
+        task = running_.task(slot);
+        demand_Bps_ -= asked_[slot].demand_Bps;
+        bound_Bps_ -= asked_[slot].bound_Bps;
+        running_.end(slot);
+        running_.release(slot);
         return true;
     }
+    bool empty() const { return running_.empty(); }
+    double next() { return running_.next(); }
+    void feed(std::int32_t, std::span<const std::int32_t>) {}
+
+    // Times what is left of the running tasks again where the pressure has changed.
+    void update(double now);
 
   private:
+    struct Asked {
+        std::int64_t demand_Bps, bound_Bps;
+    };
     static double stretch(double share, double pressure) { return (1.0 - share) + share * pressure; }
 
+    Running running_;
+    std::vector<double> shares_; // by slot
+    std::vector<Asked> asked_;
     double capacity_Bps_;
     std::int64_t demand_Bps_ = 0, bound_Bps_ = 0; // whole bytes: adding and subtracting leaves no rest
     double pressure_ = 1.0;

@@ -1,6 +1,7 @@
 #include "causes.hpp"
 
 #include "checks.hpp"
+#include "completion.hpp"
 #include "contention.hpp"
 
 #include <algorithm>
@@ -34,21 +35,24 @@ class Walk {
     struct Since {
         double seconds = 0.0;
         Excess parts{};
+        std::int32_t task = -1;
+    };
+    struct Entry : Completion {
+        std::size_t slot; // of its team
     };
 
     void begin(std::int32_t task) {
         const auto t = static_cast<std::size_t>(task);
         Decision decision{.task = task, .cores = neighbours(schedule_.teams, schedule_.team[t])};
         schedule_.loads.tell(t, decision);
-        auto entry = sharing_.begin(decision, now_);
-        entry.time = schedule_.finish_s[t];
-        if (since_.size() <= entry.slot)
-            since_.resize(entry.slot + 1);
-        since_[entry.slot] = {now_, {}};
-        running_.push_back(entry);
+        const auto slot = sharing_.begin(decision, now_);
+        if (since_.size() <= slot)
+            since_.resize(slot + 1);
+        since_[slot] = {now_, {}, task};
+        running_.push_back({{schedule_.finish_s[t], task}, slot});
         std::push_heap(running_.begin(), running_.end());
         if (schedule_.watched[t])
-            watched_.push_back(entry);
+            watched_.push_back(slot);
     }
 
     // Ends what ends until then.
@@ -59,10 +63,10 @@ class Walk {
             const auto entry = running_.back();
             running_.pop_back();
             if (schedule_.watched[static_cast<std::size_t>(entry.task)]) {
-                pass(entry);
-                std::erase_if(watched_, [&entry](const auto &other) { return other.task == entry.task; });
+                pass(entry.slot);
+                std::erase(watched_, entry.slot);
             }
-            sharing_.end(entry);
+            sharing_.end(entry.slot);
             sharing_.feed(entry.task, neighbours(schedule_.successors, entry.task));
         }
     }
@@ -71,16 +75,16 @@ class Walk {
     void go_on(double until) {
         if (until == now_)
             return;
-        sharing_.each_changed(watched_, [this](Contention::Entry &entry, double) {
-            pass(entry);
-            since_[entry.slot].parts = sharing_.excess(entry);
+        sharing_.each_changed(watched_, [this](std::size_t slot) {
+            pass(slot);
+            since_[slot].parts = sharing_.excess(slot);
         });
         now_ = until;
     }
 
     // Adds what each part took since the stretch of a task changed.
-    void pass(const Contention::Entry &entry) {
-        auto &since = since_[entry.slot];
+    void pass(std::size_t slot) {
+        auto &since = since_[slot];
         const double passed = now_ - since.seconds;
         since.seconds = now_;
         double sum = 0.0;
@@ -88,7 +92,7 @@ class Walk {
             sum += part;
         if (passed == 0.0 || sum == 0.0)
             return;
-        const auto row = static_cast<std::size_t>(entry.task) * since.parts.size();
+        const auto row = static_cast<std::size_t>(since.task) * since.parts.size();
         for (std::size_t i = 0; i < since.parts.size(); ++i)
             out_[row + i] += since.parts[i] * (passed / (1.0 + sum));
     }
@@ -102,9 +106,9 @@ class Walk {
     const Walked &schedule_;
     std::span<double> out_;
     Contention sharing_;
-    std::vector<Contention::Entry> running_; // a heap, the earliest end in front
-    std::vector<Contention::Entry> watched_; // those whose stretch is looked at
-    std::vector<Since> since_;               // by slot
+    std::vector<Entry> running_;       // a heap, the earliest end in front
+    std::vector<std::size_t> watched_; // slots of those whose stretch is looked at
+    std::vector<Since> since_;         // by slot
     double now_ = 0.0;
 };
 

@@ -2,7 +2,9 @@
 
 #include "decision.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -18,15 +20,30 @@ struct Completion {
     }
 };
 
-// Running tasks that share nothing. What they share, others say in the same manner: begin a task, end it,
-// feed its followers, and time again what is left of all after the decisions of an instant.
+// Running tasks that share nothing. What they share, others say in the same manner: begin a task, end one
+// that finishes now, feed its followers, and time again what is left of all after the decisions of an
+// instant.
 class Alone {
   public:
-    using Entry = Completion;
-    Entry begin(const Decision &decision, double now) { return {now + decision.seconds, decision.task}; }
-    void end(const Entry &) {}
+    void begin(const Decision &decision, double now) {
+        running_.push_back({now + decision.seconds, decision.task});
+        std::push_heap(running_.begin(), running_.end());
+    }
+    bool empty() const { return running_.empty(); }
+    double next() const { return empty() ? std::numeric_limits<double>::infinity() : running_.front().time; }
+    bool end(double now, std::int32_t &task) {
+        if (empty() || running_.front().time != now)
+            return false;
+        std::pop_heap(running_.begin(), running_.end());
+        task = running_.back().task;
+        running_.pop_back();
+        return true;
+    }
     void feed(std::int32_t, std::span<const std::int32_t>) {}
-    bool update(std::vector<Entry> &, double) { return false; }
+    void update(double) {}
+
+  private:
+    std::vector<Completion> running_; // a heap, the earliest completion in front
 };
 
 } // namespace simsched

@@ -8,9 +8,9 @@ namespace simsched {
 
 Contention::Contention(const Sharing &shared, std::size_t n_tasks)
     : shared_(shared), n_domains_(shared.n_domains), crowds_(shared.tiles || shared.cores),
-      remembers_(shared.remote && shared.n_domains > 1), threads_on_(shared.n_cores()),
-      teams_on_(shared.n_tiles), busy_on_(shared.n_tiles), threads_in_(shared.n_segments),
-      threads_before_(shared.n_segments), domains_(shared.n_domains),
+      remembers_(shared.remote && shared.n_domains > 1), local_(shared.n_domains), remote_(shared.n_domains),
+      threads_on_(shared.n_cores()), teams_on_(shared.n_tiles), busy_on_(shared.n_tiles),
+      threads_in_(shared.n_segments), threads_before_(shared.n_segments), domains_(shared.n_domains),
       clusters_(shared.bandwidth ? shared.n_clusters() : 0) {
     if (remembers_) {
         fed_.resize(n_tasks * n_domains_);
@@ -19,32 +19,54 @@ Contention::Contention(const Sharing &shared, std::size_t n_tasks)
     }
 }
 
-Contention::Entry Contention::begin(const Decision &decision, double now) {
-    const auto slot = free_slot();
+std::size_t Contention::begin(const Decision &decision, double now) {
+    const auto slot = running_.begin(now + decision.seconds, decision.task);
+    if (slot == teams_.size()) {
+        teams_.emplace_back();
+        columns_.resize(teams_.size());
+        for (auto *shares : {&local_, &remote_})
+            for (auto &of_domain : *shares)
+                of_domain.resize(teams_.size());
+        flows_.resize(teams_.size() * n_domains_);
+    }
+    const auto &load = decision.load;
     auto &team = teams_[slot];
-    team.memory_share = decision.load.memory_share;
-    team.overhead_share = decision.load.overhead_share;
-    team.rest = 1.0 - team.memory_share - team.overhead_share;
+    columns_.memory_share[slot] = load.memory_share;
+    team.overhead_share = load.overhead_share;
+    team.rest = 1.0 - load.memory_share - load.overhead_share;
     team.others = static_cast<double>(decision.cores.size() - 1);
-    team.stretch = 1.0;
-    team.crowd_changed = true;
+    crowd(slot);
     place(slot, decision.cores);
     find_data(slot, decision);
     find_clusters(team, decision);
     add_traffic(slot, 1);
     if (crowds_)
         enter(slot);
-    return {{now + decision.seconds, decision.task}, slot};
+    return slot;
 }
 
-void Contention::end(const Entry &entry) {
-    add_traffic(entry.slot, -1);
+bool Contention::end(double now, std::int32_t &task) {
+    std::size_t slot;
+    if (!running_.due(now, slot))
+        return false;
+    task = running_.task(slot);
+    end(slot);
+    return true;
+}
+
+void Contention::end(std::size_t slot) {
+    add_traffic(slot, -1);
     if (crowds_)
-        leave(entry.slot);
+        leave(slot);
+    columns_.clear(slot);
+    for (auto *shares : {&local_, &remote_})
+        for (auto &of_domain : *shares)
+            of_domain[slot] = 0.0;
+    running_.end(slot);
     if (remembers_)
-        slot_of_[static_cast<std::size_t>(entry.task)] = entry.slot;
+        slot_of_[static_cast<std::size_t>(running_.task(slot))] = slot;
     else
-        free_.push_back(entry.slot);
+        running_.release(slot);
 }
 
 void Contention::feed(std::int32_t task, std::span<const std::int32_t> followers) {
@@ -57,19 +79,7 @@ void Contention::feed(std::int32_t task, std::span<const std::int32_t> followers
             fed_[f * n_domains_ + d] += flows_[slot * n_domains_ + d].here;
         ++n_fed_[f];
     }
-    free_.push_back(slot);
-}
-
-std::size_t Contention::free_slot() {
-    if (free_.empty()) {
-        teams_.emplace_back();
-        shares_.resize(teams_.size() * n_domains_);
-        flows_.resize(teams_.size() * n_domains_);
-        return teams_.size() - 1;
-    }
-    const auto slot = free_.back();
-    free_.pop_back();
-    return slot;
+    running_.release(slot);
 }
 
 void Contention::place(std::size_t slot, std::span<const std::int32_t> threads) {
@@ -103,15 +113,15 @@ void Contention::find_data(std::size_t slot, const Decision &decision) {
     const auto demand = static_cast<double>(decision.load.demand_Bps);
     const auto bound_Bps = static_cast<double>(bound(decision.load));
     for (std::size_t d = 0; d < n_domains_; ++d) {
-        auto &share = shares_[slot * n_domains_ + d];
+        double &local = local_[d][slot], &remote = remote_[d][slot];
         auto &flow = flows_[slot * n_domains_ + d];
         const double data = fed ? fed_[task * n_domains_ + d] / static_cast<double>(n_fed_[task]) : flow.here;
-        share.local = std::min(data, flow.here);
-        share.remote = data - share.local;
+        local = std::min(data, flow.here);
+        remote = data - local;
         flow.demand_Bps = static_cast<std::int64_t>(demand * data);
         flow.bound_Bps = static_cast<std::int64_t>(bound_Bps * data);
-        flow.link_Bps = static_cast<std::int64_t>(demand * share.remote);
-        flow.link_bound_Bps = static_cast<std::int64_t>(bound_Bps * share.remote);
+        flow.link_Bps = static_cast<std::int64_t>(demand * remote);
+        flow.link_bound_Bps = static_cast<std::int64_t>(bound_Bps * remote);
     }
 }
 
@@ -120,7 +130,8 @@ void Contention::find_clusters(Team &team, const Decision &decision) {
     team.parts.clear();
     if (clusters_.empty())
         return;
-    std::vector<std::size_t> of_threads;
+    auto &of_threads = clusters_of_threads_;
+    of_threads.clear();
     for (const auto core : team.cores)
         of_threads.push_back(static_cast<std::size_t>(shared_.cluster_of[static_cast<std::size_t>(core)]));
     std::sort(of_threads.begin(), of_threads.end());
@@ -159,7 +170,7 @@ void Contention::enter(std::size_t slot) {
     for (const auto tile : teams_[slot].tiles) {
         auto &teams = teams_on_[static_cast<std::size_t>(tile)];
         for (const auto other : teams)
-            teams_[other].crowd_changed = true;
+            crowd(other);
         teams.push_back(slot);
     }
 }
@@ -173,17 +184,78 @@ void Contention::leave(std::size_t slot) {
         *std::find(teams.begin(), teams.end(), slot) = teams.back();
         teams.pop_back();
         for (const auto other : teams)
-            teams_[other].crowd_changed = true;
+            crowd(other);
     }
 }
 
-bool Contention::update(std::vector<Entry> &running, double now) {
-    bool changed = false;
-    each_changed(running, [now, &changed](Entry &entry, double factor) {
-        entry.time = now + (entry.time - now) * factor;
-        changed = true;
-    });
-    return changed;
+void Contention::crowd(std::size_t slot) {
+    if (!teams_[slot].crowd_changed)
+        crowd_changed_.push_back(slot);
+    teams_[slot].crowd_changed = true;
+}
+
+void Contention::update(double now) {
+    const auto changes = weigh();
+    if (!changes.memory && !changes.net && crowd_changed_.empty())
+        return;
+    const auto times = running_.times();
+    weigh(0, times.size(), changes);
+    for (const auto slot : crowd_changed_) {
+        teams_[slot].crowd_changed = false;
+        if (!running_.has(slot))
+            continue;
+        look_around(teams_[slot]);
+        weigh(slot, slot + 1, {true, true});
+    }
+    if (changes.memory || changes.net)
+        columns_.retime(times, 0, times.size(), now);
+    else
+        for (const auto slot : crowd_changed_)
+            columns_.retime(times, slot, slot + 1, now);
+    crowd_changed_.clear();
+    running_.changed();
+}
+
+Contention::Changes Contention::weigh() {
+    const bool domains_changed = weigh_domains(), memory_changed = weigh_clusters() || domains_changed;
+    const bool net_changed = shared_.interconnect && threads_in_ != threads_before_;
+    if (net_changed)
+        threads_before_ = threads_in_;
+    return {memory_changed, net_changed};
+}
+
+// Brings up to date what has changed of some slots: how much longer memory traffic takes, were it not for
+// tiles, and what clusters and interconnects add.
+void Contention::weigh(std::size_t first, std::size_t last, Changes changes) {
+    if (changes.memory)
+        weigh_memory(first, last);
+    const bool clusters = changes.memory && !clusters_.empty(), nets = changes.net && shared_.interconnect;
+    if (!clusters && !nets && last - first > 1)
+        return;
+    for (auto slot = first; slot < last; ++slot) {
+        auto &team = teams_[slot];
+        if (clusters)
+            team.cluster = crowded(team);
+        if (nets)
+            team.net = net(team);
+        if (running_.has(slot))
+            settle(slot);
+    }
+}
+
+void Contention::weigh_memory(std::size_t first, std::size_t last) {
+    const auto memory = std::span(columns_.memory).subspan(first, last - first);
+    std::fill(memory.begin(), memory.end(), n_domains_ == 1 ? domains_[0].near : 0.0);
+    // All data are in a single domain.
+    for (std::size_t d = 0; n_domains_ > 1 && d < n_domains_; ++d)
+        columns_.add_memory(local_[d], remote_[d], domains_[d].near, domains_[d].far, first, last);
+}
+
+void Contention::settle(std::size_t slot) {
+    const auto &team = teams_[slot];
+    columns_.work[slot] = team.rest * team.core;
+    columns_.around[slot] = std::max({team.core_waiting, team.cluster, team.tile});
+    columns_.overhead[slot] = team.overhead_share * std::max(team.turns, team.net);
 }
 
 // Returns whether any factor has changed.
@@ -216,7 +288,7 @@ bool Contention::weigh_clusters() {
 }
 
 // What its cores and tiles do to a team.
-void Contention::look_around(Team &team) const {
+void Contention::look_around(Team &team) {
     if (shared_.cores) {
         std::int64_t threads = 0;
         for (const auto core : team.cores)
@@ -236,13 +308,6 @@ void Contention::look_around(Team &team) const {
     }
 }
 
-double Contention::stretch(std::size_t slot) const {
-    const auto &team = teams_[slot];
-    const double waiting = std::max({memory_seconds(slot), crowded(team), team.tile});
-    return team.rest * team.core + team.memory_share * std::max(team.core_waiting, waiting) +
-           team.overhead_share * std::max(team.turns, net(team));
-}
-
 // The threads on the interconnects of a team's cores over its own, each besides one.
 double Contention::net(const Team &team) const {
     if (!shared_.interconnect || !(team.others > 0))
@@ -253,17 +318,6 @@ double Contention::net(const Team &team) const {
     return std::max(1.0, (static_cast<double>(threads) * shared_.interconnect_share - 1.0) / team.others);
 }
 
-// How much longer a team's memory traffic takes than alone, were it not for its tiles.
-double Contention::memory_seconds(std::size_t slot) const {
-    double seconds = 0.0;
-    for (std::size_t d = 0; d < n_domains_; ++d) {
-        const auto &share = shares_[slot * n_domains_ + d];
-        seconds += share.local * domains_[d].near;
-        seconds += share.remote * domains_[d].far;
-    }
-    return seconds;
-}
-
 // The pressure on the most crowded of a team's clusters.
 double Contention::crowded(const Team &team) const {
     double most = 1.0;
@@ -272,13 +326,13 @@ double Contention::crowded(const Team &team) const {
     return most;
 }
 
-Excess Contention::excess(const Entry &entry) const {
-    const auto &team = teams_[entry.slot];
-    const double m = team.memory_share, o = team.overhead_share, through = net(team);
+Excess Contention::excess(std::size_t slot) const {
+    const auto &team = teams_[slot];
+    const double m = columns_.memory_share[slot], o = team.overhead_share, through = team.net;
+    const double seconds = columns_.memory[slot], cluster = team.cluster;
     const double threads =
         team.rest * (team.core - 1.0) + (team.turns >= through ? o * (team.turns - 1.0) : 0.0);
     const double interconnect = through > team.turns ? o * (through - 1.0) : 0.0;
-    const double seconds = memory_seconds(entry.slot), cluster = crowded(team);
     const double waiting = std::max({seconds, cluster, team.tile});
     if (team.core_waiting >= waiting)
         return {threads + m * (team.core_waiting - 1.0), 0.0, 0.0, 0.0, interconnect};
@@ -288,10 +342,10 @@ Excess Contention::excess(const Entry &entry) const {
         return {threads, m * (waiting - 1.0), 0.0, 0.0, interconnect};
     double pressed = 0.0, distant = 0.0;
     for (std::size_t d = 0; d < n_domains_; ++d) {
-        const auto &share = shares_[entry.slot * n_domains_ + d];
+        const double local = local_[d][slot], remote = remote_[d][slot];
         const auto &domain = domains_[d];
-        pressed += (share.local + share.remote * shared_.penalty) * (domain.near - 1.0);
-        distant += share.remote * (shared_.penalty - 1.0 + shared_.penalty * (domain.link - domain.near));
+        pressed += (local + remote * shared_.penalty) * (domain.near - 1.0);
+        distant += remote * (shared_.penalty - 1.0 + shared_.penalty * (domain.link - domain.near));
     }
     return {threads, m * pressed, 0.0, m * distant, interconnect};
 }

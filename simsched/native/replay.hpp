@@ -52,9 +52,9 @@ template <class Shared, class Chooser> class Replay {
                 released_.push_back(static_cast<std::int32_t>(task));
         release();
         decide();
-        retime();
-        while (!running_.empty() || busy_) {
-            now_ = running_.empty() ? infinity : running_.front().time;
+        shared_.update(now_);
+        while (!shared_.empty() || busy_) {
+            now_ = shared_.next();
             if (busy_)
                 now_ = std::min(now_, dispatched_at_);
             if (!(now_ < infinity))
@@ -64,7 +64,7 @@ template <class Shared, class Chooser> class Replay {
             start_own();
             if (!busy_)
                 decide();
-            retime();
+            shared_.update(now_);
         }
         tell();
         return n_done_;
@@ -73,15 +73,12 @@ template <class Shared, class Chooser> class Replay {
   private:
     // Everything that happens at this instant, before any decision; tasks of no length end as they begin.
     void gather() {
-        for (;;) {
+        for (std::int32_t task = 0;;) {
             if (busy_ && dispatched_at_ == now_) {
                 busy_ = false;
                 deliver(dispatched_);
-            } else if (!running_.empty() && running_.front().time == now_) {
-                std::pop_heap(running_.begin(), running_.end());
-                done_.push_back(running_.back().task);
-                shared_.end(running_.back());
-                running_.pop_back();
+            } else if (shared_.end(now_, task)) {
+                done_.push_back(task);
             } else {
                 break;
             }
@@ -156,19 +153,7 @@ template <class Shared, class Chooser> class Replay {
         if (!out_.team.empty())
             out_.team[t] = decision.team;
         out_.order[n_begun_++] = decision.task;
-        running_.push_back(shared_.begin(decision, now_));
-        std::push_heap(running_.begin(), running_.end());
-    }
-
-    // After the decisions of an instant: what is left of the running tasks takes longer or shorter. Most keep
-    // their place in the heap, so that looking at each is cheaper than making it anew.
-    void retime() {
-        if (!shared_.update(running_, now_))
-            return;
-        const auto first = running_.begin();
-        for (std::ptrdiff_t i = 1; i < std::ssize(running_); ++i)
-            if (first[(i - 1) / 2] < first[i])
-                std::push_heap(first, first + i + 1);
+        shared_.begin(decision, now_);
     }
 
     void tell() {
@@ -185,7 +170,6 @@ template <class Shared, class Chooser> class Replay {
     const Progress &progress_;
     std::vector<std::int32_t> waiting_; // predecessors that have not finished
     Shared shared_;
-    std::vector<typename Shared::Entry> running_; // a heap, the earliest completion in front
     std::vector<std::int32_t> done_, released_;
     double now_ = 0;
     bool busy_ = false; // the dispatcher, with a decision already taken
