@@ -22,7 +22,6 @@ from simsched.cli_common import (
 )
 from simsched.cli_output import records, say_facts, say_json, say_markdown
 from simsched.defaults import POLICY
-from simsched.plots.canvas import require_matplotlib
 from simsched.progress import progress_bar
 from simsched.terminal import width
 
@@ -162,6 +161,8 @@ def crosscheck(
 
     check_outputs([path for path in (html, md) if path is not None])
     if html is not None:
+        from simsched.plots.canvas import require_matplotlib
+
         require_matplotlib()
     loaded = graphs_of(graphs)
     chosen = policy or ["fifo", "critical-path", "wavefront", "corun", "sequential"]
