@@ -38,7 +38,7 @@ CANNOT_TELL = 3
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    small = '"rnn[layers=1,steps=4]"'
+    small = '"rnn[layers=1,steps=4,batch=8]"'
     for command, line in (
         (execute, f"execute {small} --repeats 5"),
         (calibrate, f"calibrate {small} --repeats 5 --out host.json"),
