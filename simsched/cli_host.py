@@ -41,8 +41,8 @@ def add_to(app: typer.Typer) -> None:
     small = '"rnn[layers=1,steps=4,batch=8]"'
     for command, line in (
         (execute, f"execute {small} --repeats 5"),
-        (calibrate, f"calibrate {small} --repeats 5 --out host.json"),
-        (crosscheck, f"crosscheck {small} -n 5 --html check.html"),
+        (calibrate, f"calibrate {small} -n 5 --out host.json"),
+        (crosscheck, 'crosscheck "rnn[layers=1,batch=8]" -p fifo -n 5 --html check.html'),
     ):
         add_reading(app, command, line)
 
