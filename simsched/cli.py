@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from functools import cache
 from io import TextIOWrapper
-from typing import Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO, cast
 
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.text import printable
@@ -38,6 +39,9 @@ from simsched import (
 )
 from simsched.cli_arguments import arranged
 from simsched.cli_common import epilog, say
+
+if TYPE_CHECKING:
+    from typer.core import TyperGroup
 
 app = typer.Typer(
     pretty_exceptions_enable=False,
@@ -82,6 +86,12 @@ for room in (
     room.add_to(app)
 
 
+@cache
+def commands() -> TyperGroup:
+    """Return the commands as the parser has them; typer makes them anew each time that it is asked."""
+    return cast("TyperGroup", typer.main.get_command(app))
+
+
 def main() -> None:
     """Run the command line: exit status 0 when done, 2 on bad input, 130 when interrupted.
 
@@ -94,8 +104,9 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     status: object = 0
     try:
-        arguments = arranged(app, sys.argv[1:]) or ["--help"]
-        status = app(arguments, prog_name="simsched", standalone_mode=False)
+        group = commands()
+        arguments = arranged(group, sys.argv[1:]) or ["--help"]
+        status = group(arguments, prog_name="simsched", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
     except SimschedError as error:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-
-import typer
+from typing import TYPE_CHECKING
 
 from simsched.errors import FormatError
 from simsched.plugins import registered
 
+if TYPE_CHECKING:
+    from typer.core import TyperGroup
 
-def arranged(app: typer.Typer, arguments: Sequence[str]) -> list[str]:
+
+def arranged(group: TyperGroup, arguments: Sequence[str]) -> list[str]:
     """Return the arguments of the command line with the options for readers last, as the parser wants them."""
     if not arguments or arguments[0].startswith("-"):
         return list(arguments)
-    own = own_options(app, arguments[0])
+    own = own_options(group, arguments[0])
     ours, readers, rest = [], [], iter(arguments)
     for argument in rest:
         name, equals, _ = argument.partition("=")
@@ -29,10 +31,9 @@ def arranged(app: typer.Typer, arguments: Sequence[str]) -> list[str]:
     return [*ours, *readers]
 
 
-def own_options(app: typer.Typer, command: str) -> dict[str, bool]:
+def own_options(group: TyperGroup, command: str) -> dict[str, bool]:
     """Return the options of a command, and whether each takes a value; that of help where there is no such command."""
-    group = typer.main.get_command(app)
-    found = getattr(group, "commands", {}).get(command)
+    found = group.commands.get(command)
     params = [] if found is None else found.params
     return {"--help": False} | {
         option: not getattr(param, "is_flag", False)

@@ -22,7 +22,6 @@ from simsched.cli_common import (
 )
 from simsched.cli_output import records, say_facts, say_json, say_markdown
 from simsched.defaults import POLICY
-from simsched.plots.canvas import require_matplotlib
 from simsched.progress import progress_bar
 from simsched.terminal import width
 
@@ -39,11 +38,11 @@ CANNOT_TELL = 3
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    small = '"rnn[layers=1,steps=4]"'
+    small = '"rnn[layers=1,steps=4,batch=8]"'
     for command, line in (
         (execute, f"execute {small} --repeats 5"),
-        (calibrate, f"calibrate {small} --repeats 5 --out host.json"),
-        (crosscheck, f"crosscheck {small} -n 5 --html check.html"),
+        (calibrate, f"calibrate {small} -n 5 --out host.json"),
+        (crosscheck, 'crosscheck "rnn[layers=1,batch=8]" -p fifo -n 5 --html check.html'),
     ):
         add_reading(app, command, line)
 
@@ -162,6 +161,8 @@ def crosscheck(
 
     check_outputs([path for path in (html, md) if path is not None])
     if html is not None:
+        from simsched.plots.canvas import require_matplotlib
+
         require_matplotlib()
     loaded = graphs_of(graphs)
     chosen = policy or ["fifo", "critical-path", "wavefront", "corun", "sequential"]

@@ -40,11 +40,11 @@ def picture_writers(roofline: Path | None, core_use: Path | None) -> list[Callab
     SimschedError
         If a suffix says nothing that is written.
     """
-    from simsched.sweep.export import check_table_suffix
-
     writers: list[Callable[[Schedule], None]] = []
     for write, path in ((_roofline, roofline), (_core_use, core_use)):
         if path is not None:
+            from simsched.sweep.export import check_table_suffix
+
             check_outputs([path], check_table_suffix)
             writers.append(partial(write, path=path))
     return writers

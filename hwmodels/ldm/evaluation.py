@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from simsched.hwmodels.ldm.group import CoreGroup
@@ -20,10 +21,10 @@ class MoveTimes(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """A tile of a tensor: how many there are, bytes of LDM of one, and its span in each dimension."""
+    """A tile of a tensor: how many there are, bytes of LDM of its buffers, and its span in each dimension."""
 
     tiles: int
-    size_B: float
+    buffers_B: float
     spans: list[float]
 
 
@@ -68,12 +69,8 @@ class Moved(NamedTuple):
     puts: int
     get_s: float
     put_s: float
+    seconds: float
     by_gload: bool
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of all moves by one CPE."""
-        return self.gets * self.get_s + self.puts * self.put_s
 
 
 class Evaluation:
@@ -99,8 +96,13 @@ class Evaluation:
         alike: dict[object, _TensorTiles] = {}
         for tensor in part.tensors:
             key = tensor.dims, tensor.shape
-            alike[key] = alike.get(key) or _TensorTiles(part, tensor, self._prices)
+            alike[key] = alike.get(key) or _TensorTiles(part, tensor, self._prices, twice=self._twice)
         self._tensors = [alike[tensor.dims, tensor.shape] for tensor in part.tensors]
+        # By loop, the tensors that it indexes.
+        self._of_loop = [
+            [at for at, tensor in enumerate(self._tensors) if loop in tensor.indexed]
+            for loop in range(len(self.loops))
+        ]
         self._known_s: dict[tuple[tuple[int, ...], tuple[int, ...]], float] = {}
 
     @property
@@ -112,8 +114,7 @@ class Evaluation:
         """Return whether the LDM holds all buffers."""
         used_B = 0.0
         for tensor in self._tensors:
-            tile = tensor.tile(tiles)
-            used_B += 2 * tile.size_B if self._twice and tile.tiles > 1 else tile.size_B
+            used_B += tensor.tile(tiles).buffers_B
         return used_B <= self._prices.ldm_B
 
     def seconds(self, tiles: tuple[int, ...], order: tuple[int, ...]) -> float:
@@ -125,65 +126,64 @@ class Evaluation:
     def _summed_s(self, tiles: Sequence[int], order: Sequence[int]) -> float:
         counts = [-(-extent // tile) for extent, tile in zip(self.extents, tiles, strict=True)]
         moved = [
-            self._moved(tensor, tiles, order, counts, at < self._inputs)
-            for at, tensor in enumerate(self._tensors)
+            _moved(tensor, tiles, moves, is_input=at < self._inputs)
+            for at, (tensor, moves) in enumerate(zip(self._tensors, self._moves(order, counts), strict=True))
         ]
         busy_s = self._prices.busy_s(dict(zip(self.loops, counts, strict=True)))
-        busy_s += sum(one.seconds for one in moved if one.by_gload)
-        total_s = busy_s + sum(one.seconds for one in moved if not one.by_gload) + self._spawn_join_s
+        busy_s += sum([one.seconds for one in moved if one.by_gload])
+        total_s = busy_s + sum([one.seconds for one in moved if not one.by_gload]) + self._spawn_join_s
         return total_s - hidden_s(moved, busy_s) if self._twice else total_s
 
-    @staticmethod
-    def _moved(
-        tensor: _TensorTiles,
-        tiles: Sequence[int],
-        order: Sequence[int],
-        counts: Sequence[int],
-        is_input: bool,
-    ) -> Moved:
-        moves = around = 1
+    def _moves(self, order: Sequence[int], counts: Sequence[int]) -> list[int]:
+        """Return how often a tile of each tensor moves: in each turn of its innermost loop and of those around it."""
+        moves, around = [1] * len(self._tensors), 1
         for loop in order:
             if counts[loop] > 1:
                 around *= counts[loop]
-                if loop in tensor.indexed:
-                    moves = around
-        gets, puts = (moves, 0) if is_input else (moves - tensor.tile(tiles).tiles, moves)
-        get_s, put_s, gload_s = tensor.times(tiles)
-        if gets * get_s + puts * put_s > (gets + puts) * gload_s:
-            return Moved(gets, puts, gload_s, gload_s, by_gload=True)
-        return Moved(gets, puts, get_s, put_s, by_gload=False)
+                for at in self._of_loop[loop]:
+                    moves[at] = around
+        return moves
+
+
+def _moved(tensor: _TensorTiles, tiles: Sequence[int], moves: int, *, is_input: bool) -> Moved:
+    gets, puts = (moves, 0) if is_input else (moves - tensor.tile(tiles).tiles, moves)
+    get_s, put_s, gload_s = tensor.times(tiles)
+    dma_s, by_gload_s = gets * get_s + puts * put_s, (gets + puts) * gload_s
+    if dma_s > by_gload_s:
+        return Moved(gets, puts, gload_s, gload_s, gets * gload_s + puts * gload_s, by_gload=True)
+    return Moved(gets, puts, get_s, put_s, dma_s, by_gload=False)
 
 
 class _TensorTiles:
     """Tiles of a tensor by the tiles of the loops that index it, each looked at once; see `blocks` and `transfer`."""
 
-    def __init__(self, part: LoopNest, tensor: Tensor, prices: Prices) -> None:
+    def __init__(self, part: LoopNest, tensor: Tensor, prices: Prices, *, twice: bool) -> None:
         numbers = {loop: at for at, loop in enumerate(part.loops)}
         self.indexed = frozenset(numbers[loop] for loop in tensor.variables)
         self._own = sorted(self.indexed)
+        self._key = itemgetter(*self._own) if self._own else lambda tiles: ()
         self._extents = tuple(part.loops.values())
         self._dims = [
             (size, [(numbers[loop], abs(factor)) for loop, factor in dim.terms])
             for dim, size in zip(tensor.dims, tensor.shape, strict=True)
         ]
-        self._element_B, self._prices = part.element_B, prices
-        self._known: dict[tuple[int, ...], Tile] = {}
-        self._times: dict[tuple[int, ...], MoveTimes] = {}
+        self._element_B, self._prices, self._twice = part.element_B, prices, twice
+        self._known: dict[object, Tile] = {}
+        self._times: dict[object, MoveTimes] = {}
 
     def tile(self, tiles: Sequence[int]) -> Tile:
         """Return the tile of the tensor for the tiles of all loops."""
-        key = tuple([tiles[loop] for loop in self._own])
+        key = self._key(tiles)
         if (known := self._known.get(key)) is None:
-            spans = self._spans(dict(zip(self._own, key, strict=True)))
-            count = math.prod(
-                [-(-self._extents[loop] // size) for loop, size in zip(self._own, key, strict=True)]
-            )
-            known = self._known[key] = Tile(count, math.prod(spans) * self._element_B, spans)
+            spans = self._spans({loop: tiles[loop] for loop in self._own})
+            count = math.prod([-(-self._extents[loop] // tiles[loop]) for loop in self._own])
+            size_B = math.prod(spans) * self._element_B
+            known = self._known[key] = Tile(count, 2 * size_B if self._twice and count > 1 else size_B, spans)
         return known
 
     def times(self, tiles: Sequence[int]) -> MoveTimes:
         """Return the seconds of the moves of such a tile: of one of mean size, where the last is smaller."""
-        key = tuple([tiles[loop] for loop in self._own])
+        key = self._key(tiles)
         if (known := self._times.get(key)) is None:
             known = self._times[key] = self._moving(tiles, self.tile(tiles).spans)
         return known

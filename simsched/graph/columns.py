@@ -115,8 +115,8 @@ class LabelColumn:
     def from_strings(cls, strings: Iterable[object]) -> LabelColumn:
         """Store `strings`, each as `plain_text` gives it and each distinct one once."""
         texts = [s if type(s) is str else plain_text(s) for s in strings]
-        table: dict[str, int] = {}
-        codes = np.fromiter((table.setdefault(t, len(table)) for t in texts), np.int32, len(texts))
+        table = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+        codes = np.fromiter(map(table.__getitem__, texts), np.int32, len(texts))
         plain = [plain_text(label) for label in table]
         if plain == list(table):
             return cls(codes, tuple(table))

@@ -77,7 +77,7 @@ class CellCosts:
         MachineError
             If passing the bytes alone takes longer on this machine.
         """
-        graph, plain = setting.cells(mini_batches).graph(), replace(self, cycles=0.0)
+        graph, plain = setting.graph(mini_batches), replace(self, cycles=0.0)
         passing_s = plain.seconds(graph, setting, mini_batches, mini_batches)
         cells = setting.layers * setting.steps
         first = np.zeros(graph.n_tasks, bool)

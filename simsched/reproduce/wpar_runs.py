@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.graph import TaskGraph
 from simsched.replay import simulate
+from simsched.reproduce.wpar_setting import KEPT
 
 if TYPE_CHECKING:
     from simsched.reproduce.wpar_cells import CellCosts
@@ -33,7 +35,6 @@ class Runs:
 
     def __init__(self, costs: CellCosts) -> None:
         self.costs = costs
-        self._graphs: dict[tuple[str, Setting, int], TaskGraph] = {}
         self._known_s: dict[tuple[str, Setting, int, int], float] = {}
 
     def seconds(self, system: str, setting: Setting, mini_batches: int, cores: int) -> float:
@@ -57,7 +58,7 @@ class Runs:
     def schedule(self, system: str, setting: Setting, mini_batches: int, cores: int) -> Schedule:
         """Return the replay of a batch."""
         graph, machine = (
-            self._graph(system, setting, mini_batches),
+            _graph(system, setting, mini_batches),
             self.costs.machine_of(setting, mini_batches),
         )
         workers = min(cores, mini_batches if system == "seq" else widest(setting, mini_batches))
@@ -67,12 +68,11 @@ class Runs:
             graph = replace(graph, durations_s=self.costs.over_two_sockets(graph, setting, workers))
         return simulate(graph, machine, POLICIES[system], (cores, 1))
 
-    def _graph(self, system: str, setting: Setting, mini_batches: int) -> TaskGraph:
-        key = (system, setting, mini_batches)
-        if key not in self._graphs:
-            graph = setting.cells(mini_batches).graph()
-            self._graphs[key] = graph if system == "wpar" else chained(graph, mini_batches)
-        return self._graphs[key]
+
+@lru_cache(KEPT)
+def _graph(system: str, setting: Setting, mini_batches: int) -> TaskGraph:
+    graph = setting.graph(mini_batches)
+    return graph if system == "wpar" else chained(graph, mini_batches)
 
 
 def widest(setting: Setting, mini_batches: int) -> int:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from functools import lru_cache
+from typing import TYPE_CHECKING, cast
 
 from simsched.workloads import family
 from simsched.workloads.recurrent import Recurrent
+
+if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
+
+#: Networks and graphs that are kept: their runs on all numbers of cores follow one another.
+KEPT = 64
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,11 @@ class Setting:
 
     def cells(self, mini_batches: int) -> Recurrent:
         """Return the network whose tasks are cells: what W-Par and Seq run."""
-        return self._network(mini_batches=mini_batches, granularity="cell")
+        return _cells(self, mini_batches)
+
+    def graph(self, mini_batches: int) -> TaskGraph:
+        """Return the graph of that network."""
+        return _graph(self, mini_batches)
 
     def ops(self, steps: int, *, fused: bool) -> Recurrent:
         """Return the network of some steps op by op; with `fused`, gates share their products."""
@@ -45,3 +56,13 @@ class Setting:
             "steps": self.steps, "training": self.training,
         }  # fmt: skip
         return cast(Recurrent, family(self.cell, **{**own, **more}))
+
+
+@lru_cache(KEPT)
+def _cells(setting: Setting, mini_batches: int) -> Recurrent:
+    return setting._network(mini_batches=mini_batches, granularity="cell")
+
+
+@lru_cache(KEPT)
+def _graph(setting: Setting, mini_batches: int) -> TaskGraph:
+    return setting.cells(mini_batches).graph()

@@ -30,6 +30,13 @@ SETTINGS = {
 }
 ERRORS = "[data-mime-type='application/vnd.jupyter.stderr']"
 TRACEBACK = "Traceback (most recent call last)"
+#: What closes everything in a JupyterLab's page without a question, and what opens a notebook there.
+CLOSE = """() => { for (const one of [...window.jupyterapp.shell.widgets("main")]) one.dispose() }"""
+OPEN = """async (path) => {
+  const panel = await window.jupyterapp.commands.execute("docmanager:open", { path })
+  await panel.context.ready
+  await panel.sessionContext.ready
+}"""
 KERNEL = {"name": "python3", "display_name": "Python 3"}
 
 
@@ -66,6 +73,11 @@ class Server:
         (self.folder / name).write_text(json.dumps(notebook), "utf-8")
         return name
 
+    def close(self, page: Any) -> None:
+        """Close the notebooks of a page, and end all kernels; its next notebook needs no new page."""
+        page.evaluate(CLOSE)
+        self.end_kernels()
+
     def end_kernels(self) -> None:
         """End the kernels of all notebooks."""
         for session in json.loads(self._asked("GET", "sessions")):
@@ -80,7 +92,10 @@ class Server:
 
     def run(self, page: Any, name: str) -> None:
         """Open a notebook in a page of Playwright, run all its cells and wait until the kernel has done so."""
-        page.goto(f"{self.url}lab/tree/{name}?token={self.token}&reset")
+        if page.url.startswith(f"{self.url}lab"):
+            page.evaluate(OPEN, name)
+        else:
+            page.goto(f"{self.url}lab/tree/{name}?token={self.token}&reset")
         idle = page.get_by_title("Kernel status: Idle", exact=False).or_(
             page.get_by_text("Python 3 (ipykernel) | Idle")
         )
@@ -157,7 +172,8 @@ def _command(home: Path, folder: Path, port: int) -> list[str]:
     return [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}",
         f"--ServerApp.root_dir={folder}", f"--LabServerApp.app_settings_dir={home / 'settings'}",
-        "--LabApp.extension_manager=readonly", f"--ServerApp.shutdown_no_activity_timeout={IDLE_S}",
+        "--LabApp.extension_manager=readonly", "--LabApp.expose_app_in_browser=true",
+        f"--ServerApp.shutdown_no_activity_timeout={IDLE_S}",
         f"--MappingKernelManager.cull_idle_timeout={IDLE_S}", "--MappingKernelManager.cull_connected=true",
     ]  # fmt: skip
 

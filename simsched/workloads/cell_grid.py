@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +37,9 @@ Amounts = npt.NDArray[np.float64]
 #: several ways, fewer gradients arrive from a successor that has none.
 PATTERN = 4
 
+#: Patterns whose work is kept: networks that only have more layers, steps or mini-batches have the same.
+PATTERNS = 64
+
 #: Cells of a graph, forward and backward.
 MAX_CELLS = 10_000_000
 
@@ -57,7 +61,7 @@ def cell_grid(network: Recurrent) -> TaskGraph:
             f"{network}: {n} cells, more than {MAX_CELLS}; take fewer layers, steps or mini_batches"
         )
     blocks = [(phase, batch) for phase in phases for batch in network.parts]
-    work = {batch: _pattern(network, batch).built().cells() for batch in set(network.parts)}
+    work = {batch: _work(_pattern(network, batch)) for batch in set(network.parts)}
     columns = [_block(network, phase, work[batch], batch) for phase, batch in blocks]
     columns += [_finals(network)] if network.training else []
     flops, bytes_B, kinds, shapes, scopes = (np.concatenate(column) for column in zip(*columns, strict=True))
@@ -72,6 +76,11 @@ def cell_grid(network: Recurrent) -> TaskGraph:
         name=str(network),
         report=ImportReport("workload", facts={"parameters": network.n_parameters}),
     )
+
+
+@lru_cache(PATTERNS)
+def _work(pattern: Recurrent) -> CellWork:
+    return pattern.built().cells()
 
 
 def _pattern(network: Recurrent, batch: int) -> Recurrent:

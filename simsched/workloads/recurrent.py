@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from simsched.errors import SpecError
@@ -122,7 +123,7 @@ class Recurrent(Workload):
         each, more = divmod(self.batch, self.mini_batches)
         return each + (part < more)
 
-    @property
+    @cached_property
     def n_parameters(self) -> int:
         """Number of trained scalars; all layers but the first are alike."""
         one, two = (replace(self, layers=layers)._layers()[0].n_parameters for layers in (1, 2))

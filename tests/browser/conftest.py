@@ -76,28 +76,26 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def visitor(browser: Any) -> Any:
-    """One visitor of JupyterLab for all tests, whose browser keeps its scripts."""
-    return browser.new_context(viewport={"width": 1400, "height": 1500})
+def visitor(browser: Any, lab: Server) -> tuple[Any, list[str]]:
+    """One page of JupyterLab for all tests, which takes seconds to load, and what went wrong in it."""
+    page, wrong = browser.new_page(), list[str]()
+    watched(page, wrong, lab.url, lab.url.replace("http", "ws", 1))
+    return page, wrong
 
 
 @pytest.fixture
-def ran(visitor: Any, lab: Server) -> Iterator[Callable[[str], Any]]:
+def ran(visitor: tuple[Any, list[str]], lab: Server) -> Iterator[Callable[[str], Any]]:
     """Run a notebook in JupyterLab; afterwards, no error of its page, no dialog and no request to elsewhere may be."""
-    wrong: list[str] = []
-    pages = []
+    page, wrong = visitor
+    wrong.clear()
 
     def run(name: str) -> Any:
-        page = visitor.new_page()
-        pages.append(page)
-        watched(page, wrong, lab.url, lab.url.replace("http", "ws", 1))
+        page.set_viewport_size({"width": 1400, "height": 1500})
         lab.run(page, name)
         return page
 
     yield run
-    for page in pages:
-        page.close()
-    lab.end_kernels()
+    lab.close(page)
     assert not wrong
 
 

@@ -1,22 +1,22 @@
 """Commands in processes of their own: into pipes, and on a terminal of a given width."""
 
 import gzip
-import multiprocessing
+import json
 import os
 import pty
+import socket
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import pytest
 
 import simsched as ss
-from simsched import cli
 from simsched.errors import SimschedError
 from simsched.execute.module import module
 from simsched.traces.samples import sample_files
 
+SERVED = Path(__file__).with_name("served.py")
 SWEEP = """
 graphs = ["rnn"]
 machines = ["generic[cores=4]"]
@@ -25,66 +25,63 @@ layouts = ["4x1", "2x2"]
 """
 
 
-#: What commands import: a process that has it all is forked for each, which spares a second each time.
-IMPORTED = """
-simsched.cli simsched.plots simsched.report simsched.reproduce simsched.execute matplotlib.pyplot
-scipy.optimize scipy.stats pandas
-"""
-
-
-def _command(arguments, folder, environment, streams):
-    """Be a process that runs a command as `python -W error -m simsched.cli` does, writing into two files."""
-    os.environ.clear()
-    os.environ.update(environment)
-    os.chdir(folder)
-    for number, path in enumerate(streams, 1):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), number)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding=environment.get("PYTHONIOENCODING", "utf-8"))
-    warnings.resetwarnings()
-    warnings.simplefilter("error")
-    sys.argv = ["simsched", *arguments]
-    cli.main()
+#: What a command may take; those of real runs are the longest.
+PATIENCE_S = 300
 
 
 @pytest.fixture(scope="session")
-def piped(tmp_path_factory):
+def served():
+    """Be a command in a process of its own, on two streams; return its exit status."""
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    server = subprocess.Popen([sys.executable, SERVED, str(its.fileno())], pass_fds=[its.fileno()])
+    its.close()
+    ours.settimeout(PATIENCE_S)
+
+    def ask(arguments, cwd, environment, streams):
+        said = json.dumps([arguments, str(cwd or Path.cwd()), environment])
+        socket.send_fds(ours, [said.encode()], streams)
+
+    def status():
+        return int(ours.recv(64))
+
+    yield ask, status
+    ours.close()
+    server.wait(PATIENCE_S)
+
+
+@pytest.fixture(scope="session")
+def piped(served, tmp_path_factory):
     """Run a command, and return its exit status and streams."""
-    forking = multiprocessing.get_context("forkserver")
-    forking.set_forkserver_preload(IMPORTED.split())
+    ask, status = served
 
     def run(*arguments, cwd=None, **environment):
         folder = tmp_path_factory.mktemp("streams")
-        streams = [folder / name for name in ("stdout", "stderr")]
         words = [str(word) for word in arguments]
-        process = forking.Process(
-            target=_command, args=(words, cwd or os.getcwd(), {**os.environ, **environment}, streams)
-        )
-        process.start()
-        process.join()
-        out, err = (path.read_text("utf-8") for path in streams)
-        return subprocess.CompletedProcess(words, process.exitcode, out, err)
+        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+            ask(words, cwd, {**os.environ, **environment}, [out.fileno(), err.fileno()])
+        exit_status = status()
+        told = [(folder / name).read_text("utf-8") for name in ("stdout", "stderr")]
+        return subprocess.CompletedProcess(words, exit_status, *told)
 
     return run
 
 
 @pytest.fixture(scope="session")
-def on_terminal():
+def on_terminal(served, tmp_path_factory):
     """Run a command on a terminal of so many columns, and return what it shows there."""
+    ask, status = served
 
     def run(columns, *arguments, cwd=None):
+        errors = tmp_path_factory.mktemp("streams") / "stderr"
         ours, its = pty.openpty()
-        command = [sys.executable, "-W", "error", "-m", "simsched.cli", *map(str, arguments)]
-        environment = {**os.environ, "COLUMNS": str(columns)}
-        process = subprocess.Popen(command, stdout=its, stderr=subprocess.PIPE, cwd=cwd, env=environment)
+        words = [str(word) for word in arguments]
+        with errors.open("wb") as err:
+            ask(words, cwd, {**os.environ, "COLUMNS": str(columns)}, [its, err.fileno()])
         os.close(its)
         shown = _all_of(ours)
         os.close(ours)
-        errors = process.communicate()[1].decode()
-        return subprocess.CompletedProcess(
-            command, process.returncode, shown.decode().replace("\r\n", "\n"), errors
-        )
+        told = shown.decode().replace("\r\n", "\n"), errors.read_text("utf-8")
+        return subprocess.CompletedProcess(words, status(), *told)
 
     return run
 

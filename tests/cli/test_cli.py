@@ -292,7 +292,7 @@ def test_too_little_memory_is_one_clear_line(monkeypatch, capsys):
     def large(*arguments, **options):
         raise MemoryError("Unable to allocate 7 TiB")
 
-    monkeypatch.setattr(cli, "app", large)
+    monkeypatch.setattr(cli, "commands", lambda: large)
     monkeypatch.setattr(sys, "argv", ["simsched", "--version"])
     with pytest.raises(SystemExit) as done:
         cli.main()
@@ -331,3 +331,22 @@ def test_a_number_that_its_file_switches_off_is_said(graph_file, tmp_path, piped
     done = piped("run", graph_file, "-m", tmp_path / "own.toml")
     assert done.returncode == 0, done.stderr
     assert "note: memory.modes.memory.bandwidth (100 GB/s) is stated" in " ".join(done.stdout.split())
+
+
+def test_a_command_imports_what_it_needs(graph_file):
+    """The other tests' process has it all."""
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-m",
+        "simsched.cli",
+        "run",
+        graph_file,
+        "-m",
+        "generic",
+        "--json",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["makespan_s"] == 4

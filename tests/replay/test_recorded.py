@@ -1,6 +1,7 @@
 """The main job: really recorded training steps, replayed on Knights Landing."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,11 @@ LAYOUTS = [
 
 
 def recorded(name):
-    kineto, execution_trace = sample_files(name)
+    return loaded(*sample_files(name))
+
+
+@cache
+def loaded(kineto, execution_trace):
     return ss.load(kineto, execution_trace=execution_trace)
 
 
@@ -40,7 +45,7 @@ def lstms():
     yield "bundled", lambda: recorded("lstm4")
     if SHARED.exists():
         kineto, execution_trace = SHARED / "lstm4_t1.kineto.json.gz", SHARED / "lstm4_t1.et.json.gz"
-        yield "shared", lambda: ss.load(kineto, execution_trace=execution_trace)
+        yield "shared", lambda: loaded(kineto, execution_trace)
 
 
 @pytest.mark.parametrize("name", SAMPLES)

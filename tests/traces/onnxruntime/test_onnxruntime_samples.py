@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -29,6 +30,7 @@ def test_all_captures_are_here() -> None:
     assert {capture.partition(".")[0] for capture in CAPTURES} == COUNTS.keys()
 
 
+@cache
 def read(profile: str, model: str, run: int | None = None) -> TaskGraph:
     file = find_file(SAMPLES / f"{profile}.ortprof.json")
     return ONNXRUNTIME.read(file, model=SAMPLES / f"{model}.optimized.zeroed.onnx", run=run)
