@@ -2,13 +2,13 @@
 
 In a world the seconds of a task on w threads are those of the costs times
 
-    exp(common z + cores log2(n / n0) z' + discrepancy z'' + width log2(w / w0) z''')
+    exp(common z + cores log2(n / n0) z' + discrepancy z'' + (width z''' - gain ln 2) log2(w / w0))
 
 The z are standard normal: z and z' one for each origin of seconds (a calibration, a recording, ...), z'' and z''' one
 for each kind and regime; kinds of a family share theirs. n are the threads of the machine, n0 those that were in use
-where the seconds come from, w0 the width on which they are known. No team gains more than its threads. The four
-standard deviations stand in `discrepancies.toml`, each with what tells it; `benchmarks/coverage.py` counts what
-intervals hold.
+where the seconds come from, w0 the width on which they are known. No team gains more than its threads. The gain
+is a share of a perfect one, where seconds were measured, which gain nothing beyond. These numbers stand in
+`discrepancies.toml`, each with what tells it; `benchmarks/coverage.py` counts what intervals hold.
 """
 
 from __future__ import annotations
@@ -94,8 +94,11 @@ class Discrepancy:
 
     def _power(self, group: Group) -> float:
         """Return with what power of the width over the known one seconds are off, too."""
-        sigma = sigmas()[group.origin].width[group.regime] if group.divides else 0.0
-        return sigma / log(2) * self._z(f"{group.family} {group.regime} width")
+        if not group.divides:
+            return 0.0
+        known = sigmas()[group.origin]
+        sigma = known.width[group.regime] / log(2)
+        return sigma * self._z(f"{group.family} {group.regime} width") - known.gain
 
     def _z(self, name: str) -> float:
         return float(np.random.default_rng([self.seed, crc32(name.encode())]).standard_normal())

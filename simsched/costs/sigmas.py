@@ -26,6 +26,8 @@ class Sigmas:
         By family of kinds and regime.
     width : mapping of str to float
         By regime, per doubling of a team beyond the width that is known.
+    gain : float
+        Share of a perfect gain that is expected of such a doubling, of which the seconds have none; 0 to 1.
     """
 
     common: float
@@ -34,6 +36,7 @@ class Sigmas:
     discrepancy: float
     rows: Mapping[tuple[str, str], float]
     width: Mapping[str, float]
+    gain: float = 0.0
 
     def of(self, family: str, regime: Regime) -> float:
         """Return that of a kind in a regime."""
@@ -49,7 +52,7 @@ def sigmas() -> Mapping[Origin, Sigmas]:
 
 def _sigmas(origin: Mapping[str, Any], widths: Mapping[str, Any], rows: list[dict[str, Any]]) -> Sigmas:
     mine = [row for row in rows if row["origin"] == origin["name"]]
-    of = {name: float(number["sigma"]) for name, number in origin.items() if name != "name"}
+    of = {name: float(number["sigma"]) for name, number in origin.items() if name not in ("name", "gain")}
     return Sigmas(
         common=of["common"],
         cores=of["cores"],
@@ -57,4 +60,5 @@ def _sigmas(origin: Mapping[str, Any], widths: Mapping[str, Any], rows: list[dic
         discrepancy=of["discrepancy"],
         rows={(row["family"], row["regime"]): float(row["sigma"]) for row in mine},
         width={regime: of.get("width", float(widths[regime]["sigma"])) for regime in REGIMES},
+        gain=float(origin.get("gain", {"share": 0.0})["share"]),
     )

@@ -11,8 +11,8 @@ from math import inf
 
 import numpy as np
 
+from simsched.costs.curve_ranges import Z95
 from simsched.costs.fitting import Calibration, MeasuredOp, Op, Overheads, Point, measured_ops
-from simsched.costs.fitting.drawing import sigma_of_spread
 from simsched.costs.fitting.points import Sharing
 from simsched.execute.execution import Execution
 from simsched.execute.gaps import DISPATCH, Gaps
@@ -65,8 +65,8 @@ def calibrated(runs: Runs, layout: tuple[int, int] | None = None) -> Calibration
         "runs": sum(len(execution) for _, execution in taken),
         "dropped": sum(execution.n_dropped for _, execution in taken),
     }
-    if scatters := [sigma_of_spread(run.spread_s / 2 / run.median_s) for _, run in taken if run.median_s > 0]:
-        facts["scatter"] = float(np.median(scatters))
+    if scatter := _scatter([run for _, run in taken]):
+        facts["scatter"] = scatter
     if latencies:
         facts["core_to_core_s"] = float(np.median(latencies))
     return Calibration.of(
@@ -92,6 +92,19 @@ def taken_runs(runs: Runs, layout: tuple[int, int] | None = None) -> list[tuple[
 def deciding_runs(runs: Runs, layout: tuple[int, int] | None = None) -> list[Execution]:
     """Return the runs from which `calibrated` takes the seconds of decisions, for cases of a layout."""
     return [run for case, run in runs if _decides(case) and layout in (None, _layout(case))]
+
+
+def _scatter(runs: Sequence[Execution]) -> float:
+    """Return the standard deviation of the log of a makespan from run to run: the 95th percentile of all, over 1.96.
+
+    Hosts that others use are in one of several states for milliseconds to seconds: half of the runs tell little of it.
+    """
+    off = [
+        np.log(run.makespans_s[run.kept & (run.makespans_s > 0)] / run.median_s)
+        for run in runs
+        if run.median_s > 0
+    ]
+    return float(np.quantile(np.abs(np.concatenate(off)), 0.95)) / Z95 if off else 0.0
 
 
 def _layout(case: Case) -> tuple[int, int]:

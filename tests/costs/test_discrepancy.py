@@ -46,7 +46,7 @@ def test_every_number_has_a_source_and_names_that_there_are():
     families = {curve.family for curve in default_curves()[0].values()}
     numbers = [*table["width"].values(), *table["row"]]
     numbers += [number for row in table["origin"] for name, number in row.items() if name != "name"]
-    assert all(number["sigma"] >= 0 and number["source"] for number in numbers)
+    assert all(number.get("sigma", number.get("share")) >= 0 and number["source"] for number in numbers)
     assert all(row["family"] in families and row["regime"] in REGIMES for row in table["row"])
 
 
@@ -129,7 +129,8 @@ def test_disturbed_and_scattering_calibrations_are_less_certain():
         drawn = [of_host.cost_model().drawn(np.random.default_rng(seed)) for seed in range(60)]
         one_core = ss.machine("generic[cores=1]")
         spreads.append(np.std([np.log(one.on(graph, one_core).one_core_s[0]) for one in drawn]))
-    assert spreads[0] < 0.05
+    known = sigmas()["measured"]
+    assert spreads[0] == pytest.approx(np.hypot(known.common, known.discrepancy), rel=0.25)
     assert min(spreads[1:]) > 0.2
 
 
@@ -141,7 +142,7 @@ def test_intervals_hold_truths_of_the_stated_model():
     known, rng = sigmas()["measured"], np.random.default_rng(0)
     z = rng.standard_normal((4, 2000))
     level = known.common * z[0] + known.cores * z[1] + known.of("matrix product", "compute") * z[2]
-    truths = np.exp(level) * np.maximum(np.exp(known.width["compute"] * z[3]), 0.5)
+    truths = np.exp(level) * np.maximum(np.exp(known.width["compute"] * z[3]) / 2**known.gain, 0.5)
     held = []
     for seed in range(3):
         (row,) = ss.predict(
