@@ -60,5 +60,5 @@ def _sigmas(origin: Mapping[str, Any], widths: Mapping[str, Any], rows: list[dic
         discrepancy=of["discrepancy"],
         rows={(row["family"], row["regime"]): float(row["sigma"]) for row in mine},
         width={regime: of.get("width", float(widths[regime]["sigma"])) for regime in REGIMES},
-        gain=float(origin.get("gain", {"share": 0.0})["share"]),
+        gain=float(origin["gain"]["share"]) if "gain" in origin else 0.0,
     )

@@ -199,13 +199,19 @@ void Contention::update(double now) {
     if (!changes.memory && !changes.net && crowd_changed_.empty())
         return;
     const auto times = running_.times();
-    weigh(0, times.size(), changes);
+    if (changes.memory)
+        weigh_memory(0, times.size());
+    if ((changes.memory && !clusters_.empty()) || changes.net)
+        for (std::size_t slot = 0; slot < times.size(); ++slot)
+            if (running_.has(slot))
+                settle(slot);
     for (const auto slot : crowd_changed_) {
         teams_[slot].crowd_changed = false;
         if (!running_.has(slot))
             continue;
         look_around(teams_[slot]);
-        weigh(slot, slot + 1, {true, true});
+        weigh_memory(slot, slot + 1);
+        settle(slot);
     }
     if (changes.memory || changes.net)
         columns_.retime(times, 0, times.size(), now);
@@ -224,25 +230,7 @@ Contention::Changes Contention::weigh() {
     return {memory_changed, net_changed};
 }
 
-// Brings up to date what has changed of some slots: how much longer memory traffic takes, were it not for
-// tiles, and what clusters and interconnects add.
-void Contention::weigh(std::size_t first, std::size_t last, Changes changes) {
-    if (changes.memory)
-        weigh_memory(first, last);
-    const bool clusters = changes.memory && !clusters_.empty(), nets = changes.net && shared_.interconnect;
-    if (!clusters && !nets && last - first > 1)
-        return;
-    for (auto slot = first; slot < last; ++slot) {
-        auto &team = teams_[slot];
-        if (clusters)
-            team.cluster = crowded(team);
-        if (nets)
-            team.net = net(team);
-        if (running_.has(slot))
-            settle(slot);
-    }
-}
-
+// How much longer memory traffic of some slots takes, were it not for tiles and clusters.
 void Contention::weigh_memory(std::size_t first, std::size_t last) {
     const auto memory = std::span(columns_.memory).subspan(first, last - first);
     std::fill(memory.begin(), memory.end(), n_domains_ == 1 ? domains_[0].near : 0.0);
@@ -251,8 +239,11 @@ void Contention::weigh_memory(std::size_t first, std::size_t last) {
         columns_.add_memory(local_[d], remote_[d], domains_[d].near, domains_[d].far, first, last);
 }
 
+// What clusters and interconnects add, and what all of it makes of the parts of a task's seconds.
 void Contention::settle(std::size_t slot) {
-    const auto &team = teams_[slot];
+    auto &team = teams_[slot];
+    team.cluster = crowded(team);
+    team.net = net(team);
     columns_.work[slot] = team.rest * team.core;
     columns_.around[slot] = std::max({team.core_waiting, team.cluster, team.tile});
     columns_.overhead[slot] = team.overhead_share * std::max(team.turns, team.net);

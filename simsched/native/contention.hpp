@@ -83,7 +83,6 @@ class Contention {
     Changes weigh();
     bool weigh_domains();
     bool weigh_clusters();
-    void weigh(std::size_t first, std::size_t last, Changes changes);
     void weigh_memory(std::size_t first, std::size_t last);
     void look_around(Team &team);
     void settle(std::size_t slot);
@@ -124,7 +123,8 @@ template <class Changed> void Contention::each_changed(std::span<const std::size
                  !(changes.net && team.overhead_share != 0))
             continue;
         team.crowd_changed = false;
-        weigh(slot, slot + 1, {true, true});
+        weigh_memory(slot, slot + 1);
+        settle(slot);
         const double stretched = columns_.stretched(slot);
         if (stretched == columns_.stretch[slot])
             continue;
