@@ -45,7 +45,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 def _need_compiled() -> None:
     from simsched.errors import SimschedError
-    from simsched.execute.module import module
+    from simsched.execute.kernels.module import module
 
     try:
         module()

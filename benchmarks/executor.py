@@ -18,7 +18,7 @@ import numpy as np
 
 import simsched as ss
 from simsched.execute import Case, Execution, Settings, interleaved
-from simsched.execute.module import module
+from simsched.execute.kernels.module import module
 
 MOST_S = 3e-6
 MANY = 1_000_000

@@ -3,7 +3,8 @@
     python benchmarks/measured.py [--shared PATH] [--rows] [--leave-out] [--csv OUT] [--picture OUT]
 
 The tables are the measurements of others, which this repository does not hold: by default they are looked for in
-`shared/measurements` beside the repository. Every number comes from a machine file or from simsched/costs/kernels.toml;
+`shared/measurements` beside the repository. Every number comes from a machine file or from
+simsched/costs/kernels/kernels.toml;
 what a table gives the model beyond that is said under its heading. --leave-out fits the parameters again without a
 third of the rows and says how well these are met. Ends with the bars, for what `simulate` gives by default, too, and
 fails where one is missed.

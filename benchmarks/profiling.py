@@ -10,7 +10,7 @@ import argparse
 
 import pandas as pd
 
-from simsched.reproduce.profiling import MACHINE, hill_climbing, regression
+from simsched.reproduce.concurrency_control.profiling import MACHINE, hill_climbing, regression
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from simsched.errors import SimschedError
-from simsched.execute.module import module as executor
+from simsched.execute.kernels.module import module as executor
 from simsched.version import version as installed
 
 sys.path.insert(0, str(Path(__file__).parent))

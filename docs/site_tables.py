@@ -49,7 +49,7 @@ def typed() -> Iterator[str]:
 def commands() -> Iterator[str]:
     """Yield what Typer writes of the command line."""
     made = subprocess.run(
-        [sys.executable, "-m", "typer", "simsched.cli", "utils", "docs", "--name", "simsched"],
+        [sys.executable, "-m", "typer", "simsched.cli.app", "utils", "docs", "--name", "simsched"],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     # The page has the first heading.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from simsched.costs import CostModel as CostModel
     from simsched.costs import Curve as Curve
     from simsched.costs.fitting import Calibration as Calibration
+    from simsched.document.result import Result as Result
     from simsched.errors import SimschedError as SimschedError
     from simsched.exact import Optimum as Optimum
     from simsched.exact import optimum as optimum
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from simsched.execute import crosscheck as crosscheck
     from simsched.execute import execute as execute
     from simsched.execute import replay_recorded as replay_recorded
+    from simsched.explain import Explanation as Explanation
+    from simsched.explain import explain as explain
     from simsched.graph import RecordedOn as RecordedOn
     from simsched.graph import TaskGraph as TaskGraph
     from simsched.graph.loading import load as load
@@ -45,19 +48,16 @@ if TYPE_CHECKING:
     from simsched.report import report as report
     from simsched.reproduce import crossed as crossed
     from simsched.reproduce import reproduce as reproduce
-    from simsched.result import Result as Result
-    from simsched.schedule import Explanation as Explanation
     from simsched.schedule import Schedule as Schedule
     from simsched.schedule import bounds as bounds
-    from simsched.schedule import explain as explain
+    from simsched.study import compare as compare
+    from simsched.study import predict as predict
+    from simsched.study import replayed as replayed
+    from simsched.study import sensitivity as sensitivity
+    from simsched.study import sobol as sobol
+    from simsched.study import tune as tune
+    from simsched.study import verdicts as verdicts
     from simsched.sweep import Sweep as Sweep
-    from simsched.sweep import compare as compare
-    from simsched.sweep import predict as predict
-    from simsched.sweep import replayed as replayed
-    from simsched.sweep import sensitivity as sensitivity
-    from simsched.sweep import sobol as sobol
-    from simsched.sweep import tune as tune
-    from simsched.sweep import verdicts as verdicts
     from simsched.workloads import workload as workload
 
 #: What users type, and the module it lives in. Loaded on use, so that `import simsched` stays light.
@@ -66,7 +66,7 @@ _HOMES = {
     "CostModel": "simsched.costs",
     "Curve": "simsched.costs",
     "Execution": "simsched.execute",
-    "Explanation": "simsched.schedule",
+    "Explanation": "simsched.explain",
     "Layout": "simsched.policy",
     "Machine": "simsched.machine",
     "Panel": "simsched.panel",
@@ -75,7 +75,7 @@ _HOMES = {
     "RankPolicy": "simsched.policy",
     "RecordedOn": "simsched.graph",
     "Report": "simsched.report",
-    "Result": "simsched.result",
+    "Result": "simsched.document.result",
     "RuntimeProfile": "simsched.machine",
     "Schedule": "simsched.schedule",
     "Shortcuts": "simsched.policy",
@@ -85,26 +85,26 @@ _HOMES = {
     "TaskGraph": "simsched.graph",
     "bounds": "simsched.schedule",
     "calibrate": "simsched.execute",
-    "compare": "simsched.sweep",
+    "compare": "simsched.study",
     "crosscheck": "simsched.execute",
     "crossed": "simsched.reproduce",
     "execute": "simsched.execute",
-    "explain": "simsched.schedule",
+    "explain": "simsched.explain",
     "load": "simsched.graph.loading",
     "machine": "simsched.machine",
     "panel": "simsched.panel",
     "optimum": "simsched.exact",
     "policy": "simsched.policy",
-    "predict": "simsched.sweep",
+    "predict": "simsched.study",
     "replay_recorded": "simsched.execute",
     "report": "simsched.report",
-    "replayed": "simsched.sweep",
+    "replayed": "simsched.study",
     "reproduce": "simsched.reproduce",
-    "sensitivity": "simsched.sweep",
+    "sensitivity": "simsched.study",
     "simulate": "simsched.replay",
-    "sobol": "simsched.sweep",
-    "tune": "simsched.sweep",
-    "verdicts": "simsched.sweep",
+    "sobol": "simsched.study",
+    "tune": "simsched.study",
+    "verdicts": "simsched.study",
     "workload": "simsched.workloads",
 }
 

@@ -10,11 +10,11 @@ trap 'rm -rf "$empty"' EXIT
 cd "$empty"
 
 "$python" -c '
-from simsched.execute.module import module
+from simsched.execute.kernels.module import module
 from simsched.native import find
 assert find() and module(), "the compiled modules are missing"
 '
-"$python" -m simsched.cli run rnn --layout 8x8 --out run.html
+"$python" -m simsched.cli.app run rnn --layout 8x8 --out run.html
 "$python" -m pytest -q -n auto -p no:cacheprovider \
   "$tests/graph" "$tests/schedule" "$tests/policies" "$tests/costs" "$tests/replay/test_by_hand.py" \
-  "$tests/replay/test_simulate.py" "$tests/sweep/test_predict.py" "$tests/sweep/test_statistics.py" "$tests/test_core_alone.py"
+  "$tests/replay/test_simulate.py" "$tests/study/test_predict.py" "$tests/study/test_statistics.py" "$tests/test_core_alone.py"

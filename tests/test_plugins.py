@@ -5,8 +5,8 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from simsched import plugins
+from simsched.cli.listing_text import lines
 from simsched.errors import SpecError
-from simsched.listing_text import lines
 
 
 @pytest.fixture

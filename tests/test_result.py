@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import simsched as ss
+from simsched.document.result import Result
 from simsched.errors import SimschedError
 from simsched.notes import Note, Weight, weighed
-from simsched.result import Result
 
 GRAPH = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], name="three")
 TWO = "generic[cores=2]"

@@ -19,15 +19,14 @@ import simsched as ss
 ROOT = Path(__file__).parents[1]
 #: Each room may import those that stand before it; small things that every room may use come first, by their names.
 SMALL = (
-    "version", "rooms", "text", "errors", "defaults", "notes", "units", "intervals", "html", "spec",
-    "parameters", "mistakes", "plugins", "files", "progress", "table_layout", "tables", "terminal", "result",
+    "version", "rooms", "text", "errors", "defaults", "notes", "units", "intervals", "spec", "parameters", "mistakes",
+    "plugins", "files", "progress", "document",
 )  # fmt: skip
 ROOMS = (
-    "native", "graph", "machine", "costs", "policy", "schedule", "replay", "exact", "workloads", "plots", "execute",
-    "sweep", "reproduce", "report", "panel", "testing",
+    "native", "graph", "machine", "costs", "policy", "schedule", "replay", "explain", "exact", "workloads", "plots",
+    "execute", "study", "sweep", "reproduce", "report", "panel", "testing", "cli",
 )  # fmt: skip
-LAST = ("listing", "listing_text")
-ORDER = {name: place for place, name in enumerate([*SMALL, *ROOMS, *LAST])}
+ORDER = {name: place for place, name in enumerate([*SMALL, *ROOMS])}
 #: What users may add too: found by entry point, each free to use all of simsched's rooms.
 ADDED = ("hwmodels", "policies", "traces")
 #: The published systems are added, too, by entry point, and one of them is a policy and how it cuts its graphs.
@@ -62,7 +61,7 @@ def _imports(folder: str) -> Iterator[tuple[Path, str, str]]:
 def test_rooms_are_those_that_there_are():
     found = {path.name for path in (ROOT / "simsched").iterdir() if (path / "__init__.py").exists()}
     found |= {path.stem for path in (ROOT / "simsched").glob("*.py")}
-    assert {name for name in found if not name.startswith(("cli", "__"))} - {*ADDED} == set(ORDER)
+    assert {name for name in found if not name.startswith("__")} - {*ADDED} == set(ORDER)
 
 
 def test_imports_run_to_earlier_rooms():
@@ -84,7 +83,7 @@ def test_what_is_added_imports_rooms_alone(folder):
     assert not beside, "\n".join(beside)
 
 
-@pytest.mark.parametrize("name", ["machine", "policy", "execute", "report", "reproduce", "panel"])
+@pytest.mark.parametrize("name", ["machine", "policy", "execute", "explain", "report", "reproduce", "panel"])
 def test_a_room_is_called_as_the_function_of_its_name(name):
     room = getattr(ss, name)
     assert inspect.ismodule(room)

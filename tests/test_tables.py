@@ -5,9 +5,9 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simsched.table_layout import GAP, Column, laid_out
-from simsched.tables import markdown_table, markdown_text, table_text, unmarked
-from simsched.terminal import fitted_markdown
+from simsched.document.table_layout import GAP, Column, laid_out
+from simsched.document.tables import markdown_table, markdown_text, table_text, unmarked
+from simsched.document.terminal import fitted_markdown
 from simsched.text import cells_of, printable
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from simsched.errors import FormatError, GraphError
 from simsched.graph.loading import open_plain
 from simsched.graph.report import ImportReport
-from simsched.traces.options import real_number
+from simsched.traces.shared.options import real_number
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs.shape_parts import Convolved, Part, Product, Walk
+from simsched.costs.shapes.parts import Convolved, Part, Product, Walk
 from simsched.errors import CostError
 from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.group import CoreGroup
@@ -146,7 +146,7 @@ def widths_s(part: Part, machine: Machine) -> npt.NDArray[np.float64]:
 
     Parameters
     ----------
-    part : simsched.costs.shape_parts.Part
+    part : simsched.costs.shapes.parts.Part
     machine : Machine
         With an `[ldm]` table.
 

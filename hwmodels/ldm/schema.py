@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import AfterValidator, StrictBool, model_validator
 
-from simsched.costs.shape_parts import Part
+from simsched.costs.shapes.parts import Part
 from simsched.errors import MachineError
 from simsched.hwmodels.ldm.by_shape import widths_s
 from simsched.hwmodels.ldm.costings import Planner, costings, operation

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from simsched.costs.library import DEFAULT, parameters
+from simsched.costs.kernels.library import DEFAULT, parameters
 from simsched.errors import CostError
 
 #: One-core seconds at which `Curve.thread_overhead` is stated.

@@ -10,13 +10,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from simsched.costs.by_shape import ShapeCosts, by_shape, planner_of
-from simsched.costs.carrying import Mask, carried, one_core_of_recorded
 from simsched.costs.curve_ranges import drawn_curve, ranges
 from simsched.costs.curves import Curve, default_curves, normalised
 from simsched.costs.discrepancy import Discrepancy
-from simsched.costs.library import DEFAULT, Parameters, parameters
+from simsched.costs.kernels.library import DEFAULT, Parameters, parameters
 from simsched.costs.noise import Noise, noise_of
+from simsched.costs.rescaling import Mask, carried, one_core_of_recorded
+from simsched.costs.shapes.by_shape import ShapeCosts, by_shape, planner_of
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import MeasuredSeconds, WidthTable
 from simsched.errors import CostError

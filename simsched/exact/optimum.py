@@ -10,12 +10,12 @@ import numpy as np
 
 from simsched.costs import CostModel, TaskCosts
 from simsched.defaults import MACHINE
+from simsched.document.html import card
 from simsched.errors import LayoutError, SimschedError
 from simsched.exact.choices import Choices, Units, Whole
 from simsched.exact.model import Found, solve
 from simsched.exact.placing import Order, Placed, Times, list_order, placed, start_order
-from simsched.exact.told import left_out, schedule_of
-from simsched.html import card
+from simsched.exact.progress import left_out, schedule_of
 from simsched.machine import machine as machine_of
 from simsched.policy import Layout
 from simsched.replay.checks import check_seed

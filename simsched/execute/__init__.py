@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from simsched.execute.checked import CrossCheck
-from simsched.execute.checking import crosscheck
-from simsched.execute.costs_of_threads import thread_costs
-from simsched.execute.execution import Execution
-from simsched.execute.gaps import Gaps
-from simsched.execute.measuring import calibrate
-from simsched.execute.prepared import Settings
-from simsched.execute.recorded import RecordedReplay, replay_recorded
-from simsched.execute.run import Case, execute, interleaved
+from simsched.execute.calibrate.costs_of_threads import thread_costs
+from simsched.execute.calibrate.measuring import calibrate
+from simsched.execute.crosscheck.checked import CrossCheck
+from simsched.execute.crosscheck.checking import crosscheck
+from simsched.execute.recorded.gaps import Gaps
+from simsched.execute.recorded.recorded import RecordedReplay, replay_recorded
+from simsched.execute.run.execution import Execution
+from simsched.execute.run.prepared import Settings
+from simsched.execute.run.run import Case, execute, interleaved
 from simsched.rooms import make_callable
 
 __all__ = [

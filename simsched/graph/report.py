@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from simsched.html import card
+from simsched.document.html import card
 from simsched.notes import Note, Weight, weight_of
 
 

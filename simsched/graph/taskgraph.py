@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from simsched.document.html import card
 from simsched.graph.adjacency import Csr, Index
 from simsched.graph.columns import Floats, LabelColumn, TextColumn
 from simsched.graph.edges import cycle_error
 from simsched.graph.recording import RecordedOn, Recording, Seconds
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import Shape, parse_shape
-from simsched.html import card
 
 if TYPE_CHECKING:
     import networkx as nx

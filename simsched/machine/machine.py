@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from simsched.document.html import card
 from simsched.errors import MachineError
-from simsched.html import card
 from simsched.machine.clocks import Clocks
 from simsched.machine.effects import Effects
 from simsched.machine.memory import Memory

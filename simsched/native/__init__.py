@@ -120,7 +120,7 @@ class Core(Protocol):
         watched: npt.NDArray[np.bool_],
         shared: object,
     ) -> npt.NDArray[np.float64]:
-        """See `simsched.replay.causes`."""
+        """See `simsched.explain.causes`."""
         ...
 
 

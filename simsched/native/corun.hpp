@@ -12,7 +12,7 @@
 #include <vector>
 
 // Co-running by candidate widths: the twin of CandidateRule in simsched/policy/candidates.py, carried out as
-// simsched/replay/decider.py does.
+// simsched/replay/policy_referee.py does.
 
 namespace simsched {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-// The list scheduler behind static policies: the twin of simsched/replay/lister.py and queues.py.
+// The list scheduler behind static policies: the twin of simsched/replay/list_scheduler.py and queues.py.
 
 namespace simsched {
 

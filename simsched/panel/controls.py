@@ -10,7 +10,7 @@ from simsched.panel.setting import ESTIMATE, Setting
 from simsched.plots.canvas import plain
 from simsched.plugins import registered
 from simsched.policy.layout import BEST
-from simsched.sweep.tune import worker_layouts
+from simsched.study.tune import worker_layouts
 
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph

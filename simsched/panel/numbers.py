@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING
 
-from simsched.html import listed, text
+from simsched.document.html import listed, text
+from simsched.explain.core_time import LEAST_SHARE, labelled
 from simsched.notes import weighed
 from simsched.replay.advice import Advice
 from simsched.schedule.caveats import notes_of
-from simsched.schedule.explanation.core_time import LEAST_SHARE, labelled
 from simsched.spec import format_scalar
 from simsched.units import format_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from simsched.schedule import Bounds, Explanation, Schedule
+    from simsched.explain import Explanation
+    from simsched.schedule import Bounds, Schedule
 
 #: Causes of core-time that are shown, the largest first.
 MOST_CAUSES = 7

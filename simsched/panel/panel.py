@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from simsched.defaults import MACHINE, POLICY
 from simsched.errors import MissingExtraError, SimschedError
+from simsched.explain import explain
 from simsched.graph import TaskGraph
 from simsched.panel.controls import Controls
 from simsched.panel.numbers import advice, details, headline, not_found, refused, searching
@@ -19,7 +20,7 @@ from simsched.plots.interactive.pages import require_bokeh
 from simsched.policy.layout import BEST
 from simsched.replay import simulate
 from simsched.replay.advice import advised
-from simsched.schedule import Schedule, bounds, explain
+from simsched.schedule import Schedule, bounds
 from simsched.schedule.bounds import on_one_core_s
 
 if TYPE_CHECKING:

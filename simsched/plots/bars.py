@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite
 
-from simsched.html import text
+from simsched.document.html import text
 
 # Okabe and Ito's blue and vermilion, as the other pictures have them; the side says the sign, too.
 ABOVE, BELOW = "#0072B2", "#D55E00"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.errors import SimschedError
+from simsched.explain.core_time import IDLE, LEAST_SHARE, SHARED, SLOW_DOWNS, TEAM, labelled
 from simsched.plots.canvas import outside_legend, plain, require_columns, set_title, shown_axes
 from simsched.plots.palette import GREY, OKABE_ITO, RGB
 from simsched.plots.svg import inline_svg
-from simsched.schedule.explanation.core_time import IDLE, LEAST_SHARE, SHARED, SLOW_DOWNS, TEAM, labelled
 from simsched.units import time_unit
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simsched.html import document, facts_table, listed
+from simsched.document.html import document, facts_table, listed
 from simsched.plots.svg import gantt_svg
 
 if TYPE_CHECKING:

@@ -60,7 +60,7 @@ def policies_frame(
     -------
     DataFrame
         One row a graph and policy: workload, policy, layout, seeds (their number); makespan_s (geometric mean over the
-        seeds), low_s, high_s (its 95 % interval, `simsched.sweep.statistics.paired_ratio`); relative, relative_low,
+        seeds), low_s, high_s (its 95 % interval, `simsched.study.statistics.paired_ratio`); relative, relative_low,
         relative_high: the same of the makespan over that of the first policy with the same seed. Intervals are NaN for
         a single seed.
 
@@ -77,7 +77,7 @@ def policies_frame(
     >>> frame["makespan_s"].round(9).tolist()
     [6.0, 4.0]
     """
-    from simsched.sweep import replayed
+    from simsched.study import replayed
 
     return summarised(replayed(graphs, machine, policies, layout, costs, runtime, engine, seeds=seeds))
 
@@ -97,7 +97,7 @@ def summarised(replays: pd.DataFrame) -> pd.DataFrame:
 
 def _intervals(makespans: np.ndarray, first: np.ndarray) -> dict[str, float]:
     from simsched.intervals import Interval
-    from simsched.sweep.statistics import typical
+    from simsched.study.statistics import typical
 
     absolute = typical(makespans)
     relative = typical(makespans / first) if makespans.all() else Interval(1.0, 1.0, 1.0)

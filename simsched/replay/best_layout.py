@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from simsched.policy import Layout
-from simsched.replay.at_once import at_once
+from simsched.replay.parallel_map import at_once
 
 if TYPE_CHECKING:
     from simsched.policy.estimate import Estimator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from simsched.policy import Layout, Policy, Problem
 from simsched.policy.estimate import Estimator
-from simsched.replay.answers import checked_layout, layouts_of
+from simsched.replay.policy_checks import checked_layout, layouts_of
 from simsched.schedule.inputs import LayoutBy
 
 if TYPE_CHECKING:

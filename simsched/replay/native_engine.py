@@ -14,9 +14,9 @@ from simsched.graph.adjacency import Csr
 from simsched.native import find
 from simsched.native.building import how_to_get
 from simsched.policy import CandidateRule
-from simsched.replay.decider import Decider
 from simsched.replay.engines import Progress, rule_of
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
+from simsched.replay.policy_referee import Decider
 from simsched.replay.result import Times, schedule_of
 from simsched.replay.run import BEYOND_NUMBERS
 

@@ -16,7 +16,7 @@ from simsched.machine import RuntimeProfile
 from simsched.policy import Policy, Problem, RankPolicy, Shortcuts
 from simsched.policy.placement import strays
 from simsched.policy.policy import Discipline, Queue
-from simsched.replay.answers import (
+from simsched.replay.policy_checks import (
     discipline_of,
     executors_of,
     prepared_of,

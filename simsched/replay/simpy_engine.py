@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.replay.decider import Decider
-from simsched.replay.lister import Lister
+from simsched.replay.list_scheduler import Lister
 from simsched.replay.plan import Plan, StaticPlan
+from simsched.replay.policy_referee import Decider
 from simsched.replay.result import Times, schedule_of
 from simsched.replay.run import Chooser, Run
 from simsched.replay.sharing_run import SharingRun
-from simsched.replay.shortcut_lister import ShortcutLister
+from simsched.replay.shortcut_scheduler import ShortcutLister
 
 if TYPE_CHECKING:
     from simsched.schedule import Schedule

@@ -22,10 +22,10 @@ from simsched.policy import policy as policy_of
 from simsched.policy.estimate import Estimator
 from simsched.policy.layout import BEST
 from simsched.replay import engines, layouts
-from simsched.replay.answers import layouts_of, remarks_of
 from simsched.replay.best_layout import Search
 from simsched.replay.checks import check_inputs
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan, actual
+from simsched.replay.policy_checks import layouts_of, remarks_of
 from simsched.schedule import Schedule
 from simsched.schedule.inputs import Inputs
 from simsched.spec import Engine

@@ -11,15 +11,16 @@ import numpy as np
 
 from simsched.defaults import BASELINE
 from simsched.errors import SimschedError
+from simsched.explain import Explanation, explain
 from simsched.notes import weighed
 from simsched.policy import Policy
 from simsched.policy import policy as policy_of
 from simsched.policy.layout import BEST
 from simsched.replay.advice import advised
-from simsched.report.patience import Patience, Progress
 from simsched.report.run import Run, by_makespan, replayed
 from simsched.report.sizes import by_core_count, by_layout, with_shortest
-from simsched.schedule import Bounds, Explanation, Schedule, bounds, explain
+from simsched.report.time_budget import Patience, Progress
+from simsched.schedule import Bounds, Schedule, bounds
 from simsched.schedule.bounds import on_one_core_s
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.document.tables import Table
 from simsched.notes import weighed
 from simsched.plots.canvas import plain
 from simsched.report.parts import Bullets, Facts, Folded, Paragraph, Part, Picture, Section
-from simsched.tables import Table
 from simsched.units import format_time
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simsched.document.tables import Table
 from simsched.report.parts import Facts, Folded, Paragraph, Part, Picture, Section
-from simsched.tables import Table
 
 if TYPE_CHECKING:
     from simsched.machine import Machine

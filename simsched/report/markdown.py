@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
+from simsched.document.tables import Table, markdown_table, markdown_text
 from simsched.report.parts import Bullets, Chart, Facts, Folded, Paragraph, Part, Picture
-from simsched.tables import Table, markdown_table, markdown_text
 from simsched.text import printable
 
 if TYPE_CHECKING:

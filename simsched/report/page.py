@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simsched.html import columns_table, document, facts_table, listed, text
+from simsched.document.html import columns_table, document, facts_table, listed, text
+from simsched.document.tables import Table
 from simsched.plots.interactive import Explorer, explore
 from simsched.plots.interactive.explorer import HOW_TO
 from simsched.plots.interactive.pages import library
 from simsched.plots.stacked import stacked_svg
 from simsched.plots.svg import inline_picture
 from simsched.report.parts import Bullets, Chart, Facts, Folded, Paragraph, Part, Picture
-from simsched.tables import Table
 from simsched.version import version
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from simsched.tables import Table
+from simsched.document.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from simsched.document.tables import Table
 from simsched.plots.canvas import plain
 from simsched.report.parts import Chart, Facts, Folded, Paragraph, Part, Picture, Section
 from simsched.report.verdict import LONGEST_LAYOUT, interval_text, overlapping
-from simsched.tables import Table
 from simsched.units import format_time
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from simsched.replay import simulate
 from simsched.replay.best_layout import MOST_REPLAYS
 from simsched.schedule import Schedule
 from simsched.spec import Engine
-from simsched.sweep.core_counts import counts_around
+from simsched.study.core_counts import counts_around
 
 
 @dataclass(frozen=True, eq=False)

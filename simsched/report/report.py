@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simsched.defaults import MACHINE
+from simsched.document.html import framed, image, listed, text
 from simsched.errors import SimschedError
 from simsched.files import replacing
-from simsched.html import framed, image, listed, text
 from simsched.plots.stacked import stacked_svg
 from simsched.report.findings import Findings
 from simsched.report.graph_section import graph_section

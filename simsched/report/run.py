@@ -12,14 +12,14 @@ from simsched.errors import SimschedError
 from simsched.intervals import Interval
 from simsched.policy import Policy
 from simsched.schedule import Schedule
-from simsched.sweep.statistics import typical
+from simsched.study.statistics import typical
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
     from simsched.policy import Layout
     from simsched.policy.layout import Best
-    from simsched.report.patience import Progress
     from simsched.report.question import Question
+    from simsched.report.time_budget import Progress
 
 
 @dataclass(frozen=True, eq=False)

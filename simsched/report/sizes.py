@@ -9,16 +9,16 @@ from simsched.policy.layout import BEST, Layout
 from simsched.report.run import Run, replayed
 from simsched.schedule import bounds
 from simsched.schedule.bounds import on_one_core_s
-from simsched.sweep.extrapolation import beyond
-from simsched.sweep.knee import knee
+from simsched.study.extrapolation import beyond
+from simsched.study.knee import knee
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from simsched.machine import Machine
     from simsched.policy.layout import Best
-    from simsched.report.patience import Progress
     from simsched.report.question import Question
+    from simsched.report.time_budget import Progress
 
 #: Fewer layouts tell no more than the table of policies does.
 LEAST_LAYOUTS = 3
@@ -36,7 +36,7 @@ def by_layout(question: Question, runs: list[Run], progress: Progress) -> pd.Dat
         The shortest first; none failed.
     progress : callable
     """
-    from simsched.sweep import tune
+    from simsched.study import tune
 
     for run in runs:
         layouts = dict.fromkeys([*_of(run), *question.layouts_of(run.policy)])

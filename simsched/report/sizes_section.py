@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING
 
+from simsched.document.tables import Table
 from simsched.plots.canvas import plain
 from simsched.report.parts import Paragraph, Part, Picture, Section
 from simsched.report.policies_section import longer
 from simsched.report.verdict import LONGEST_LAYOUT, used_layout
-from simsched.tables import Table
 from simsched.units import format_time
 
 if TYPE_CHECKING:

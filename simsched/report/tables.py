@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from simsched.document.tables import Table
 from simsched.report.parts import Facts, Folded, Part
-from simsched.tables import Table
 
 if TYPE_CHECKING:
     from simsched.report.report import Report

@@ -8,8 +8,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from simsched.costs.noise import noise_of
+from simsched.document.tables import Table
 from simsched.report.parts import Bullets, Facts, Paragraph, Part, Section
-from simsched.tables import Table
 from simsched.units import format_time
 from simsched.version import version
 

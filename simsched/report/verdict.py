@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.defaults import BASELINE
+from simsched.explain.core_time import labelled
 from simsched.plots.canvas import plain
-from simsched.schedule.explanation.core_time import labelled
 from simsched.units import format_time
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simsched.document.tables import Table
+from simsched.explain import explain
+from simsched.explain.core_time import LEAST_SHARE, labelled
 from simsched.plots.canvas import plain
 from simsched.report.parts import Bullets, Folded, Paragraph, Part, Picture, Section
 from simsched.report.verdict import run_name
-from simsched.schedule import explain
-from simsched.schedule.explanation.core_time import LEAST_SHARE, labelled
-from simsched.tables import Table
 from simsched.units import format_time
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Published systems: what their papers say beside what is simulated."""
 
-from simsched.reproduce.crossed import crossed
-from simsched.reproduce.crossed_jobs import JOBS, Job
-from simsched.reproduce.crossed_table import Crossed, Run
+from simsched.reproduce.crossed.crossed import crossed
+from simsched.reproduce.crossed.jobs import JOBS, Job
+from simsched.reproduce.crossed.table import Crossed, Run
 from simsched.reproduce.published import Published, Quantity
 from simsched.reproduce.reproduction import Reproduction
 from simsched.reproduce.rows import Claim, Row

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.costs.fitting.points import Op
-from simsched.costs.kernel_convolution import Direction
 from simsched.costs.kernels import Convolution, Team, convolution_s, elementwise_s, gemm_s, parameters
+from simsched.costs.kernels.convolution import Direction
 from simsched.errors import CostError
-from simsched.execute.operators import sizes
+from simsched.execute.kernels.operators import sizes
 from simsched.graph.shapes import parse_shape
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from simsched.document.html import card
 from simsched.errors import SpecError
-from simsched.html import card
 from simsched.reproduce.pivots import Layout, pivoted
 from simsched.reproduce.rows import Claim, Row, case_text
 from simsched.reproduce.summary import summary, summary_text

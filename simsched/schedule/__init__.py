@@ -1,8 +1,7 @@
-"""`Schedule`: columns, metrics, bounds, explanation, exports."""
+"""`Schedule`: columns, metrics, bounds, exports."""
 
 from simsched.schedule.bounds import Bounds, bounds
-from simsched.schedule.explanation import Explanation, TaskExplanation, explain
 from simsched.schedule.inputs import Inputs
 from simsched.schedule.schedule import Schedule
 
-__all__ = ["Bounds", "Explanation", "Inputs", "Schedule", "TaskExplanation", "bounds", "explain"]
+__all__ = ["Bounds", "Inputs", "Schedule", "bounds"]

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from simsched.document.html import card
 from simsched.errors import SimschedError
 from simsched.graph.adjacency import Csr
 from simsched.graph.taskgraph import Recording, Seconds, TaskGraph
-from simsched.html import card
 from simsched.units import format_time
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from simsched.explain import Explanation, TaskExplanation
     from simsched.machine import Machine
     from simsched.plots import Explorer
-    from simsched.schedule.explanation import Explanation, TaskExplanation
     from simsched.schedule.inputs import Inputs
 
 
@@ -246,7 +246,7 @@ class Schedule:
           waited for a core            2 s
           task 1 held its core         2 s, task 1
         """
-        from simsched.schedule.explanation import explain
+        from simsched.explain import explain
 
         return explain(self) if task is None else explain(self).task(task)
 

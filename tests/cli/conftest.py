@@ -13,7 +13,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import SimschedError
-from simsched.execute.module import module
+from simsched.execute.kernels.module import module
 from simsched.traces.samples import sample_files
 
 SERVED = Path(__file__).with_name("served.py")

@@ -23,8 +23,8 @@ simsched.sweep
 
 
 def command(arguments, folder, environment, streams):
-    """Be `python -W error -m simsched.cli`."""
-    from simsched import cli
+    """Be `python -W error -m simsched.cli.app`."""
+    from simsched.cli import app as cli
 
     os.environ.clear()
     os.environ.update(environment)
@@ -42,7 +42,7 @@ def command(arguments, folder, environment, streams):
 
 def serve(link):
     """Be commands until nobody asks any more."""
-    from simsched import cli
+    from simsched.cli import app as cli
 
     for module in IMPORTED.split():
         __import__(module)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import simsched as ss
-from simsched import cli
+from simsched.cli import app as cli
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +272,7 @@ def test_without_arguments_there_is_help(piped):
 
 
 def test_a_reader_that_goes_away_is_no_error():
-    command = f"{sys.executable} -m simsched.cli list policies | true"
+    command = f"{sys.executable} -m simsched.cli.app list policies | true"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
     )
@@ -281,7 +281,7 @@ def test_a_reader_that_goes_away_is_no_error():
 
 
 def test_a_full_disk_is_one_clear_line():
-    command = f"{sys.executable} -m simsched.cli list policies > /dev/full"
+    command = f"{sys.executable} -m simsched.cli.app list policies > /dev/full"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("simsched: error: output: No space left")
@@ -340,7 +340,7 @@ def test_a_command_imports_what_it_needs(graph_file):
         "-W",
         "error",
         "-m",
-        "simsched.cli",
+        "simsched.cli.app",
         "run",
         graph_file,
         "-m",

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import simsched as ss
-from simsched.cli_common import graphs_of
+from simsched.cli.common import graphs_of
 from simsched.errors import SimschedError
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from simsched import cli
+from simsched.cli import app as cli
 
 SMALL = ["lstm[layers=1,steps=2,hidden=8,batch=4]", "-m", "generic[cores=4]", "-p", "fifo", "-p", "critical-path",
          "--replays", "2", "--seeds", "2"]  # fmt: skip

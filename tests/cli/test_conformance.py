@@ -6,7 +6,7 @@ import re
 import pytest
 import typer
 
-from simsched.cli import app
+from simsched.cli.app import app
 
 COMMANDS = typer.main.get_command(app).commands
 #: Commands that read no file and no name.

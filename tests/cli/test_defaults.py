@@ -6,10 +6,10 @@ import pytest
 import typer
 
 import simsched as ss
-from simsched.cli import app
+from simsched.cli.app import app
 from simsched.costs import CostModel
 from simsched.costs.noise import noise_of
-from simsched.sweep.statistics import NOISE
+from simsched.study.statistics import NOISE
 
 COMMANDS = typer.main.get_command(app).commands
 #: By the name of a command, the functions that have its defaults.

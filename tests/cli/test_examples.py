@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 import typer
 
-from simsched.cli import app
+from simsched.cli.app import app
 
 GROUP = typer.main.get_command(app)
 EXAMPLES = [

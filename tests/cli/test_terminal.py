@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simsched import cli
-from simsched.cli_common import waiting
-from simsched.cli_output import records, say_json
+from simsched.cli import app as cli
+from simsched.cli.common import waiting
+from simsched.cli.output import records, say_json
 from simsched.progress import progress_bar
 
 
@@ -124,7 +124,7 @@ def test_bash_completes(words, found, piped):
 def test_version_and_completion_script(piped):
     assert piped("--version").stdout.startswith("simsched ")
     # The shell that asks is the one whose script is shown.
-    command = f"{sys.executable} -m simsched.cli --show-completion; true"
+    command = f"{sys.executable} -m simsched.cli.app --show-completion; true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert "complete_bash" in done.stdout, done.stderr
 

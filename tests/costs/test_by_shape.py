@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simsched as ss
-from simsched.costs.kernel_convolution import convolution_work
-from simsched.costs.kernel_work import team_s, widths_s
 from simsched.costs.kernels import Convolution, Team, convolution_s, elementwise_s
-from simsched.costs.library import libraries, parameters
-from simsched.costs.shape_convolutions import NO_FILTER, UNKNOWN, _completed, _operands, _windows
-from simsched.costs.shape_kinds import Seen, kernel_of, work_of
-from simsched.costs.shape_parts import _convolved
+from simsched.costs.kernels.convolution import convolution_work
+from simsched.costs.kernels.library import libraries, parameters
+from simsched.costs.kernels.work import team_s, widths_s
+from simsched.costs.shapes.convolutions import NO_FILTER, UNKNOWN, _completed, _operands, _windows
+from simsched.costs.shapes.kinds import Seen, kernel_of, work_of
+from simsched.costs.shapes.parts import _convolved
 from simsched.errors import CostError
 from simsched.graph import ImportReport
 from simsched.graph.shapes import parse_shape

@@ -79,7 +79,7 @@ def test_every_page_has_the_line_of_its_own() -> None:
 def test_the_command_line_finds_it(package: Path) -> None:
     (console,) = _blocks("howto/own_package", "console")
     commands = [shlex.split(line.removeprefix("$ simsched ")) for line in console.splitlines()]
-    listed, run, compared = (_run(package, "-m", "simsched.cli", *command) for command in commands)
+    listed, run, compared = (_run(package, "-m", "simsched.cli.app", *command) for command in commands)
     assert "Twelve cores in pairs" in listed
     assert "longest-first" in run
     assert "longest-first[levels=0.5]" in compared

@@ -13,9 +13,9 @@ import simsched as ss
 from simsched.costs import CostModel
 from simsched.costs.fitting import Calibration, MeasuredOp, Op, Point
 from simsched.errors import SimschedError
-from simsched.execute.checked import Checked, CrossCheck
-from simsched.execute.execution import Execution, Run
-from simsched.execute.module import module
+from simsched.execute.crosscheck.checked import Checked, CrossCheck
+from simsched.execute.kernels.module import module
+from simsched.execute.run.execution import Execution, Run
 from simsched.graph.adjacency import Csr
 from simsched.machine import RuntimeProfile
 from simsched.schedule import Schedule

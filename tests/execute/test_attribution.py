@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.execute.company import company, without_company
-from simsched.execute.execution import Execution
+from simsched.execute.crosscheck.overlap import company, without_company
+from simsched.execute.run.execution import Execution
 
 
 def forked(kinds=("a", "a", "a", "a")):

@@ -10,7 +10,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import EngineError
-from simsched.execute.work import Work
+from simsched.execute.kernels.work import Work
 
 GRAPH = ss.TaskGraph.from_edges(
     [1e-3] * 4,

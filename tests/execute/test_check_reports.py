@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import simsched as ss
+from simsched.document.html import text as escaped
+from simsched.document.tables import markdown_text
 from simsched.errors import SimschedError
-from simsched.html import text as escaped
 from simsched.notes import Weight, weight_of
-from simsched.tables import markdown_text
 
 HOSTILE = "<script>alert(1)</script>|\x1b[31m"
 

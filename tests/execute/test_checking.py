@@ -9,10 +9,10 @@ import simsched as ss
 from simsched.costs.fitting import Calibration
 from simsched.errors import SimschedError
 from simsched.execute import Case, Settings, calibrate, interleaved
-from simsched.execute.calibrating import _gap_s, _seconds, calibration_cases
-from simsched.execute.checking import _named, _suited, crosscheck
-from simsched.execute.execution import Execution, Run
-from simsched.execute.run import _order
+from simsched.execute.calibrate.calibrating import _gap_s, _seconds, calibration_cases
+from simsched.execute.crosscheck.checking import _named, _suited, crosscheck
+from simsched.execute.run.execution import Execution, Run
+from simsched.execute.run.run import _order
 
 
 def spinning(n=24):

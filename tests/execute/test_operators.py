@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simsched.errors import EngineError
-from simsched.execute.operators import Options, check_options, kinds, sizes
+from simsched.execute.kernels.operators import Options, check_options, kinds, sizes
 from simsched.graph.shapes import format_shape
 
 NO: Options = {}

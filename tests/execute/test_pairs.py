@@ -9,8 +9,16 @@ import simsched as ss
 from simsched.costs.fitting import Calibration, MeasuredOp, Op, Point
 from simsched.errors import EngineError
 from simsched.execute import calibrate
-from simsched.execute.execution import Execution, Run
-from simsched.execute.pairs import OneTeam, chains, measured_pairs, pairs_on, slowdowns, strands, team_width
+from simsched.execute.calibrate.pairs import (
+    OneTeam,
+    chains,
+    measured_pairs,
+    pairs_on,
+    slowdowns,
+    strands,
+    team_width,
+)
+from simsched.execute.run.execution import Execution, Run
 
 TWO = ss.machine("generic[cores=2]")
 

@@ -7,8 +7,8 @@ import pytest
 
 import simsched as ss
 from simsched.errors import GraphError, LayoutError, SimschedError
-from simsched.execute.absences import absences_s
-from simsched.execute.gaps import DISPATCH, FIRST, INTERRUPTED, WAKE_UP, Gaps
+from simsched.execute.recorded.absences import absences_s
+from simsched.execute.recorded.gaps import DISPATCH, FIRST, INTERRUPTED, WAKE_UP, Gaps
 from simsched.graph import Recording
 from simsched.traces.samples import SAMPLES, sample_files
 

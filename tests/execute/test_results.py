@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 
 import simsched as ss
-from simsched.execute.memory import Operands
-from simsched.execute.work import Work
+from simsched.execute.kernels.memory import Operands
+from simsched.execute.kernels.work import Work
 
 pytestmark = pytest.mark.usefixtures("native")
 

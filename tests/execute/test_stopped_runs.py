@@ -11,7 +11,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import EngineError
-from simsched.execute import prepared
+from simsched.execute.run import prepared
 
 pytestmark = pytest.mark.usefixtures("native")
 

@@ -6,7 +6,7 @@ from math import nan
 
 import numpy as np
 
-from simsched.execute.operators import Options, sizes
+from simsched.execute.kernels.operators import Options, sizes
 
 NO: Options = {}
 

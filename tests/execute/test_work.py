@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.execute.work import Work
+from simsched.execute.kernels.work import Work
 
 pytestmark = pytest.mark.usefixtures("native")
 

@@ -6,7 +6,7 @@ import pytest
 
 import simsched as ss
 from simsched.policy import Start, View
-from simsched.report import patience
+from simsched.report import time_budget as patience
 
 CHAIN = ss.TaskGraph.from_edges([1.0] * 100, [(i, i + 1) for i in range(99)])
 FEW = ss.TaskGraph.from_edges([1.0] * 30, [(i, i + 1) for i in range(29)])

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.reproduce.chaos import Chaos
-from simsched.reproduce.chaos_epoch import chaos, image_s
-from simsched.reproduce.chaos_model import PerformanceModel
-from simsched.reproduce.chaos_network import Image, layers
-from simsched.reproduce.chaos_team import MACHINE, Team
-from simsched.reproduce.chaos_training import Training
+from simsched.reproduce.chaos.epoch import chaos, image_s
+from simsched.reproduce.chaos.model import PerformanceModel
+from simsched.reproduce.chaos.network import Image, layers
+from simsched.reproduce.chaos.system import Chaos
+from simsched.reproduce.chaos.team import MACHINE, Team
+from simsched.reproduce.chaos.training import Training
 
 PAPER = Chaos.published()
 NETWORKS = ("small", "medium", "large")

@@ -3,11 +3,11 @@
 import pytest
 
 import simsched as ss
-from simsched.reproduce.concurrency_control import ConcurrencyControl
-from simsched.reproduce.concurrency_control_ops import PublishedOps
-from simsched.reproduce.concurrency_control_runs import MANUAL, Runs, oversubscription
+from simsched.reproduce.concurrency_control.op_times import controlled
+from simsched.reproduce.concurrency_control.ops import PublishedOps
+from simsched.reproduce.concurrency_control.runs import MANUAL, Runs, oversubscription
+from simsched.reproduce.concurrency_control.system import ConcurrencyControl
 from simsched.reproduce.one_core_seconds import ops_of, with_kernel_seconds
-from simsched.reproduce.op_times import controlled
 
 KNL = ss.machine("knl-7250[memory=cache]")
 

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 import simsched as ss
+from simsched.document.html import text
+from simsched.document.tables import markdown_text
 from simsched.errors import SpecError
-from simsched.html import text
 from simsched.machine import machine as machine_of
 from simsched.notes import weighed, weight_of
 from simsched.reproduce import JOBS, Job
-from simsched.reproduce.crossed_jobs import Column, jobs_of
-from simsched.reproduce.crossed_rules import RULES
-from simsched.reproduce.crossed_text import write_crossed
+from simsched.reproduce.crossed.jobs import Column, jobs_of
+from simsched.reproduce.crossed.rules import RULES
+from simsched.reproduce.crossed.text import write_crossed
 from simsched.schedule.caveats import notes_of
-from simsched.tables import markdown_text
 
 CELLS = Job("wpar", "lstm[layers=2,steps=3,input=16,hidden=16,batch=4,fused=true]", "xeon-8160x2[cores=4]")
 IMAGES = Job("chaos", "chaos[size=small]", "knc-7120p[cores=4]", 8, measured=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.reproduce.op_times import (
+from simsched.reproduce.concurrency_control.op_times import (
     CORES,
     MACHINE,
     TIMED,

@@ -5,10 +5,16 @@ import pytest
 
 import simsched as ss
 from simsched.errors import CostError
-from simsched.reproduce import profiling
-from simsched.reproduce.op_curves import op_curves
-from simsched.reproduce.op_mixes import NETWORKS, op_mix, published_ops
-from simsched.reproduce.profiling import MACHINE, STEPS, hill_climbing, published, regression
+from simsched.reproduce.concurrency_control import profiling
+from simsched.reproduce.concurrency_control.op_curves import op_curves
+from simsched.reproduce.concurrency_control.op_mixes import NETWORKS, op_mix, published_ops
+from simsched.reproduce.concurrency_control.profiling import (
+    MACHINE,
+    STEPS,
+    hill_climbing,
+    published,
+    regression,
+)
 
 KNL = ss.machine(MACHINE)
 

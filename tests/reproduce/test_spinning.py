@@ -5,7 +5,7 @@ import pytest
 
 import simsched as ss
 from simsched.costs.loads import Loads
-from simsched.reproduce.spinning import among_spinning
+from simsched.reproduce.concurrency_control.spinning import among_spinning
 
 MACHINE = ss.machine("knl-7250")
 #: Throughput of a core with two threads, in computing and in waiting for memory.

@@ -11,11 +11,11 @@ import simsched as ss
 from simsched.costs.kernels import Team
 from simsched.machine import RuntimeProfile
 from simsched.replay import simulate
-from simsched.reproduce.wpar import CORES, Numbers, WPar
-from simsched.reproduce.wpar_cells import CellCosts
-from simsched.reproduce.wpar_keras import Keras, counted, kernel_s
-from simsched.reproduce.wpar_runs import chained
-from simsched.reproduce.wpar_setting import Setting
+from simsched.reproduce.wpar.cells import CellCosts
+from simsched.reproduce.wpar.keras import Keras, counted, kernel_s
+from simsched.reproduce.wpar.runs import chained
+from simsched.reproduce.wpar.setting import Setting
+from simsched.reproduce.wpar.system import CORES, Numbers, WPar
 
 XEON = ss.machine("xeon-8160x2[remote_memory=false]")
 GRID = Setting("lstm", 2, 4, 4, 4, 2)

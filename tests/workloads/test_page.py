@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simsched.listing_text import lines
+from simsched.cli.listing_text import lines
 from simsched.plugins import registered
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 import simsched as ss
-from simsched.cli import app
-from simsched.execute.work import Work
-from simsched.listing_text import lines
+from simsched.cli.app import app
+from simsched.cli.listing_text import lines
+from simsched.execute.kernels.work import Work
 from simsched.plugins import registered
 from simsched.workloads import Workload, family, one_of, whole
 from simsched.workloads.recurrent import Recurrent

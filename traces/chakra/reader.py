@@ -11,8 +11,8 @@ from simsched.traces.chakra.delimited import looks_delimited
 from simsched.traces.chakra.linked import of_operators
 from simsched.traces.chakra.nodes import of_nodes
 from simsched.traces.chakra.record import read_linked, read_stream, require_distinct
-from simsched.traces.options import TOLERANT, flag
 from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.options import TOLERANT, flag
 
 
 class Chakra:

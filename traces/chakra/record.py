@@ -11,8 +11,8 @@ from typing import Any
 from simsched.graph.loading import Mend
 from simsched.traces.chakra.delimited import messages_in
 from simsched.traces.chakra.schema import attributes, messages
-from simsched.traces.json_elements import objects
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_elements import objects
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import MAX_MICROSECONDS, MAX_RECORDS, Place
 
 METADATA_NODE, MEM_LOAD, MEM_STORE, COMP, COMM_SEND, COMM_RECV, COMM_COLL = range(1, 8)

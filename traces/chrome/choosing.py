@@ -13,7 +13,7 @@ from simsched.graph.cleanup.matching import matcher
 from simsched.graph.report import ImportReport
 from simsched.traces.chrome.events import Events, Span
 from simsched.traces.chrome.nesting import nest
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 
 LEVELS = ("outermost", "innermost")
 _DEPTH = re.compile(r"(?P<least>[0-9]{1,6})(?:-(?P<most>[0-9]{1,6}))?", re.ASCII)

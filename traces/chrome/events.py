@@ -13,8 +13,8 @@ from typing import Any
 
 from simsched.graph.loading import Mend
 from simsched.traces.chrome.halves import Half, paired
-from simsched.traces.json_elements import objects
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_elements import objects
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import MAX_RECORDS, Place
 
 OTHER_DATA, METADATA = "otherData", "metadata"
@@ -225,7 +225,7 @@ def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = No
     path : Path
         The file, plain or gzipped, in the object or the list form.
     mend, unclosed : callable, optional
-        See `simsched.traces.json_elements.Elements`; with `mend`, events without a time are left out.
+        See `simsched.traces.shared.json_elements.Elements`; with `mend`, events without a time are left out.
 
     Raises
     ------

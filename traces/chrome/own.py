@@ -11,7 +11,7 @@ from simsched.errors import FormatError, GraphError
 from simsched.graph.report import ImportReport
 from simsched.text import printable
 from simsched.traces.chrome.events import Events, Span
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.processors import recorded_on
 from simsched.traces.shared.timeline import recording
 

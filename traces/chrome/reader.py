@@ -23,10 +23,10 @@ from simsched.traces.chrome import own
 from simsched.traces.chrome.choosing import Choice
 from simsched.traces.chrome.events import Events, Span, read_events
 from simsched.traces.chrome.nesting import Flows, flow_edges
-from simsched.traces.json_stream import shown
-from simsched.traces.lanes import chain
-from simsched.traces.options import TOLERANT
+from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.lanes import chain
 from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.options import TOLERANT
 from simsched.traces.shared.processors import recorded_on
 from simsched.traces.shared.timeline import recording
 

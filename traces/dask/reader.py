@@ -17,10 +17,10 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import open_plain, read_bounded
 from simsched.traces.dask.stream import Record, kind_of, read_dependencies, read_records
-from simsched.traces.lanes import chain
-from simsched.traces.options import TOLERANT
 from simsched.traces.shared.companions import given
+from simsched.traces.shared.lanes import chain
 from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.options import TOLERANT
 from simsched.traces.shared.timeline import numbered, recording
 
 _HTML = re.compile(rb"<title>\s*Dask Performance Report")

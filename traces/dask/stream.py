@@ -11,7 +11,7 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
-from simsched.traces.json_stream import shown, stream
+from simsched.traces.shared.json_stream import shown, stream
 from simsched.traces.shared.timeline import LATEST_NS, whole_ns
 
 #: The token that ends the name of a key: `add-e3ef5546f06aef12fa5ca644e696c1c3`.

@@ -19,7 +19,7 @@ from typing import Any
 from simsched.errors import FormatError, MissingExtraError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import open_plain
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 
 #: Files that programs write nest two or three deep.
 MAX_DEPTH = 100

@@ -20,8 +20,8 @@ from simsched.errors import FormatError, GraphError
 from simsched.graph.contracting import MAX_EDGES
 from simsched.graph.report import ImportReport
 from simsched.traces.dot.grammar import Dot, read_dot
-from simsched.traces.json_stream import shown
-from simsched.traces.options import real_number
+from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.options import real_number
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph

@@ -12,7 +12,7 @@ from xml.parsers import expat
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.text import printable
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 
 MOST_DEPTH = 30
 HYPEREDGE = "hyperedge: an edge of several tasks is not a dependency; write one edge per pair"

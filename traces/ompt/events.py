@@ -12,7 +12,7 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.timeline import LATEST_NS
 
 #: The format's version that this reader knows; files without one are as of before versions.

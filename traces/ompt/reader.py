@@ -14,12 +14,12 @@ from pathlib import Path
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import contracted
-from simsched.traces.json_stream import shown
 from simsched.traces.ompt.events import Log, read_log
 from simsched.traces.ompt.run import Node, Run
-from simsched.traces.options import TOLERANT
 from simsched.traces.shared.companions import given
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.options import TOLERANT
 from simsched.traces.shared.text_lines import lines
 from simsched.traces.shared.timeline import numbered, recording
 

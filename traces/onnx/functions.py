@@ -9,8 +9,8 @@ from typing import Any
 
 from simsched.errors import FormatError
 from simsched.graph.report import ImportReport
-from simsched.traces.json_stream import shown
 from simsched.traces.onnx.proto import bodies, library_errors
+from simsched.traces.shared.json_stream import shown
 
 #: Functions call functions call functions: each level may double the graph, and the library recurses.
 MAX_LEVELS = 64

@@ -12,8 +12,8 @@ from typing import Any
 
 from simsched.errors import FormatError
 from simsched.graph.report import ImportReport
-from simsched.traces.json_stream import shown
 from simsched.traces.onnx.proto import bodies, library_errors
+from simsched.traces.shared.json_stream import shown
 
 #: Constants of more bytes than this hold weights, of which inference needs the shape alone; axes and sizes are short.
 MAX_CONSTANT_B = 4096

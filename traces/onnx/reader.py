@@ -16,7 +16,6 @@ from typing import Any
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.shapes import format_shape
-from simsched.traces.json_stream import shown
 from simsched.traces.onnx.edges import edges
 from simsched.traces.onnx.flops import flops
 from simsched.traces.onnx.functions import inlined
@@ -26,7 +25,8 @@ from simsched.traces.onnx.proto import read_proto, starts_as_model
 from simsched.traces.onnx.tensors import Tensor, dims, tensor_bytes
 from simsched.traces.onnx.traffic import moved_bytes
 from simsched.traces.onnx.windows import shape_attributes
-from simsched.traces.options import whole_number
+from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.options import whole_number
 
 #: Sizes of dimensions, as text: `batch:8+seq:128`.
 _SIZE = re.compile(r"(.+):([0-9]{1,9})")

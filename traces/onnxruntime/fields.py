@@ -11,8 +11,8 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.shapes import MAX_RANK
-from simsched.traces.json_stream import shown
 from simsched.traces.onnx.tensors import Tensor
+from simsched.traces.shared.json_stream import shown
 
 #: Beyond this many microseconds (52 days) nanoseconds no longer survive as float64 seconds.
 MAX_US = 2**52 // 1000

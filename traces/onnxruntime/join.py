@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simsched.errors import FormatError
-from simsched.traces.json_stream import shown
 from simsched.traces.onnx.model import Model, Node
 from simsched.traces.onnxruntime.profile import Event
+from simsched.traces.shared.json_stream import shown
 
 #: Starts and lengths are whole microseconds.
 CLOCK_US = 1

@@ -18,10 +18,10 @@ import numpy.typing as npt
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
-from simsched.traces.json_elements import objects
-from simsched.traces.json_stream import shown
 from simsched.traces.onnx.tensors import Tensor
 from simsched.traces.onnxruntime.fields import Fields
+from simsched.traces.shared.json_elements import objects
+from simsched.traces.shared.json_stream import shown
 
 #: Suffix of the events that time a node's computation; older versions also write `_fence_before` and others.
 KERNEL = "_kernel_time"

@@ -26,7 +26,6 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Mend
 from simsched.graph.shapes import format_shape
-from simsched.traces.lanes import chain
 from simsched.traces.onnx.edges import edges
 from simsched.traces.onnx.flops import flops
 from simsched.traces.onnx.model import Model, Node, read_model
@@ -36,9 +35,10 @@ from simsched.traces.onnxruntime.join import check_order, match, outermost
 from simsched.traces.onnxruntime.profile import Contents, Event, Run, read_contents, read_events
 from simsched.traces.onnxruntime.report import Row, describe_contents, describe_model, describe_tasks
 from simsched.traces.onnxruntime.shapes import Sizes, sizes
-from simsched.traces.options import TOLERANT, whole_number
 from simsched.traces.shared.companions import given
+from simsched.traces.shared.lanes import chain
 from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.options import TOLERANT, whole_number
 from simsched.traces.shared.timeline import recording
 
 FIRST_CATEGORY = re.compile(rb'"cat"\s*:\s*"([^"]*)"')

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from simsched.graph import ImportReport, Recording
-from simsched.traces.json_stream import shown
-from simsched.traces.lanes import covered
 from simsched.traces.onnx.model import Model
 from simsched.traces.onnxruntime.join import Task
 from simsched.traces.onnxruntime.profile import Contents, Event, Run
+from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.lanes import covered
 from simsched.traces.shared.libraries import of_providers
 
 #: Spans of more runs than this are not listed in the report.

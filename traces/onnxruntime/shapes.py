@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simsched.errors import FormatError
-from simsched.traces.json_stream import shown
 from simsched.traces.onnx.model import Model
 from simsched.traces.onnx.tensors import ITEMSIZE_B, Tensor, tensor_bytes
 from simsched.traces.onnxruntime.join import ADVICE, Task
+from simsched.traces.shared.json_stream import shown
 
 #: Operators with packed weights have few inputs; of longer lists the absent ones are not looked for.
 MAX_ALIGNED = 64

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.timeline import LATEST_NS, whole_ns
 
 #: Single quotes, which the specification does not have, are ViTE's.

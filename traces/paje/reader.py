@@ -16,13 +16,13 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import Edge
 from simsched.graph.loading import Mend
 from simsched.graph.shapes import format_shape
-from simsched.traces.json_stream import shown
-from simsched.traces.lanes import chain
-from simsched.traces.options import TOLERANT
 from simsched.traces.paje.events import events
 from simsched.traces.paje.states import WANTED, Interval, Trace
 from simsched.traces.shared.companions import given
+from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.lanes import chain
 from simsched.traces.shared.mends import Mends, mends_if
+from simsched.traces.shared.options import TOLERANT
 from simsched.traces.shared.text_lines import lines
 from simsched.traces.shared.timeline import numbered, recording
 from simsched.traces.starpu.dag import dag_edges

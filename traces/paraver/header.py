@@ -8,7 +8,7 @@ from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 
 #: Nanoseconds in a unit; without a name, times are microseconds.
 UNITS_NS = {"ns": 1, "us": 1000, "ms": 10**6, "": 1000}

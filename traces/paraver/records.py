@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend
-from simsched.traces.json_stream import shown
 from simsched.traces.paraver.header import Header, Thread, read_header
 from simsched.traces.paraver.vocabulary import Event, Vocabulary
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.text_lines import raw_lines
 
 #: 36 years in nanoseconds, so that sums stay within 64 bits.

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simsched.graph.shapes import MAX_RANK
-from simsched.traces.json_stream import shown
 from simsched.traces.pytorch.aten import Dims
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import Place
 
 MAX_DIM = 2**48

@@ -18,10 +18,10 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend
 from simsched.graph.shapes import format_shape
-from simsched.traces.json_elements import objects
 from simsched.traces.pytorch.arguments import Side, Tensor
 from simsched.traces.pytorch.aten import Call, flops
 from simsched.traces.pytorch.windows import shape_attributes
+from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.places import MAX_RECORDS, Place
 
 NODES = "nodes"
@@ -126,7 +126,7 @@ def read_execution_trace(
     wanted : collection of int or None
         Record function ids of the calls whose tensors are kept; None: of all.
     mend : callable, optional
-        As for `simsched.traces.json_stream.stream`.
+        As for `simsched.traces.shared.json_stream.stream`.
 
     Raises
     ------

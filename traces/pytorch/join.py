@@ -9,8 +9,6 @@ from typing import Any
 
 from simsched.errors import FormatError
 from simsched.graph.shapes import format_shape
-from simsched.traces.json_stream import shown
-from simsched.traces.lanes import chain
 from simsched.traces.pytorch.arguments import dims_of
 from simsched.traces.pytorch.aten import Call, Dims, flops
 from simsched.traces.pytorch.compiled import order_of_regions
@@ -19,6 +17,8 @@ from simsched.traces.pytorch.nesting import Nesting, Task
 from simsched.traces.pytorch.report import Edges
 from simsched.traces.pytorch.tensors import Access, access, dependencies
 from simsched.traces.pytorch.windows import shape_attributes
+from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.lanes import chain
 from simsched.traces.shared.places import Place
 
 _SPELLED = re.compile(r"[0-9]{1,15}(?:,[0-9]{1,15})*", re.ASCII)

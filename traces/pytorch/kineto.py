@@ -16,12 +16,12 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend
-from simsched.traces.json_elements import Elements, require_msgspec
 from simsched.traces.pytorch.events import Window
 from simsched.traces.pytorch.streams import DEVICE, Streams, is_of_device
 from simsched.traces.pytorch.table import Table, arguments
 from simsched.traces.pytorch.threads import Lanes
 from simsched.traces.pytorch.timing import times
+from simsched.traces.shared.json_elements import Elements, require_msgspec
 from simsched.traces.shared.places import Place
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def survey(path: Path, mend: Mend | None = None, devices: bool = False) -> Surve
     path : Path
         The file, plain or gzipped.
     mend : callable, optional
-        As for `simsched.traces.json_stream.stream`; operators without a valid duration are then left out.
+        As for `simsched.traces.shared.json_stream.stream`; operators without a valid duration are then left out.
     devices : bool
         Whether to keep what ran on devices.
 

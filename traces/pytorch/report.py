@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from simsched.graph import ImportReport, TaskGraph
-from simsched.traces.lanes import covered
 from simsched.traces.pytorch.events import Step
 from simsched.traces.pytorch.kineto import Survey
 from simsched.traces.pytorch.nesting import Nesting
 from simsched.traces.pytorch.tensors import Dependencies
+from simsched.traces.shared.lanes import covered
 from simsched.traces.shared.places import Place
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from simsched.traces.json_stream import shown
 from simsched.traces.pytorch.events import Event, Step, Window
 from simsched.traces.pytorch.threads import Lanes
 from simsched.traces.pytorch.windows import has_window
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import MAX_INTEGER, MAX_RECORDS, Place
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import Place
 
 

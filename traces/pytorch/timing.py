@@ -6,7 +6,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import Place
 
 if TYPE_CHECKING:

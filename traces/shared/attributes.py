@@ -18,7 +18,7 @@ from simsched.graph.columns import plain_text
 from simsched.graph.recording import Recording
 from simsched.graph.report import ImportReport
 from simsched.text import printable
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph

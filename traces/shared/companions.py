@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.graph.loading import find_file
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 
 
 def given(path: Path, option: str, value: object, what: str) -> Path:

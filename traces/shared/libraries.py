@@ -1,6 +1,7 @@
 """Which library ran the ops of a recording, where its file says so.
 
-Told in a graph's report: `facts["library"]` names one of `simsched.costs.library`, `facts["library_why"]` what says so.
+Told in a graph's report: `facts["library"]` names one of `simsched.costs.kernels.library`,
+`facts["library_why"]` what says so.
 """
 
 from __future__ import annotations

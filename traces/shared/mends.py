@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simsched.graph import ImportReport
 from simsched.graph.loading import Mend
-from simsched.traces.options import flag
+from simsched.traces.shared.options import flag
 
 #: A broken disk can break every line of a file.
 MOST_TOLD = 10

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.timeline import whole_ns
 
 #: Until the year 2049, so that differences stay within 64 bits of nanoseconds.

@@ -18,10 +18,10 @@ from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import Edge, contracted
 from simsched.graph.shapes import format_shape
-from simsched.traces.json_stream import shown
-from simsched.traces.options import TOLERANT
 from simsched.traces.shared.companions import given
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.options import TOLERANT
 from simsched.traces.shared.timeline import numbered, overlaps, recording
 from simsched.traces.starpu.dag import dag_edges
 from simsched.traces.starpu.records import Record, records

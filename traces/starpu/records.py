@@ -17,7 +17,7 @@ from pathlib import Path
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend
 from simsched.graph.shapes import MAX_RANK
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.text_lines import lines
 from simsched.traces.shared.timeline import whole_ns
 

@@ -21,7 +21,7 @@ from simsched.files import replacing
 from simsched.graph.loading import HEAD_B, open_plain, read_bounded
 from simsched.graph.saving import Subject
 from simsched.text import one_line
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.tables.frames import (
     EDGE_COLUMNS,
     EDGES,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.traces.lanes import packed
+from simsched.traces.shared.lanes import packed
 from simsched.traces.shared.timeline import recording, refuse_long
 from simsched.traces.tensorflow.run import Joined
 from simsched.traces.tensorflow.sizes import sizes

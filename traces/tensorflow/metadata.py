@@ -11,7 +11,7 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.tensorflow.records import Definition, Execution, definition, execution
 from simsched.traces.tensorflow.wire import Part, Source, parse_text, read_bytes
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from simsched.errors import FormatError
 from simsched.graph.loading import HEAD_B, open_plain, read_bounded
 from simsched.graph.report import ImportReport
-from simsched.traces.options import TOLERANT
 from simsched.traces.shared.companions import given
 from simsched.traces.shared.libraries import of_tensorflow
 from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.options import TOLERANT
 from simsched.traces.tensorflow.graph import graph_of
 from simsched.traces.tensorflow.join import joined
 from simsched.traces.tensorflow.metadata import Run, read_graph, read_run

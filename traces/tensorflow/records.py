@@ -10,7 +10,7 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.shapes import MAX_RANK, numel
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.tensorflow.schema import DTYPES, REFERENCE
 from simsched.traces.tensorflow.windows import ATTRIBUTES as WINDOWS
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.report import ImportReport
-from simsched.traces.json_elements import objects
-from simsched.traces.json_stream import shown
-from simsched.traces.options import TOLERANT
+from simsched.traces.shared.json_elements import objects
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import of_tensorflow
 from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.options import TOLERANT
 from simsched.traces.shared.timeline import MAX_NS, whole_ns
 from simsched.traces.tensorflow.graph import graph_of
 from simsched.traces.tensorflow.join import joined

@@ -16,7 +16,7 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
-from simsched.traces.json_stream import shown, stream
+from simsched.traces.shared.json_stream import shown, stream
 from simsched.traces.wfformat.machines import node_and_processor
 
 TASKS = "workflow.specification.tasks.item"

@@ -14,9 +14,9 @@ from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.columns import plain_text
 from simsched.graph.recording import RecordedOn
-from simsched.traces.json_stream import shown
-from simsched.traces.options import TOLERANT
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.mends import mends_if
+from simsched.traces.shared.options import TOLERANT
 from simsched.traces.shared.processors import recorded_on
 from simsched.traces.wfformat.layouts import MAKESPAN, MAX_S, SYSTEM, Instance, Task, read_instance
 from simsched.traces.wfformat.machines import processors

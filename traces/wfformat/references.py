@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.graph.report import ImportReport
-from simsched.traces.json_stream import shown
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.wfformat.layouts import Instance, Task
 
 #: Files that many tasks make and many read join each with each.

@@ -9,7 +9,6 @@ from simsched.costs.fitting.overheads import Overheads
 from simsched.costs.fitting.pair import Pair
 from simsched.costs.fitting.parametric import curve_of, fit_curve, fitted
 from simsched.costs.fitting.points import Fit, Interval, MeasuredOp, Op, Point, measured_ops, points_frame
-from simsched.costs.fitting.regression import OpRegression
 from simsched.costs.fitting.traces import TaskCurves, TraceCurves, curves_from_traces
 
 __all__ = [
@@ -22,7 +21,6 @@ __all__ = [
     "MeasuredCurves",
     "MeasuredOp",
     "Op",
-    "OpRegression",
     "Overheads",
     "Pair",
     "Point",

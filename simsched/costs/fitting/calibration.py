@@ -21,8 +21,8 @@ from simsched.costs.fitting.points import STRICT, Fit, MeasuredOp, Sharing, fits
 from simsched.costs.fitting.summary import summary
 from simsched.costs.model import CostModel
 from simsched.costs.noise import Noise
+from simsched.document.html import card
 from simsched.errors import CostError
-from simsched.html import card
 from simsched.machine import RuntimeProfile
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simsched.costs.fitting.points import points_frame
-from simsched.tables import table_text
+from simsched.document.tables import table_text
 from simsched.units import format_time
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from simsched.document.html import text
+from simsched.explain import REASONS
 from simsched.graph.columns import LabelColumn
-from simsched.html import text
 from simsched.plots.canvas import plain
 from simsched.plots.palette import GREY, HIGHLIGHT, OKABE_ITO, RGB, by_kind
-from simsched.schedule.explanation import REASONS
 from simsched.units import format_time
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simsched.html import document, framed
+from simsched.document.html import document, framed
 from simsched.plots.interactive.colours import rules
 from simsched.plots.interactive.columns import Array, texts
 from simsched.plots.interactive.explorer import STYLE
@@ -22,7 +22,8 @@ from simsched.plots.interactive.rows import rows
 from simsched.units import format_time, time_unit
 
 if TYPE_CHECKING:
-    from simsched.schedule import Explanation, Schedule
+    from simsched.explain import Explanation
+    from simsched.schedule import Schedule
 
 #: Types of arrays that a page knows; others are whole numbers that fit the widest of them.
 TYPES = {"uint8": "Uint8Array", "uint16": "Uint16Array", "int32": "Int32Array", "float32": "Float32Array",

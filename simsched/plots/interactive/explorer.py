@@ -11,9 +11,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simsched.document.html import document, facts_table, framed, listed, text
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.files import replacing
-from simsched.html import document, facts_table, framed, listed, text
 from simsched.plots.gantt import gantt_title
 from simsched.plots.interactive.pages import data, library, require_bokeh
 from simsched.plots.stacked import write_still

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from simsched.html import text
+from simsched.document.html import text
+from simsched.explain import REASONS
 from simsched.plots.gantt import gantt_title
 from simsched.plots.interactive.axes import time_axes
 from simsched.plots.interactive.colours import Rule, rules
@@ -20,7 +21,6 @@ from simsched.plots.interactive.figures import (
 from simsched.plots.interactive.pages import script
 from simsched.plots.interactive.panels import AXIS_PX, LEGEND_PX, PANEL_PX, panels
 from simsched.plots.interactive.rows import Rows, rows
-from simsched.schedule.explanation import REASONS
 
 if TYPE_CHECKING:
     import pandas as pd

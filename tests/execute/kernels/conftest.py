@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float32]
 
 def _libraries() -> list[str]:
     """Return what stands before the names of convolutions: nothing, and oneDNN where it is built in."""
-    from simsched.execute.module import module
+    from simsched.execute.kernels.module import module
 
     try:
         return ["", "onednn_"] if module().onednn_version() else [""]
@@ -31,7 +31,7 @@ def library(request: pytest.FixtureRequest) -> Any:
 
 
 def _sets() -> list[str]:
-    from simsched.execute.module import module
+    from simsched.execute.kernels.module import module
 
     try:
         return list(module().instruction_sets())

@@ -123,7 +123,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "pool.json").write_text(json.dumps(POOL))
     chosen = ["--depth", "2", "--names=load+work", "--lanes", "Pool*"]
     done = subprocess.run(
-        [sys.executable, "-m", "simsched.cli", "convert", "pool.json", "out.simsched", *chosen],
+        [sys.executable, "-m", "simsched.cli.app", "convert", "pool.json", "out.simsched", *chosen],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

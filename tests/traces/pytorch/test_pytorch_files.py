@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import simsched as ss
 from simsched.errors import FormatError, MissingExtraError
-from simsched.traces import json_elements
 from simsched.traces.pytorch.timing import nanoseconds
+from simsched.traces.shared import json_elements
 from simsched.traces.shared.places import MAX_MICROSECONDS, Place
 
 PLACE = Place(Path("run.json"), "event", 0)

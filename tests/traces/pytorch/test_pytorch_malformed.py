@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simsched.errors import FormatError, MissingExtraError, SimschedError
-from simsched.traces import json_elements
-from simsched.traces.json_stream import CHUNK_B, MAX_DEPTH, MAX_VALUE_B, stream
 from simsched.traces.pytorch.reader import PYTORCH
+from simsched.traces.shared import json_elements
+from simsched.traces.shared.json_stream import CHUNK_B, MAX_DEPTH, MAX_VALUE_B, stream
 
 A, B, C = (1, 11, [2]), (2, 12, [2]), (3, 13, [2])
 ADD_ = "aten::add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"

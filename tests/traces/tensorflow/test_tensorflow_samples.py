@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simsched.execute.recorded import replay_recorded
+from simsched.execute.recorded.recorded import replay_recorded
 from simsched.graph.loading import load
 
 pytest.importorskip("google.protobuf")

@@ -1,0 +1,258 @@
+"""What all commands share: options, printing, reading graphs, progress."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from tqdm.auto import tqdm
+
+from simsched.cli.arguments import no_graph, no_reader
+from simsched.document.terminal import fitted, width
+from simsched.errors import FormatError
+from simsched.files import check_place
+from simsched.plugins import Group, registered
+from simsched.progress import on_terminal
+from simsched.spec import Engine, split
+from simsched.text import printable
+
+if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
+
+READER_HELP = """
+
+--clean "STEP STEP ..." cleans GRAPH up first, as in --clean "drop[kinds=Identity] fuse-chains"; `simsched list
+cleanups` lists all steps. --recorded-on host (or another machine, or its file) says where durations were recorded.
+Further options are passed to the reader of GRAPH's format, as in --execution-trace FILE, --model FILE or --step 3;
+`simsched list formats` lists them all."""
+
+
+def epilog(*examples: str) -> str:
+    """Return the end of a command's help: examples, which are tests."""
+    lines = "\n".join(f"  simsched {example}" for example in examples)
+    # This mark keeps the lines of a paragraph as they are.
+    return f"Examples:\n\n\b\n{lines}"
+
+
+def add_reading(app: typer.Typer, command: Callable[..., None], *examples: str) -> None:
+    """Add a command that reads graphs: options unknown to it are passed to the reader, as its help says."""
+    passed_on = {"ignore_unknown_options": True, "allow_extra_args": True}
+    app.command(context_settings=passed_on, epilog=f"{epilog(*examples)}\n{READER_HELP}")(command)
+
+
+def names_of(*groups: Group, more: Sequence[str] = ()) -> Callable[[str], list[str]]:
+    """Return a completer for the names of registered things; where none fits, shells complete file names."""
+
+    def complete(incomplete: str) -> list[str]:
+        names = {*more, *(name for group in groups for name in registered(group))}
+        return sorted(name for name in names if name.startswith(incomplete))
+
+    return complete
+
+
+def _libraries() -> list[str]:
+    from simsched.costs.kernels.library import libraries
+
+    return list(libraries())
+
+
+MACHINES, POLICIES = names_of("machines"), names_of("policies")
+GraphArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="GRAPH",
+        help="A trace, model or graph file, or a workload: lstm[layers=2].",
+        autocompletion=names_of("workloads"),
+    ),
+]
+GraphsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="GRAPH...",
+        help="Trace, model or graph files of one format, or workloads; reader options apply to all.",
+        autocompletion=names_of("workloads"),
+    ),
+]
+MachineOption = Annotated[
+    str,
+    typer.Option(
+        "--machine", "-m", metavar="NAME", autocompletion=MACHINES,
+        help="A machine: name, name[cores=N] or a TOML file.",
+    ),
+]  # fmt: skip
+PolicyOption = Annotated[
+    str,
+    typer.Option(
+        "--policy", "-p", metavar="NAME", autocompletion=POLICIES, help="A policy, as in corun[candidates=3]."
+    ),
+]
+PoliciesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy", "-p", metavar="NAME", autocompletion=POLICIES,
+        help="A policy; repeat for more. Default: all.",
+    ),
+]  # fmt: skip
+#: For commands that find no layout.
+GivenLayoutOption = Annotated[
+    str | None, typer.Option("--layout", "-l", metavar="ExC", help="Executors x cores, as in 8x8.")
+]
+LayoutOption = Annotated[
+    str | None,
+    typer.Option("--layout", "-l", metavar="ExC", help="Executors x cores, as in 8x8; found when not given."),
+]
+EngineOption = Annotated[
+    Engine,
+    typer.Option("--engine", help="native is compiled, simpy the reference; auto: native if possible."),
+]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of all random numbers.")]
+NoiseOption = Annotated[
+    str,
+    typer.Option(
+        "--noise",
+        help="Variation of task times: standard deviation of the log, or stragglers[share=0.01,factor=5].",
+    ),
+]
+LibraryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--library",
+        help="What runs the ops: onednn, mkl, eigen, ... (docs/costs.md); the graph's when not given.",
+        autocompletion=lambda incomplete: [name for name in _libraries() if name.startswith(incomplete)],
+    ),
+]
+LimitOption = Annotated[
+    float,
+    typer.Option("--limit", metavar="SECONDS", help="Longest time to search for an optimum."),
+]
+SchedulesOutOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--out", "-o", metavar="FILE",
+        help="Write the schedule; format by suffix: .png .svg .html .json .parquet .csv; repeat for more.",
+    ),
+]  # fmt: skip
+TablesOutOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="Write the result; format by suffix: .png .svg .csv .parquet; repeat for more.",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print lines, wrapped at words on a terminal.
+
+    Control characters, which names from files may contain, are printed as escapes, so that no terminal obeys them.
+    """
+    cells = None if err else width()
+    typer.echo("\n".join(fitted(printable(line), cells) for line in text.split("\n")), err=err)
+
+
+def check_outputs(paths: Iterable[Path] | None, check: Callable[[Path], object] | None = None) -> None:
+    """Check, before any work, that the files can be written; `check` refuses unknown suffixes."""
+    for path in paths or []:
+        if check is not None:
+            check(path)
+        check_place(path)
+
+
+def graph_of(graph: str, context: typer.Context) -> TaskGraph:
+    """Return the graph of a command's argument: a workload, or a file read with the options that are not the command's.
+
+    Where a file has the name of a workload, the file is read.
+    """
+    own = [option for param in context.command.params for option in param.opts]
+    with waiting(f"reading {Path(graph).name}"):
+        return _read(graph, reader_options(context.args), own)
+
+
+def _read(graph: str, options: dict[str, str], own: Sequence[str] = ()) -> TaskGraph:
+    from simsched.graph.loading import load
+    from simsched.workloads import workload
+
+    steps = split(options.pop("clean", ""))
+    if makes_workload(graph) and options:
+        raise no_reader(graph, list(options), own)
+    if not makes_workload(graph) and not Path(graph).suffix and not Path(graph).exists():
+        raise no_graph(graph)
+    tasks = workload(graph) if makes_workload(graph) else load(graph, **options)
+    return tasks.cleaned(*steps)
+
+
+def makes_workload(graph: str) -> bool:
+    """Tell whether a command's argument is a workload and not a file."""
+    from simsched.workloads import is_workload
+
+    return is_workload(graph) and not Path(graph).exists()
+
+
+def graphs_of(arguments: list[str]) -> dict[str, TaskGraph]:
+    """Return the graphs among arguments by file name or workload, or by path where two files have one name.
+
+    The options among them go to the reader of every graph.
+    """
+    paths, options = [], []
+    rest = iter(arguments)
+    for argument in rest:
+        if not argument.startswith("--"):
+            paths.append(argument)
+        else:
+            options += [argument] if "=" in argument else [argument, *islice(rest, 1)]
+    if not paths:
+        raise FormatError("no graph was given; name one or more files or workloads")
+    names = [Path(path).name for path in paths]
+    return {
+        name if names.count(name) == 1 else path: _read(path, reader_options(options))
+        for name, path in zip(names, paths, strict=True)
+    }
+
+
+def reader_options(arguments: list[str]) -> dict[str, str]:
+    """Return the options for the reader among arguments that are not the command's own."""
+    options: dict[str, str] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        if not name.startswith("--"):
+            raise FormatError(
+                f"unexpected argument {argument!r}; give one graph at a time, and begin options with --"
+            )
+        if not equals and (value := next(rest, "")) == "":
+            raise FormatError(f"option {name} needs a value")
+        options[name[2:].replace("-", "_")] = value
+    return options
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Show the time passed once the work has taken a second, if standard error is a terminal."""
+    done = threading.Event()
+
+    def show() -> None:
+        if done.wait(1.0):
+            return
+        with tqdm(
+            desc=printable(what), bar_format="{desc}: {elapsed}", leave=False, dynamic_ncols=True
+        ) as bar:
+            while not done.wait(1.0):
+                bar.refresh()
+
+    thread = threading.Thread(target=show, daemon=True)
+    if on_terminal():
+        thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        if thread.ident is not None:
+            thread.join()

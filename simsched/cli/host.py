@@ -1,0 +1,179 @@
+"""Commands that really run graphs on this machine: `execute`, `calibrate`, `crosscheck`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from simsched.cli.common import (
+    POLICIES,
+    GraphArgument,
+    GraphsArgument,
+    JsonOption,
+    LayoutOption,
+    PolicyOption,
+    add_reading,
+    check_outputs,
+    graph_of,
+    graphs_of,
+    say,
+)
+from simsched.cli.output import records, say_facts, say_json, say_markdown
+from simsched.defaults import POLICY
+from simsched.document.terminal import width
+from simsched.progress import progress_bar
+
+if TYPE_CHECKING:
+    from simsched.execute.calibrate.climbing import Widths
+
+RepeatsOption = Annotated[
+    int, typer.Option("--repeats", "-n", metavar="N", help="Measured runs, after warming up.")
+]
+
+#: Exit status of a cross-check all cases of which are declined.
+CANNOT_TELL = 3
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    small = '"rnn[layers=1,steps=4,batch=8]"'
+    for command, line in (
+        (execute, f"execute {small} --repeats 5"),
+        (calibrate, f"calibrate {small} -n 5 --out host.json"),
+        (crosscheck, 'crosscheck "rnn[layers=1,batch=8]" -p fifo -n 5 --html check.html'),
+    ):
+        add_reading(app, command, line)
+
+
+def execute(
+    context: typer.Context,
+    graph: GraphArgument,
+    policy: PolicyOption = POLICY,
+    layout: LayoutOption = None,
+    repeats: RepeatsOption = 20,
+    json_: JsonOption = False,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write the median run; format by suffix, as in `run`."
+        ),
+    ] = None,
+) -> None:
+    """Run GRAPH for real on this machine."""
+    from simsched.execute import execute as really
+    from simsched.schedule.export import check_suffix
+
+    check_outputs(out, check_suffix)
+    tasks = graph_of(graph, context)
+    with progress_bar(repeats + 2, policy, "runs") as progress:
+        measured = really(tasks, policy, layout, repeats, progress=progress)
+    for path in out or []:
+        measured.schedule.save(path)
+    facts = {
+        "makespan_s": measured.median_s, "spread_s": measured.spread_s, "runs": len(measured),
+        "dropped": measured.n_dropped, "policy": measured.schedule.policy, "layout": measured.schedule.layout,
+        "tasks": tasks.n_tasks, "edges": tasks.n_edges,
+    }  # fmt: skip
+    if json_:
+        say_json({**facts, "notes": list(measured.notes)})
+    else:
+        say_facts(facts, measured.notes)
+
+
+def calibrate(
+    graphs: GraphsArgument,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")],
+    repeats: RepeatsOption = 10,
+    widths: Annotated[
+        str | None,
+        typer.Option(
+            "--widths",
+            "-w",
+            metavar="WIDTHS",
+            help="sweep, climb, or widths as 1,2,4; default: by the size of the host.",
+        ),
+    ] = None,
+    climb_step: Annotated[
+        int | None, typer.Option(metavar="N", help="Threads that climb adds at a time; default: 4.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(metavar="SHARE", help="Relative slow-down that does not end a climb.")
+    ] = 0.0,
+    pairs: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Ops to run beside each other and themselves; default: 3."),
+    ] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Measure ops on this machine.
+
+    Writes a calibration file: what the ops of each GRAPH take on teams of several widths.
+    """
+    from simsched.costs.fitting.report import report, report_facts
+    from simsched.execute import calibrate as measure
+
+    check_outputs([out])
+    tasks = list(graphs_of(graphs).values())
+    with progress_bar(None, "calibrate", "runs") as progress:
+        model = measure(
+            tasks, repeats=repeats, widths=_widths(widths), step=climb_step, tolerance=tolerance, pairs=pairs,
+            progress=progress,
+        )  # fmt: skip
+    model.save(out)
+    if model.calibration is not None and json_:
+        say_json({"wrote": str(out), **report_facts(model.calibration)})
+    elif model.calibration is not None:
+        say(report(model.calibration, width()))
+        say(f"wrote {out}")
+
+
+def _widths(text: str | None) -> Widths | None:
+    """Return widths, or a word that `calibrate` knows or says what else it expects."""
+    parts = (text or "").split(",")
+    if all(part.isdecimal() for part in parts):
+        return [int(part) for part in parts]
+    return cast("Widths | None", text)
+
+
+def crosscheck(
+    graphs: GraphsArgument,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy", "-p", metavar="NAME", autocompletion=POLICIES, help="A policy; repeat for more."
+        ),
+    ] = None,
+    layout: Annotated[
+        list[str] | None,
+        typer.Option("--layout", "-l", metavar="ExC", help="Executors x cores; repeat for more."),
+    ] = None,
+    repeats: RepeatsOption = 20,
+    json_: JsonOption = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page with pictures.")
+    ] = None,
+    md: Annotated[Path | None, typer.Option("--md", metavar="FILE", help="Write a Markdown file.")] = None,
+) -> None:
+    """Compare real runs of each GRAPH with simulations."""
+    from simsched.execute import crosscheck as check
+
+    check_outputs([path for path in (html, md) if path is not None])
+    if html is not None:
+        from simsched.plots.canvas import require_matplotlib
+
+        require_matplotlib()
+    loaded = graphs_of(graphs)
+    chosen = policy or ["fifo", "critical-path", "wavefront", "corun", "sequential"]
+    with progress_bar(None, "crosscheck", "runs") as progress:
+        checked = check(loaded, chosen, layout or None, repeats, progress=progress)
+    if html is not None:
+        checked.to_html(html)
+    text = checked.to_markdown(md)
+    if json_:
+        say_json({"cases": records(checked.table), "summary": checked.summary(), "notes": checked.notes})
+    else:
+        say_markdown(text)
+    if not checked.told:
+        raise typer.Exit(CANNOT_TELL)

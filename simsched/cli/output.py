@@ -1,0 +1,67 @@
+"""What commands print beyond lines: tables that fit the terminal, Markdown, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from simsched.cli.common import say
+from simsched.document.tables import table_text
+from simsched.document.terminal import fitted_markdown, width
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.document.result import Result
+
+
+def say_table(frame: pd.DataFrame) -> None:
+    """Print a table on lines as long as the terminal's."""
+    say(table_text(frame, width()))
+
+
+def say_result(result: Result, as_json: bool = False) -> None:
+    """Print a table of results with its notes, fitted to the terminal; or as JSON: its rows, and its notes."""
+    if as_json:
+        say_json(result.to_json_object())
+    else:
+        say(result.text(width()))
+
+
+def say_markdown(text: str) -> None:
+    """Print Markdown, on a terminal with its tables laid out."""
+    say(fitted_markdown(text, width()))
+
+
+def say_facts(facts: Mapping[str, Any], notes: Iterable[str] = ()) -> None:
+    """Print names and values in two columns, then notes."""
+    longest = max(map(len, facts))
+    for key, value in facts.items():
+        say(f"{key:<{longest}}  {format(value, '.6g') if isinstance(value, float) else value}")
+    for note in notes:
+        say(f"note: {note}")
+
+
+def say_json(value: Any) -> None:
+    """Print JSON, all of it ASCII: what is not a number is null, control characters are escapes."""
+    # The standard library leaves one control character as it is.
+    typer.echo(json.dumps(_plain(value), allow_nan=False).replace("\x7f", "\\u007f"))
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table by column name."""
+    return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

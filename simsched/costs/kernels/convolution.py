@@ -1,0 +1,218 @@
+"""Convolutions: forward, gradient of the data, gradient of the weights.
+
+    seconds = fork and join + max(FLOPs / (threads x rate x efficiency), traffic)
+
+with an efficiency of the width of the output, of strides, channels and positions of the filter, and of how evenly the
+pieces fall on the threads. See docs/measured.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Literal
+
+from simsched.costs.kernels.library import ConvolutionParameters, Parameters, parameters
+from simsched.costs.kernels.team import Team
+from simsched.costs.kernels.work import Work, team_s
+from simsched.errors import CostError
+
+Direction = Literal["forward", "data", "weights"]
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A convolution of FP32 images, NCHW.
+
+    Parameters
+    ----------
+    batch, channels, height, width : int
+        Images, their channels and size.
+    filters, filter_height, filter_width : int
+        Output channels, and the size of a filter.
+    stride, padding : (int, int)
+        Vertical and horizontal.
+    groups : int
+        Parts of the channels and filters that do not see each other.
+
+    Raises
+    ------
+    CostError
+        If a number is impossible.
+    """
+
+    batch: int
+    channels: int
+    height: int
+    width: int
+    filters: int
+    filter_height: int
+    filter_width: int
+    stride: tuple[int, int] = (1, 1)
+    padding: tuple[int, int] = (0, 0)
+    groups: int = 1
+
+    def __post_init__(self) -> None:
+        names = ("batch", "channels", "height", "width", "filters", "filter_height", "filter_width")
+        if wrong := [name for name in names if getattr(self, name) < 1]:
+            raise CostError(f"{wrong[0]} of a convolution is {getattr(self, wrong[0])}; expected at least 1")
+        if self.groups < 1 or self.channels % self.groups or self.filters % self.groups:
+            raise CostError(
+                f"{self.groups} groups do not divide {self.channels} channels and {self.filters} filters"
+            )
+        if min(self.stride) < 1 or min(self.padding) < 0:
+            raise CostError(f"stride {self.stride} must be at least 1, and padding {self.padding} at least 0")
+        if self.out_height < 1 or self.out_width < 1:
+            raise CostError(
+                f"a filter of {self.filter_height}x{self.filter_width} does not fit into {self.height}x{self.width} "
+                f"with padding {self.padding}"
+            )
+
+    @property
+    def out_height(self) -> int:
+        """Rows of the output."""
+        return (self.height + 2 * self.padding[0] - self.filter_height) // self.stride[0] + 1
+
+    @property
+    def out_width(self) -> int:
+        """Columns of the output."""
+        return (self.width + 2 * self.padding[1] - self.filter_width) // self.stride[1] + 1
+
+    @property
+    def taps(self) -> int:
+        """Positions of a filter."""
+        return self.filter_height * self.filter_width
+
+    @property
+    def flops(self) -> float:
+        """Floating-point operations of each direction."""
+        outputs = self.batch * self.filters * self.out_height * self.out_width
+        return 2.0 * outputs * (self.channels // self.groups) * self.taps
+
+    @property
+    def input_B(self) -> float:
+        """Bytes of the input."""
+        return 4.0 * self.batch * self.channels * self.height * self.width
+
+    @property
+    def output_B(self) -> float:
+        """Bytes of the output."""
+        return 4.0 * self.batch * self.filters * self.out_height * self.out_width
+
+    @property
+    def weights_B(self) -> float:
+        """Bytes of the filters."""
+        return 4.0 * self.filters * (self.channels // self.groups) * self.taps
+
+    def written_B(self, direction: Direction) -> float:
+        """Return the bytes of the result of a direction."""
+        return {"forward": self.output_B, "data": self.input_B, "weights": self.weights_B}[direction]
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each channel is convolved for itself."""
+        return self.groups > 1 and self.groups == self.channels
+
+    @property
+    def has_plain_data_gradient(self) -> bool:
+        """Whether libraries only have a slow data gradient for it: strided, and larger than 1x1 or padded."""
+        return max(self.stride) > 1 and (self.taps > 1 or max(self.padding) > 0)
+
+
+def convolution_s(
+    convolution: Convolution,
+    team: Team,
+    direction: Direction = "forward",
+    params: Parameters | None = None,
+    *,
+    resident: bool = True,
+) -> float:
+    """Return the seconds of one call.
+
+    Parameters
+    ----------
+    convolution : Convolution
+    team : Team
+    direction : {"forward", "data", "weights"}
+    params : Parameters, optional
+        Those of the default library when not given.
+    resident : bool
+        Whether data stay in the caches from call to call, where they fit.
+    """
+    params = parameters() if params is None else params
+    work = convolution_work(convolution, direction, params)
+    limited = team.limited(int(min(work.pieces, team.threads)))
+    share = limited.cached_share(work.named_B, params.stream) if resident and work.named_B else 0.0
+    return team_s(work, team, share)
+
+
+def convolution_work(convolution: Convolution, direction: Direction, params: Parameters) -> Work:
+    """Return what one call has to do.
+
+    Raises
+    ------
+    CostError
+        If there is no such direction.
+    """
+    if direction not in ("forward", "data", "weights"):
+        raise CostError(f"direction {direction!r} is none of forward, data, weights")
+    own, rate = params.convolution, params.library.convolution_rate
+    flops = convolution.flops / rate
+    if direction == "data" and convolution.has_plain_data_gradient and not convolution.is_depthwise:
+        # A product an image, each of whose results is added to the gradient where it belongs.
+        outputs = convolution.batch * convolution.out_height * convolution.out_width
+        added = float(outputs) * convolution.channels * convolution.taps
+        return Work(convolution.batch, flops + own.scatter * added / rate, 0.0, 0.0)
+    named_B = convolution.input_B + convolution.output_B + convolution.weights_B
+    return Work(
+        pieces(convolution, direction, own),
+        flops * slowdown(convolution, direction, own),
+        named_B,
+        named_B + convolution.written_B(direction),
+        overlaps=True,
+    )
+
+
+def pieces(convolution: Convolution, direction: Direction, own: ConvolutionParameters) -> int:
+    """Return how many pieces a direction divides into: rows of blocks of channels; for weights, pairs of blocks."""
+    outputs, inputs = (_blocks(convolution, of, own) for of in (convolution.filters, convolution.channels))
+    if direction == "forward":
+        return convolution.batch * outputs * convolution.out_height
+    if direction == "data":
+        return convolution.batch * inputs * convolution.height
+    if convolution.is_depthwise:
+        return convolution.batch * outputs
+    return convolution.batch * outputs * ceil(inputs / convolution.groups)
+
+
+def _blocks(convolution: Convolution, channels: int, own: ConvolutionParameters) -> int:
+    """Return the blocks of some channels, each within a group; channels for themselves lie side by side."""
+    groups = 1 if convolution.is_depthwise else convolution.groups
+    return groups * ceil(channels // groups / own.vector)
+
+
+def slowdown(convolution: Convolution, direction: Direction, own: ConvolutionParameters) -> float:
+    """Return the seconds of a thread at work over those at the machine's sustained rate."""
+    strided = 1 + (own.weights_strided if direction == "weights" else own.strided) * (
+        max(convolution.stride) > 1
+    )
+    grouped = _grouped(convolution, own)
+    if direction == "weights":
+        outputs = convolution.out_height * convolution.out_width
+        few = own.weights_blocks * (own.vector / convolution.channels + own.vector / convolution.filters)
+        walk = own.weights_walk / (convolution.taps * outputs)
+        return grouped * strided * (1 + walk + few) / own.weights_efficiency
+    in_flight = min(1.0, convolution.out_width / own.accumulators)
+    summed = (convolution.channels if direction == "forward" else convolution.filters) // convolution.groups
+    walk = own.channel_walk * summed / (1000 * convolution.taps)
+    return grouped * strided * (1 + walk) / (own.efficiency * in_flight)
+
+
+def _grouped(convolution: Convolution, own: ConvolutionParameters) -> float:
+    """Return how much longer groups take: those narrower than a vector leave lanes of it empty."""
+    if convolution.groups == 1:
+        return 1.0
+    if convolution.is_depthwise:
+        return 1 / own.depthwise
+    each = convolution.filters // convolution.groups
+    return own.vector * ceil(each / own.vector) / each

@@ -1,0 +1,123 @@
+"""Streams: kernels that walk arrays once, such as copy and triad.
+
+    seconds = region + h named / (tiles x L2 rate) + (1 - h) moved / (4/3 reach(cores))
+
+with h the share of the working set still in the L2s from the last walk, `named` the bytes that the kernel reads and
+writes and `moved` those that move where a store first fetches its line. See docs/measured.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil
+
+from simsched.costs.kernels.library import Parameters, parameters
+from simsched.costs.kernels.team import MOVED_OVER_NAMED, Team
+from simsched.errors import CostError
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A kernel that walks arrays.
+
+    Parameters
+    ----------
+    elements : float
+        Elements of an array; above 0.
+    reads, writes : int
+        Arrays read and written.
+    element_B : float
+        Bytes of an element.
+    fetches_stores : bool
+        Whether a store first fetches its line; not with streaming stores, nor where the array is read anyway.
+    core_Bps : float, optional
+        Bytes (as named) that this code moves on one core alone, where the code and not the memory limits it.
+    """
+
+    elements: float
+    reads: int
+    writes: int
+    element_B: float = 8
+    fetches_stores: bool = True
+    core_Bps: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.elements > 0 and self.element_B > 0):
+            raise CostError(f"{self.elements} elements of {self.element_B} bytes; expected above 0")
+        if self.reads < 0 or self.writes < 0 or self.reads + self.writes == 0:
+            raise CostError(f"{self.reads} arrays read and {self.writes} written; expected at least one")
+        if self.core_Bps is not None and not self.core_Bps > 0:
+            raise CostError(f"core_Bps is {self.core_Bps}; expected above 0")
+
+    @property
+    def named_B(self) -> float:
+        """Bytes that the kernel reads and writes."""
+        return (self.reads + self.writes) * self.elements * self.element_B
+
+    @property
+    def moved_B(self) -> float:
+        """Bytes that move where memory holds them."""
+        return self.named_B + (self.writes * self.elements * self.element_B if self.fetches_stores else 0)
+
+
+def stream_s(
+    stream: Stream,
+    team: Team,
+    *,
+    barriers: float = 1,
+    calls_a_team: float = 0,
+    params: Parameters | None = None,
+    resident: bool = True,
+) -> float:
+    """Return the seconds of one call.
+
+    Parameters
+    ----------
+    stream : Stream
+    team : Team
+    barriers : float
+        Barriers inside the region.
+    calls_a_team : float
+        Calls over which the creation of the team is spread; 0 where it existed before.
+    params : Parameters, optional
+        Those of the default library when not given.
+    resident : bool
+        Whether data stay in the caches from call to call, where they fit.
+
+    Raises
+    ------
+    CostError
+        If the memory in use does not hold the arrays, or a count is below zero.
+    """
+    if not (barriers >= 0 and calls_a_team >= 0):
+        raise CostError(f"{barriers} barriers and {calls_a_team} calls a team; neither can be below 0")
+    params = parameters() if params is None else params
+    memory = team.machine.memory
+    if stream.named_B > memory.size_B:
+        raise CostError(
+            f"arrays of {stream.named_B:g} B do not fit {memory.name} of {team.machine}, {memory.size_B:g} B; "
+            "take another memory, as in [memory=ddr]"
+        )
+    share = team.cached_share(stream.named_B, params.stream) if resident else 0.0
+    seconds = team.region_s(barriers) + _limited(stream, team).traffic_s(
+        stream.named_B, stream.moved_B, share
+    )
+    return seconds + (team.creation_s(params.stream) / calls_a_team if calls_a_team else 0.0)
+
+
+def stream_Bps(stream: Stream, team: Team) -> float:
+    """Return the bytes a second, as named, of arrays much larger than the caches."""
+    return stream.named_B / _limited(stream, team).traffic_s(stream.named_B, stream.moved_B)
+
+
+def _limited(stream: Stream, team: Team) -> Team:
+    """Return the team on a machine whose cores reach no more than the code does."""
+    if stream.core_Bps is None:
+        return team
+    core_Bps = stream.core_Bps * stream.moved_B / stream.named_B / MOVED_OVER_NAMED
+    return replace(team, machine=replace(team.machine, memory=team.machine.memory.through(core_Bps)))
+
+
+def balance(n_pieces: int, threads: int) -> float:
+    """Return the share of the threads' time that equal pieces fill."""
+    return n_pieces / (ceil(n_pieces / threads) * threads)

@@ -1,0 +1,1 @@
+"""Work of tasks by kind and shape."""

@@ -1,0 +1,1 @@
+"""One model of a document, and its renderers: HTML page, Markdown, terminal."""

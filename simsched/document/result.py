@@ -1,0 +1,164 @@
+"""`Result`: a table of results with its notes, its picture, and a display in readable units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from simsched.document.html import results_table
+from simsched.document.table_layout import laid_out
+from simsched.document.tables import columns_of
+from simsched.document.terminal import fitted, width
+from simsched.errors import SimschedError
+from simsched.notes import weighed
+from simsched.text import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from simsched.document.table_layout import Column
+
+
+class Result(pd.DataFrame):
+    """What `compare`, `tune`, `predict` and other functions of many replays return: a DataFrame that can show itself.
+
+    What is derived from it, as a selection of rows, is a plain DataFrame. Columns called `*_s` are seconds. On a
+    terminal and in a notebook they have a fitting unit each, shares are in per cent, and notes stand below the table.
+
+    Attributes
+    ----------
+    notes : tuple of str
+        What a reader should know of the replays behind the table: each note once, the weightiest first.
+    hidden : tuple of str
+        Columns that the display leaves out, besides those that are empty.
+    drawing : callable or None
+        Draws the table: `drawing(frame, ax=None)`.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> found = ss.compare(graph, "generic[cores=2]", ["sequential", "fifo"])
+    >>> found.plot().get_xlabel(), type(found.frame).__name__, len(found.notes)
+    ('makespan (s)', 'DataFrame', 2)
+    """
+
+    _metadata = ["notes", "hidden", "drawing"]  # noqa: RUF012 - as pandas has it
+    notes: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    drawing: Callable[..., Axes] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame | Sequence[Mapping[str, Any]],
+        notes: Iterable[str] = (),
+        drawing: Callable[..., Axes] | None = None,
+        hidden: Iterable[str] = (),
+    ) -> Result:
+        """Return a table, or one of some rows, with what belongs to it; see the attributes.
+
+        Examples
+        --------
+        >>> print(Result.of(pd.DataFrame({"policy": ["fifo"], "makespan_s": [0.0042]}), ["one replay"]))
+        policy makespan
+        fifo     4.2 ms
+        <BLANKLINE>
+        note: one replay
+        """
+        found = cls(frame)
+        found.notes, found.hidden, found.drawing = weighed(notes), tuple(hidden), drawing
+        return found
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The table as a plain DataFrame, a copy."""
+        return self.copy()
+
+    def plot(self, ax: Axes | None = None) -> Axes:  # type: ignore[override] # the picture of this table; pandas' are beside it
+        """Draw the table; `.frame.plot` has the pictures of pandas.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
+
+        Raises
+        ------
+        SimschedError
+            If this table has no picture.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> ss.predict(graph, "generic", "fifo", [1, 2]).plot().get_xlabel()
+        'cores'
+        """
+        if self.drawing is None:
+            raise SimschedError("this table has no picture; .frame.plot has those of pandas")
+        return self.drawing(self.frame, ax=ax)
+
+    @property
+    def shown(self) -> pd.DataFrame:
+        """The columns that are displayed: those that are not hidden and have a value in some row.
+
+        Examples
+        --------
+        >>> found = Result.of(pd.DataFrame({"cores": [2], "low_s": [None], "p": [0.1]}), hidden=["p"])
+        >>> list(found.shown)
+        ['cores']
+        """
+        return self.drop(columns=[*self.hidden], errors="ignore").dropna(axis="columns", how="all")
+
+    def text(self, cells: int | None = None, rows: int | None = None) -> str:
+        """Return the table and its notes on lines of a terminal.
+
+        Parameters
+        ----------
+        cells : int, optional
+            Cells of a line; as wide as it gets when not given.
+        rows : int, optional
+            Rows at most; all when not given.
+
+        Examples
+        --------
+        >>> print(Result.of(pd.DataFrame({"share": [0.5, 0.25], "knee": [True, False]})).text(rows=1))
+        share knee
+          0.5 yes
+        1 more row: .frame has all
+        """
+        lines = [laid_out(self._columns(rows), cells), *self._rest(rows)]
+        notes = [fitted(f"note: {printable(note)}", cells) for note in self.notes]
+        return "\n".join([*lines, *([""] if notes else []), *notes])
+
+    def _columns(self, rows: int | None) -> list[Column]:
+        return columns_of(self.shown.head(len(self) if rows is None else rows))
+
+    def _rest(self, rows: int | None) -> list[str]:
+        more = 0 if rows is None else len(self) - rows
+        return [f"{more} more row{'s' if more > 1 else ''}: .frame has all"] if more > 0 else []
+
+    def __repr__(self) -> str:
+        return self.text(width(), pd.get_option("display.max_rows"))
+
+    def _repr_html_(self) -> str:
+        rows: int | None = pd.get_option("display.max_rows")
+        return results_table(self._columns(rows), [*self._rest(rows), *self.notes])
+
+    def to_json_object(self) -> dict[str, Any]:
+        """Return rows, each by column name, and notes, as `--json` prints them.
+
+        Examples
+        --------
+        >>> Result.of(pd.DataFrame({"cores": [2]}), ["one replay"]).to_json_object()
+        {'rows': [{'cores': 2}], 'notes': ['one replay']}
+        """
+        rows = [{str(key): value for key, value in row.items()} for row in self.to_dict("records")]
+        return {"rows": rows, "notes": list(self.notes)}

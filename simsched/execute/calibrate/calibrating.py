@@ -1,0 +1,184 @@
+"""The seconds of a graph's ops by width, read from whole graphs that run on this host.
+
+An op that runs alone in a loop finds its operands in the caches and is 7-10 % too fast. So whole graphs run, in random
+order, on executors of every width, and the ops' seconds are read from their measured schedules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf
+
+import numpy as np
+
+from simsched.costs.curve_ranges import Z95
+from simsched.costs.fitting import Calibration, MeasuredOp, Op, Overheads, Point, measured_ops
+from simsched.costs.fitting.points import Sharing
+from simsched.execute.calibrate.spreads import tasks_by_op
+from simsched.execute.recorded.gaps import DISPATCH, Gaps
+from simsched.execute.run.execution import Execution
+from simsched.execute.run.run import Case
+from simsched.graph import TaskGraph
+from simsched.graph.taskgraph import Seconds
+from simsched.policy import RankPolicy
+from simsched.policy import policy as policy_of
+
+#: Of `calibration_cases` and `deciding_cases`.
+Runs = Sequence[tuple[Case, Execution]]
+METHOD = (
+    "whole graphs in random order on executors of each width; seconds of an op on a width: mean over its tasks of "
+    "their medians over the runs that count, times what makes them add up to a graph's median work"
+)
+
+
+def calibration_cases(
+    graphs: Sequence[TaskGraph], n_threads: int, layouts: Iterable[tuple[int, int]] = ()
+) -> list[Case]:
+    """Return the cases that measure graphs: each in random order on layouts of executors.
+
+    On as many executors of each width as there is room for, and on further layouts: an op is slower beside others.
+    """
+    every = dict.fromkeys([*((n_threads // width, width) for width in range(1, n_threads + 1)), *layouts])
+    return [Case(graph, "fifo[order=random]", layout) for graph in graphs for layout in every]
+
+
+def deciding_cases(graphs: Sequence[TaskGraph], layouts: Iterable[tuple[int, int]]) -> list[Case]:
+    """Return the cases that measure what a policy costs that chooses widths while graphs run."""
+    return [Case(graph, "corun[candidates=1]", layout) for graph in graphs for layout in layouts]
+
+
+def calibrated(runs: Runs, layout: tuple[int, int] | None = None) -> Calibration:
+    """Return what runs of calibration cases tell.
+
+    Parameters
+    ----------
+    runs : sequence of (Case, Execution)
+        Of `calibration_cases` and `deciding_cases`.
+    layout : (int, int), optional
+        Executors and width of the cases to be predicted: of each width, runs on as many executors are taken, or on the
+        most below that; those on all threads when not given.
+    """
+    taken, decisions = taken_runs(runs, layout), deciding_runs(runs, layout)
+    rows = [row for case, execution in taken for row in _points(case.graph, execution)]
+    latencies = [run.latency_s for _, run in taken if np.isfinite(run.latency_s)]
+    facts: dict[str, float | str] = {
+        "runs": sum(len(execution) for _, execution in taken),
+        "dropped": sum(execution.n_dropped for _, execution in taken),
+    }
+    if scatter := _scatter([run for _, run in taken]):
+        facts["scatter"] = scatter
+    if latencies:
+        facts["core_to_core_s"] = float(np.median(latencies))
+    return Calibration.of(
+        _merged(rows), METHOD, overheads=_overheads([run for _, run in taken], decisions), facts=facts
+    )
+
+
+def taken_runs(runs: Runs, layout: tuple[int, int] | None = None) -> list[tuple[Case, Execution]]:
+    """Return the runs from which `calibrated` takes the seconds of ops, for cases of a layout."""
+    static = [(case, run) for case, run in runs if not _decides(case)]
+    of_width: dict[int, set[int]] = {}
+    for case, _ in static:
+        executors, width = _layout(case)
+        of_width.setdefault(width, set()).add(executors)
+    most = inf if layout is None else layout[0]
+    chosen = {
+        width: max((count for count in counts if count <= most), default=min(counts))
+        for width, counts in of_width.items()
+    }
+    return [(case, run) for case, run in static if chosen[_layout(case)[1]] == _layout(case)[0]]
+
+
+def deciding_runs(runs: Runs, layout: tuple[int, int] | None = None) -> list[Execution]:
+    """Return the runs from which `calibrated` takes the seconds of decisions, for cases of a layout."""
+    return [run for case, run in runs if _decides(case) and layout in (None, _layout(case))]
+
+
+def _scatter(runs: Sequence[Execution]) -> float:
+    """Return the standard deviation of the log of a makespan from run to run: the 95th percentile of all, over 1.96.
+
+    Hosts that others use are in one of several states for milliseconds to seconds: half of the runs tell little of it.
+    """
+    off = [
+        np.log(run.makespans_s[run.kept & (run.makespans_s > 0)] / run.median_s)
+        for run in runs
+        if run.median_s > 0
+    ]
+    return float(np.quantile(np.abs(np.concatenate(off)), 0.95)) / Z95 if off else 0.0
+
+
+def _layout(case: Case) -> tuple[int, int]:
+    assert isinstance(case.layout, tuple)  # noqa: S101 - narrows the type: calibration cases are made so
+    return case.layout
+
+
+def _points(graph: TaskGraph, execution: Execution) -> Iterator[tuple[Op, Point]]:
+    """Yield an op and its point for each kind and shape of a graph."""
+    if not graph.n_tasks:
+        return
+    width, seconds, machine = (
+        int(execution.schedule.widths[0]),
+        _seconds(execution),
+        execution.schedule.machine,
+    )
+    sharing: Sharing = (
+        "shared" if width > 1 and machine is not None and machine.cores_per_tile > 1 else "apart"
+    )
+    for (kind, shape), tasks in tasks_by_op(graph).items():
+        op = Op(kind, shape, _known(graph.flops[tasks]), _known(graph.bytes_B[tasks]))
+        runs = int(execution.kept.sum()) * len(tasks)
+        yield op, Point(width, max(float(seconds[tasks].mean()), 1e-9), sharing, None, runs)
+
+
+def _seconds(execution: Execution) -> Seconds:
+    """Return the medians of the tasks, scaled so that they add up to the median work of a run.
+
+    Delays are rare and long: medians alone add up to 2 to 7 % less than a run takes.
+    """
+    medians = execution.median_tasks_s
+    work_s = np.median(
+        [
+            float((s.finish_s - s.start_s).sum())
+            for s, kept in zip(execution, execution.kept, strict=True)
+            if kept
+        ]
+    )
+    total_s = float(medians.sum())
+    return medians * (work_s / total_s) if total_s > 0 else medians
+
+
+def _known(amounts: Seconds) -> float | None:
+    middle = np.median(amounts)
+    return None if np.isnan(middle) else float(middle)
+
+
+def _merged(rows: Sequence[tuple[Op, Point]]) -> list[MeasuredOp]:
+    """Return the ops, those that several graphs have with the mean of their points, weighted by runs."""
+    found: dict[tuple[str, str, int], tuple[Op, list[Point]]] = {}
+    for op, point in rows:
+        found.setdefault((op.kind, op.shape, point.width), (op, []))[1].append(point)
+    merged = []
+    for op, points in found.values():
+        runs = sum(point.runs for point in points)
+        seconds = sum(point.seconds * point.runs for point in points) / runs
+        merged.append((op, Point(points[0].width, seconds, points[0].sharing, None, runs)))
+    return list(measured_ops(merged))
+
+
+def _decides(case: Case) -> bool:
+    return not isinstance(policy_of(case.policy), RankPolicy)
+
+
+def _overheads(runs: Sequence[Execution], decisions: Sequence[Execution]) -> Overheads:
+    cost_s = _gap_s(runs) or 0.0
+    return Overheads(dispatch_s=cost_s, pop_s=cost_s, decide_s=_gap_s(decisions))
+
+
+def _gap_s(runs: Sequence[Execution]) -> float | None:
+    """Return what a start costs: the mean gap between tasks of an executor that did not have to wait for one.
+
+    Of every run, and of those the median; None where there was no such gap.
+    """
+    kept = [s for run in runs for s, counts in zip(run, run.kept, strict=True) if counts]
+    means = [float(gaps.mean()) for s in kept if len(gaps := Gaps.of(s).of_cause(DISPATCH))]
+    return float(np.median(means)) if means else None

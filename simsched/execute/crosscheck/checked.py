@@ -1,0 +1,207 @@
+"""`CrossCheck`: measured schedules beside simulated ones, and how far they are apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.costs import CostModel
+from simsched.costs.fitting import Calibration
+from simsched.execute.crosscheck.attribution import Sources, sources
+from simsched.execute.crosscheck.rankings import over, rankings_frame
+from simsched.execute.run.execution import Execution
+from simsched.files import replacing
+from simsched.machine import RuntimeProfile
+from simsched.notes import weighed
+from simsched.plots.accuracy import accuracy
+from simsched.schedule.caveats import notes_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.document.result import Result
+    from simsched.schedule import Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """One case: measured and simulated.
+
+    Parameters
+    ----------
+    graph : str
+        Name of the graph.
+    execution : Execution
+        What was measured.
+    simulated : Schedule
+        What was predicted.
+    costs : CostModel
+        What it was predicted from.
+    runtime : RuntimeProfile
+        Likewise.
+    doubt : str
+        Why the two cannot be compared here, as others disturbed the runs; empty where they can.
+    """
+
+    graph: str
+    execution: Execution
+    simulated: Schedule
+    costs: CostModel
+    runtime: RuntimeProfile
+    doubt: str = ""
+
+    @property
+    def name(self) -> str:
+        """Policy and layout."""
+        return f"{self.simulated.policy} {self.simulated.layout}".strip()
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured makespan, less 1; NaN where nothing took time."""
+        return over(self.simulated.makespan_s, self.execution.median_s) - 1
+
+    @property
+    def spread(self) -> float:
+        """Interquartile range of the measured makespans over their median; NaN where nothing took time."""
+        return over(self.execution.spread_s, self.execution.median_s)
+
+    @cached_property
+    def tasks(self) -> pd.DataFrame:
+        """One row a task; see `simsched.execute.crosscheck.task_errors.tasks_frame`."""
+        from simsched.execute.crosscheck.task_errors import tasks_frame
+
+        return tasks_frame(self.execution, self.simulated)
+
+    @cached_property
+    def kinds(self) -> pd.DataFrame:
+        """One row a kind of task; see `simsched.execute.crosscheck.task_errors.kinds_frame`."""
+        from simsched.execute.crosscheck.task_errors import kinds_frame
+
+        return kinds_frame(self.tasks)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of its graph, its runs and its replay, each note once, the weightiest first."""
+        return weighed(notes_of([self.simulated]), self.execution.notes)
+
+    @cached_property
+    def sources(self) -> Sources:
+        """Where the error comes from; see `simsched.execute.crosscheck.attribution.sources`."""
+        return sources(self.execution, self.simulated, self.costs, self.runtime)
+
+
+@dataclass(frozen=True, eq=False)
+class CrossCheck:
+    """Measured beside simulated, case by case.
+
+    Parameters
+    ----------
+    cases : tuple of Checked
+    calibration : Calibration
+        What the predictions rest on.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.costs.fitting import MeasuredOp, Op, Point
+    >>> from simsched.execute import CrossCheck
+    >>> from simsched.execute.crosscheck.checked import Checked
+    >>> from simsched.execute.run.execution import Run
+    >>> simulated = ss.simulate(ss.TaskGraph.from_edges([2.0]), "generic[cores=1]", "fifo")
+    >>> measured = ss.Execution((Run(simulated, 0.0, 0, 1e-7, (2.0,), (2.0,)),))
+    >>> case = Checked("one task", measured, simulated, ss.CostModel(), ss.RuntimeProfile())
+    >>> points = ss.Calibration.of([MeasuredOp(Op("Add"), (Point(1, 2.0),))], "by hand")
+    >>> check = CrossCheck((case,), points)
+    >>> check.table[["graph", "measured_s", "error"]].values.tolist(), check.notes == check.table.notes
+    ([['one task', 2.0, 0.0]], True)
+    """
+
+    cases: tuple[Checked, ...]
+    calibration: Calibration
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """The notes of all runs and replays, each once, the weightiest first."""
+        return weighed(*(case.notes for case in self.cases))
+
+    @cached_property
+    def table(self) -> Result:
+        """One row a case, with the notes of all.
+
+        graph, policy, layout, measured_s (median), spread (interquartile range over it), runs, dropped, predicted_s,
+        error; kernels_s, interference_s and dispatch_s, which add up to predicted less measured seconds (see
+        `Sources`), told_apart, and cannot_tell: why the case is declined, empty where it is not.
+        """
+        from simsched.document.result import Result
+
+        return Result.of([_row(case) for case in self.cases], self.notes, accuracy)
+
+    @cached_property
+    def rankings(self) -> pd.DataFrame:
+        """One row per pair of told cases of one graph; see `simsched.execute.crosscheck.rankings.rankings_frame`."""
+        return rankings_frame(self.told)
+
+    @property
+    def told(self) -> tuple[Checked, ...]:
+        """The cases that are not declined."""
+        return tuple(case for case in self.cases if not case.doubt)
+
+    def summary(self) -> dict[str, float]:
+        """Return the check in numbers; see `simsched.execute.crosscheck.verdict.summary`."""
+        from simsched.execute.crosscheck.verdict import summary
+
+        return summary(self)
+
+    def to_markdown(self, path: str | Path | None = None) -> str:
+        """Return the report as Markdown, and write it to a file if one is named.
+
+        Raises
+        ------
+        SimschedError
+            If the file cannot be written.
+        """
+        from simsched.execute.crosscheck.markdown import markdown
+
+        text = markdown(self)
+        if path is not None:
+            with replacing(Path(path)) as file:
+                file.write(text.encode())
+        return text
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the report as one page that needs nothing else.
+
+        Raises
+        ------
+        SimschedError
+            If the file cannot be written.
+        MissingExtraError
+            If matplotlib, which draws the charts, is not installed.
+        """
+        from simsched.execute.crosscheck.page import page
+
+        text = page(self)
+        with replacing(Path(path)) as file:
+            file.write(text.encode())
+
+
+def _row(case: Checked) -> dict[str, object]:
+    found = case.sources
+    return {
+        "graph": case.graph,
+        "policy": case.simulated.policy,
+        "layout": case.simulated.layout,
+        "measured_s": case.execution.median_s,
+        "spread": case.spread,
+        "runs": len(case.execution),
+        "dropped": case.execution.n_dropped,
+        "predicted_s": case.simulated.makespan_s,
+        "error": case.error,
+        "kernels_s": found.kernels_s,
+        "interference_s": found.interference_s,
+        "dispatch_s": found.dispatch_s,
+        "told_apart": found.told_apart,
+        "cannot_tell": case.doubt,
+    }

@@ -1,0 +1,206 @@
+"""`crosscheck()`: what graphs really take on this host beside what the simulator says they take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from simsched.errors import EngineError
+from simsched.execute.calibrate.calibrating import (
+    calibrated,
+    calibration_cases,
+    deciding_cases,
+    deciding_runs,
+    taken_runs,
+)
+from simsched.execute.calibrate.doubts import case_doubt, with_doubts
+from simsched.execute.crosscheck.checked import Checked, CrossCheck
+from simsched.execute.run.execution import Execution
+from simsched.execute.run.prepared import PRECISION, Settings
+from simsched.execute.run.run import Case, interleaved
+from simsched.graph import TaskGraph
+from simsched.machine import Machine
+from simsched.machine import machine as machine_of
+from simsched.policy import Layout, RankPolicy
+from simsched.policy import policy as policy_of
+from simsched.replay import simulate
+from simsched.replay.checks import check_graph
+
+
+def crosscheck(
+    graphs: Mapping[str, TaskGraph] | Sequence[TaskGraph] | TaskGraph,
+    policies: Sequence[str] = ("fifo", "critical-path", "wavefront", "corun", "sequential"),
+    layouts: Sequence[str | None] | None = None,
+    repeats: int = 20,
+    *,
+    machine: str = "host",
+    settings: Settings | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> CrossCheck:
+    """Run graphs for real under policies and layouts, and compare the runs with simulations of the same cases.
+
+    Calibrating runs take turns with the measured ones. No prediction uses a run of its own case (see `calibrate`).
+
+    Parameters
+    ----------
+    graphs : mapping of str to TaskGraph, sequence of TaskGraph, or TaskGraph
+        The graphs, by name; without names, under their own.
+    policies : sequence of str
+    layouts : sequence of str, optional
+        As in `simulate`; by default `kx1` and `1xk` on all k threads. Policies skip layouts that they do not take.
+    repeats : int
+        Measured runs of each case.
+    machine : str
+        `host`, or a variation of it.
+    settings : Settings, optional
+        How the cases run.
+    progress : callable, optional
+        Called with 1 after every run.
+
+    Returns
+    -------
+    CrossCheck
+        Its `table` has one row a case: measured and predicted makespan, the error, why the case is declined.
+
+    Raises
+    ------
+    SimschedError
+        If there is nothing to run, or a run does not end in time.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1e-4], kinds="MatMul", shapes="32x32;32x32", flops=[65536.0])
+    >>> check = ss.crosscheck({"product": graph}, ["fifo"], ["1x1"], repeats=2, machine="host[cores=1]")
+    >>> check.table[["graph", "policy", "layout"]].values.tolist()
+    [['product', 'fifo', '1x1']]
+    """
+    if isinstance(policies, str) or isinstance(layouts, str):
+        raise EngineError(f"policies={policies!r}, layouts={layouts!r}; expected lists, as ['fifo'], ['2x1']")
+    target = machine_of(machine)
+    parts = _parts(_named(graphs), policies, layouts, target)
+    settings = settings or Settings(machine=machine, precision=PRECISION)
+    settings = _deciding([case for part in parts for case in part.basis], repeats, settings, progress)
+    # Cases of one graph stand side by side: what is compared is as close in time as it can be.
+    runs = iter(interleaved([case for part in parts for case in part.cases], repeats, settings, progress))
+    measured = [(part, list(zip(part.cases, runs, strict=False))) for part in parts]
+    checked = [one for part, pairs in measured for one in part.checked(pairs, target)]
+    basis = [pair for part, pairs in measured for pair in pairs[: len(part.basis)]]
+    return CrossCheck(tuple(checked), with_doubts(calibrated(basis), taken_runs(basis)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A graph with the cases that calibrate it, and those asked for."""
+
+    name: str
+    graph: TaskGraph
+    basis: list[Case]
+    asked: list[Case]
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        graph: TaskGraph,
+        policies: Sequence[str],
+        layouts: Sequence[str | None],
+        machine: Machine,
+    ) -> _Part:
+        asked = [Case(graph, policy, layout) for policy, layout in _suited(policies, layouts)]
+        fixed = sorted({beside for case in asked for beside in _beside(case, machine.n_threads)})
+        chosen = [case for case in asked if not isinstance(policy_of(case.policy), RankPolicy)]
+        deciding = dict.fromkeys(_fixed(case) or (machine.n_threads, machine.n_threads) for case in chosen)
+        basis = [*calibration_cases([graph], machine.n_threads, fixed), *deciding_cases([graph], deciding)]
+        return cls(name, graph, basis, asked)
+
+    @property
+    def cases(self) -> list[Case]:
+        return [*self.basis, *self.asked]
+
+    def checked(self, pairs: Sequence[tuple[Case, Execution]], machine: Machine) -> list[Checked]:
+        """Return every case asked for beside its prediction, from the runs of `cases`."""
+        basis, found = pairs[: len(self.basis)], []
+        known = {key: calibrated(basis, key) for key in {_fixed(case) for case in self.asked}}
+        taken = {key: [run for _, run in taken_runs(basis, key)] for key in known}
+        for case, run in pairs[len(self.basis) :]:
+            model, runtime = known[_fixed(case)].cost_model(), known[_fixed(case)].runtime()
+            simulated = simulate(self.graph, machine, case.policy, case.layout, model, runtime)
+            deciding = (
+                () if isinstance(policy_of(case.policy), RankPolicy) else deciding_runs(basis, _fixed(case))
+            )
+            why = case_doubt(run, simulated, taken[_fixed(case)], deciding)
+            found.append(Checked(self.name, run, simulated, model, runtime, why))
+        return found
+
+
+def _beside(case: Case, n_threads: int) -> list[tuple[int, int]]:
+    """Return the layouts whose runs tell seconds of a case: of each width as many executors as it has side by side."""
+    if (fixed := _fixed(case)) is None:
+        return []
+    executors, widest = fixed
+    if isinstance(policy_of(case.policy), RankPolicy):
+        return [fixed]
+    return [(min(executors, n_threads // width), width) for width in range(1, widest + 1)]
+
+
+def _fixed(case: Case) -> tuple[int, int] | None:
+    """Return executors and width where the case has a layout."""
+    layout = case.layout
+    return (layout.executors, layout.width) if isinstance(layout, Layout) else None
+
+
+def _deciding(
+    first: Sequence[Case], repeats: int, settings: Settings, progress: Callable[[int], object] | None
+) -> Settings:
+    """Return the settings with estimates that policies decide by, measured in a few runs where none are given.
+
+    Simulated and real policies then choose alike: the same levels, the same widths.
+    """
+    if settings.costs is not None:
+        return settings
+    runs = interleaved(first, max(repeats // 4, 1), settings, progress)
+    return replace(settings, costs=calibrated(list(zip(first, runs, strict=True))).cost_model())
+
+
+def _parts(
+    graphs: Mapping[str, TaskGraph],
+    policies: Sequence[str],
+    layouts: Sequence[str | None] | None,
+    target: Machine,
+) -> list[_Part]:
+    wanted = layouts or (f"{target.n_threads}x1", f"1x{target.n_threads}")
+    parts = [_Part.of(name, graph, policies, wanted, target) for name, graph in graphs.items()]
+    if not any(part.asked and part.graph.n_tasks for part in parts):
+        raise EngineError("there is nothing to check; give a graph with tasks, and a policy")
+    return parts
+
+
+def _named(graphs: Mapping[str, TaskGraph] | Sequence[TaskGraph] | TaskGraph) -> dict[str, TaskGraph]:
+    given = [graphs] if isinstance(graphs, TaskGraph) else graphs
+    for graph in given.values() if isinstance(given, Mapping) else given:
+        check_graph(graph)
+    named = given if isinstance(given, Mapping) else _under_own_names(given)
+    # Names of files may hold broken bytes, which no table or report takes.
+    return {str(name).encode("utf-8", "backslashreplace").decode(): graph for name, graph in named.items()}
+
+
+def _under_own_names(graphs: Sequence[TaskGraph]) -> dict[str, TaskGraph]:
+    names = [graph.name for graph in graphs]
+    numbered = [f"{name} {place}" for place, name in enumerate(names)]
+    own = [name if names.count(name) == 1 else other for name, other in zip(names, numbered, strict=True)]
+    # A name of one may be what another is called once it is numbered.
+    return dict(zip(own if len(set(own)) == len(own) else numbered, graphs, strict=True))
+
+
+def _suited(policies: Sequence[str], layouts: Sequence[str | None]) -> list[tuple[str, Layout | None]]:
+    """Return each policy with the layouts that mean something to it, each once."""
+    found: dict[tuple[str, str], tuple[str, Layout | None]] = {}
+    for name in policies:
+        chosen = policy_of(name)
+        for layout in layouts:
+            suited = chosen.suited(None if layout is None else Layout.parse(layout))
+            if suited is None and isinstance(chosen, RankPolicy) and layout is not None:
+                continue
+            found.setdefault((name, str(suited or "")), (name, suited))
+    return list(found.values())

@@ -1,0 +1,134 @@
+"""Which kernel a task runs, from its kind and the shapes of its inputs."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from simsched.errors import EngineError
+from simsched.execute.kernels import convolution_rules, pooling_rules, rules
+from simsched.graph.shapes import parse_shape
+
+Options = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """How tasks of a kind become kernels.
+
+    Parameters
+    ----------
+    kernel : str
+        Name of the kernel.
+    rule : callable
+        From what is seen of a task to the sizes of the kernel.
+    alike : bool
+        Whether the kernel does not do what the tasks do, but something that costs about the same.
+    """
+
+    kernel: str
+    rule: rules.Rule
+    alike: bool
+
+
+def plain(kind: str) -> str:
+    """Return a kind as the table spells it.
+
+    Examples
+    --------
+    >>> plain("aten::add_"), plain("MatMul"), plain("aten::tanh_backward")
+    ('add', 'matmul', 'tanh_backward')
+    """
+    return kind.rpartition("::")[2].rpartition(".")[2].lower().removesuffix("_")
+
+
+def sizes(
+    kind: str, shape: str, flops: float, options: Options, bytes_B: float = math.nan
+) -> tuple[str, tuple[int, ...]] | None:
+    """Return the kernel of a task and its sizes; None where the kind is unknown or the shapes do not fit it.
+
+    Parameters
+    ----------
+    kind, shape : str
+        As in `TaskGraph`.
+    flops : float
+        Floating-point operations; NaN where unknown.
+    options : mapping of str to mapping of str to int
+        By kind, what shapes do not tell.
+    bytes_B : float
+        Bytes read and written; NaN where unknown.
+    """
+    operators, defaults = _table()
+    operator = operators.get(plain(kind))
+    if operator is None or not shape:
+        return None
+    own = {plain(k): v for k, v in options.items()}.get(plain(kind), {})
+    seen = rules.Seen(parse_shape(shape), flops, {**defaults, **own}, frozenset(own), bytes_B)
+    found = operator.rule(seen)
+    return None if found is None or not _possible(found) else (operator.kernel, tuple(found))
+
+
+def stands_in(kind: str) -> bool:
+    """Return whether the kernel of a kind does something else that costs about the same."""
+    operator = _table()[0].get(plain(kind))
+    return operator is not None and operator.alike
+
+
+def kinds() -> list[str]:
+    """Return all kinds that kernels run, as the table spells them."""
+    return sorted(_table()[0])
+
+
+def check_options(options: Options) -> None:
+    """Refuse options that nothing reads.
+
+    Raises
+    ------
+    EngineError
+        If they are not a mapping of mappings, a kind has no kernel, or an option is unknown.
+    """
+    operators, defaults = _table()
+    if not isinstance(options, Mapping) or not all(isinstance(own, Mapping) for own in options.values()):
+        raise EngineError(
+            f"options is {options!r}; expected options by kind, as {{'MaxPool': {{'pool_window': 2}}}}"
+        )
+    for kind, own in options.items():
+        if plain(kind) not in operators:
+            raise EngineError(f"options: no kernel runs tasks of kind {kind!r}")
+        for key, value in own.items():
+            least = {"padding": -1, "pool_padding": 0}.get(key, 1)
+            if key not in defaults or not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise EngineError(
+                    f"options: {kind}: {key}={value!r}; there are whole numbers {', '.join(defaults)}"
+                )
+
+
+def _possible(found: list[int]) -> bool:
+    # Sizes beyond what BLAS counts, and empty tensors: nothing to run.
+    return all(0 <= size < 2**31 for size in found)
+
+
+@cache
+def _table() -> tuple[dict[str, Operator], dict[str, int]]:
+    table: dict[str, Any] = tomllib.loads((files(__package__) / "operators.toml").read_text("utf-8"))
+    found: dict[str, Operator] = {}
+    for entry in table["operator"]:
+        for alike in ("kinds", "alike"):
+            for kind in entry.get(alike, ()):
+                found[kind] = Operator(entry["kernel"], _rule(entry["rule"]), alike == "alike")
+    for rule in ("unary", "binary"):
+        for alike, kernels in table[rule].items():
+            for kernel, kinds in kernels.items():
+                found |= {kind: Operator(kernel, _rule(rule), alike == "alike") for kind in kinds}
+    return found, table["defaults"]
+
+
+def _rule(name: str) -> rules.Rule:
+    room = next(room for room in (rules, convolution_rules, pooling_rules) if hasattr(room, name))
+    rule: rules.Rule = getattr(room, name)
+    return rule

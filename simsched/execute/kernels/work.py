@@ -1,0 +1,211 @@
+"""What the tasks of a graph do when it really runs: kernels, copies of their bytes, or spinning."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import EngineError
+from simsched.execute.kernels.module import module
+from simsched.execute.kernels.operators import Options, check_options, plain, sizes, stands_in
+from simsched.graph import TaskGraph
+from simsched.graph.adjacency import Index
+
+Unknown = Literal["spin", "memory"]
+Backend = Literal["blas", "onednn"]
+
+SPINS = -1
+#: Kinds that a graph asks for by name, in small letters: time that passes, and bytes that move.
+SPIN_KINDS, MEMORY_KINDS = frozenset({"", "spin", "empty"}), frozenset({"memory"})
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What each task does.
+
+    Parameters
+    ----------
+    kernels : list
+        Compiled kernels, each distinct one once.
+    kernel_of : int32 array, shape (n,)
+        Kernel of each task; -1 for one that spins.
+    notes : tuple of str
+        How many tasks run which kernel, which of them have none of their kind and shapes, and which run one that does
+        something else.
+    """
+
+    kernels: list[Any]
+    kernel_of: Index
+    notes: tuple[str, ...]
+
+    @property
+    def scratch_B(self) -> int:
+        """Bytes that each thread needs beside the operands."""
+        return 4 * max((kernel.scratch for kernel in self.kernels), default=0)
+
+    @classmethod
+    def of(
+        cls,
+        graph: TaskGraph,
+        unknown: Unknown = "spin",
+        instruction_set: str = "auto",
+        options: Options | None = None,
+        backend: Backend = "blas",
+    ) -> Work:
+        """Find the kernels of a graph's tasks.
+
+        Parameters
+        ----------
+        graph : TaskGraph
+        unknown : {"spin", "memory"}
+            What a task of a kind without kernel, or of unfit shapes, does: spins for its estimated seconds, or copies
+            as many bytes as it reads and writes, where these are known.
+        instruction_set : {"auto", "base", "avx2", "avx512"}
+            Of the loops; "auto" is the best that the machine has.
+        options : mapping of str to mapping of str to int, optional
+            By kind, what shapes do not tell; see `operators.toml`.
+        backend : {"blas", "onednn"}
+            Of convolutions.
+
+        Raises
+        ------
+        EngineError
+            If the compiled module, the backend or the instruction set is missing, or an option is unknown.
+        """
+        if unknown not in get_args(Unknown):
+            raise EngineError(f"unknown={unknown!r}; expected one of {', '.join(get_args(Unknown))}")
+        check_options(options or {})
+        _check_backend(backend)
+        _check_instruction_set(instruction_set)
+        return _Finder(graph, unknown, instruction_set, options or {}, backend).found()
+
+
+def _check_backend(backend: str) -> None:
+    if backend not in get_args(Backend):
+        raise EngineError(f"backend={backend!r}; expected one of {', '.join(get_args(Backend))}")
+    if backend == "onednn" and not module().onednn_version():
+        raise EngineError(
+            "backend='onednn' is not built in; pip install onednn-cpu-gomp onednn-devel-cpu-gomp nanobind "
+            "scikit-build-core, and then simsched again, in its folder: pip install --force-reinstall --no-deps "
+            "--no-build-isolation ."
+        )
+
+
+def _check_instruction_set(name: str) -> None:
+    if name not in ("auto", *(known := module().instruction_sets())):
+        raise EngineError(f"this machine has no instruction set {name}; it has {', '.join(known)}")
+
+
+class _Finder:
+    def __init__(
+        self, graph: TaskGraph, unknown: Unknown, instruction_set: str, options: Options, backend: Backend
+    ) -> None:
+        self._graph, self._unknown, self._options, self._backend = graph, unknown, options, backend
+        self._instruction_set = instruction_set
+        self._index: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._kernels: list[Any] = []
+        self._ran: Counter[str] = Counter()
+        self._strangers: Counter[str] = Counter()
+        self._alike: Counter[tuple[str, str]] = Counter()
+        self._immobile = 0
+        self._idle = (graph.flops == 0) & (graph.bytes_B == 0)
+
+    def found(self) -> Work:
+        kernel_of = np.full(self._graph.n_tasks, SPINS, np.int32)
+        which = self._groups()
+        order = np.argsort(which, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(which[order])) + 1) if len(order) else []
+        for tasks in groups:
+            self._assign(tasks, kernel_of)
+        kernel_of.setflags(write=False)
+        return Work(self._kernels, kernel_of, self._notes())
+
+    def _groups(self) -> npt.NDArray[np.intp]:
+        """Return a number for each task, the same for those that the rules cannot tell apart."""
+        graph, which = self._graph, np.zeros(self._graph.n_tasks, np.intp)
+        shaped = np.array([bool(label) for label in graph.shapes.labels], np.bool_)[graph.shapes.codes]
+        amounts = [np.where(shaped, column, np.nan) for column in (graph.flops, graph.bytes_B)]
+        for column in (graph.kinds.codes, graph.shapes.codes, self._idle, *amounts):
+            distinct, codes = np.unique(column, return_inverse=True)
+            which = np.unique(which * len(distinct) + codes, return_inverse=True)[1]
+        return which
+
+    def _assign(self, tasks: npt.NDArray[np.intp], kernel_of: Index) -> None:
+        graph, first = self._graph, int(tasks[0])
+        kind = graph.kinds[first]
+        # What neither computes nor moves anything has no kernel to miss.
+        if plain(kind) in SPIN_KINDS or self._idle[first]:
+            self._ran["spin"] += len(tasks)
+            return
+        found = sizes(
+            kind, graph.shapes[first], float(graph.flops[first]), self._options, float(graph.bytes_B[first])
+        )
+        name = self._named(found[0]) if found else ""
+        if found is not None and (index := self._kernel(name, found[1])) is not None:
+            kernel_of[tasks] = index
+            self._ran[name] += len(tasks)
+            if stands_in(kind):
+                self._alike[kind, name] += len(tasks)
+            return
+        if plain(kind) not in MEMORY_KINDS:
+            self._strangers[kind] += len(tasks)
+        if self._unknown == "memory" or plain(kind) in MEMORY_KINDS:
+            self._copies(tasks, kernel_of)
+        else:
+            self._ran["spin"] += len(tasks)
+
+    def _named(self, kernel: str) -> str:
+        onednn = self._backend == "onednn" and kernel.startswith("convolution")
+        return f"onednn_{kernel}" if onednn else kernel
+
+    def _copies(self, tasks: npt.NDArray[np.intp], kernel_of: Index) -> None:
+        """Half of a task's bytes are read, half are written."""
+        for task in tasks.tolist():
+            moved = self._graph.bytes_B[task]
+            index = self._kernel("copy", (int(moved // 8),)) if 8 <= moved < 2**33 else None
+            if index is not None:
+                kernel_of[task] = index
+            self._immobile += index is None
+            self._ran["spin" if index is None else "memory"] += 1
+
+    def _kernel(self, name: str, found: tuple[int, ...]) -> int | None:
+        key = (name, found)
+        if key not in self._index:
+            try:
+                kernel = module().kernel(name, list(found), self._instruction_set)
+            except ValueError:
+                return None  # shapes that no kernel has, as those of an empty tensor
+            self._index[key] = len(self._kernels)
+            self._kernels.append(kernel)
+        return self._index[key]
+
+    def _notes(self) -> tuple[str, ...]:
+        ran = ", ".join(f"{count} {name}" for name, count in self._ran.most_common())
+        notes = [f"kernels: {ran}"] if ran else []
+        if self._strangers:
+            notes.append(
+                f"{self._strangers.total()} tasks have no kernel of their kind and shapes, and "
+                + ("spin for their estimated seconds" if self._unknown == "spin" else "copy their bytes")
+                + f": {_listed(self._strangers)}"
+            )
+        if self._immobile:
+            notes.append(
+                f"{self._immobile} of the tasks that copy bytes spin for their estimated seconds, for these are "
+                "unknown, too few or too many"
+            )
+        if self._alike:
+            kinds = Counter({f"{kind} as {kernel}": count for (kind, kernel), count in self._alike.items()})
+            notes.append(
+                f"{kinds.total()} tasks run a kernel that does something else and costs about the same: "
+                + _listed(kinds)
+            )
+        return tuple(notes)
+
+
+def _listed(kinds: Counter[str]) -> str:
+    said = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common(8))
+    return said + (f" and {len(kinds) - 8} more kinds" if len(kinds) > 8 else "")

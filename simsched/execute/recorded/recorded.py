@@ -1,0 +1,273 @@
+"""`replay_recorded()`: a recorded run beside its replays, without overheads and with those its gaps tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simsched.costs.fitting import Overheads
+from simsched.document.html import card
+from simsched.errors import GraphError, LayoutError
+from simsched.execute.recorded.absences import absences_s
+from simsched.execute.recorded.gaps import Gaps, started
+from simsched.graph import TaskGraph
+from simsched.graph.adjacency import from_edges
+from simsched.machine import RuntimeProfile
+from simsched.policy import Layout, Policy
+from simsched.replay import simulate
+from simsched.replay.checks import check_graph
+from simsched.schedule import Schedule
+from simsched.units import format_time
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+KEPT = "lanes and their order are those of the recording"
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedReplay:
+    """A recorded run beside its replays.
+
+    Parameters
+    ----------
+    recorded, plain, calibrated : Schedule
+        What was measured; replayed without overheads; replayed with `overheads`.
+    gaps : Gaps
+        Idle time in the recording: the evidence.
+    overheads : Overheads
+        What the calibrated replay charges; `overheads.runtime()` is its `RuntimeProfile`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simsched as ss
+    >>> from simsched.graph import Recording
+    >>> run = Recording(np.array([0.0, 1.5]), np.array([1.0, 2.5]), np.zeros(2, np.int32), ("worker",))
+    >>> replayed = ss.replay_recorded(ss.TaskGraph.from_edges([1.0, 1.0], recording=run))
+    >>> replayed.recorded.makespan_s, replayed.plain.makespan_s, round(replayed.plain_error, 2)
+    (2.5, 2.0, -0.2)
+    >>> len(replayed.schedules())
+    3
+    """
+
+    recorded: Schedule
+    plain: Schedule
+    calibrated: Schedule
+    gaps: Gaps
+    overheads: Overheads
+
+    @property
+    def plain_error(self) -> float:
+        """Plain over recorded makespan, less 1; NaN where the recording has no length."""
+        return self._error(self.plain)
+
+    @property
+    def calibrated_error(self) -> float:
+        """Calibrated over recorded makespan, less 1; NaN where the recording has no length."""
+        return self._error(self.calibrated)
+
+    def _error(self, schedule: Schedule) -> float:
+        recorded_s = self.recorded.makespan_s
+        return schedule.makespan_s / recorded_s - 1 if recorded_s else float("nan")
+
+    def row(self) -> dict[str, str | float | None]:
+        """Return one row of a table: policy, layout, tasks, the three makespans, both errors, what a start costs,
+        seconds of interruptions and of overlaps.
+        """  # noqa: D205 - the columns are the summary
+        return {
+            "policy": self.plain.policy,
+            "layout": self.plain.layout,
+            "tasks": self.recorded.graph.n_tasks,
+            "recorded_s": self.recorded.makespan_s,
+            "plain_s": self.plain.makespan_s,
+            "plain_error": self.plain_error,
+            "calibrated_s": self.calibrated.makespan_s,
+            "calibrated_error": self.calibrated_error,
+            "dispatch_s": self.overheads.dispatch_s,
+            "interrupted_s": self.gaps.interrupted_s,
+            "overlap_s": self.gaps.overlap_s,
+        }
+
+    def schedules(self) -> dict[str, Schedule]:
+        """Return the recorded schedule and its two replays by what they are called, errors included."""
+        under = "in the recorded order" if self.plain.policy == "recorded" else f"under {self.plain.policy}"
+        start = format_time(self.overheads.dispatch_s or 0.0)
+        return {
+            "recorded": self.recorded,
+            f"replayed {under} without overheads ({self.plain_error:+.2%})": self.plain,
+            f"replayed {under} with {start} a start ({self.calibrated_error:+.2%})": self.calibrated,
+        }
+
+    def gantt(self, axes: Sequence[Axes] | None = None, **options: Any) -> Sequence[Axes]:
+        """Draw the recorded schedule above its replays; see `simsched.plots.stacked`, also for their time axes."""
+        from simsched.plots import stacked
+
+        return stacked(self.schedules(), axes, **options)
+
+    def save(self, path: str | Path) -> None:
+        """Write that picture by the suffix of `path`: .png, .svg or .pdf; raise `SimschedError` if it is another."""
+        from simsched.plots.stacked import save_stacked
+
+        save_stacked(self.schedules(), Path(path))
+
+    def _repr_html_(self) -> str:
+        from simsched.errors import MissingExtraError
+        from simsched.plots.stacked import stacked_svg
+
+        facts = {key.removesuffix("_s").replace("_", " "): _shown(key, v) for key, v in self.row().items()}
+        title = f"Recorded run of {self.recorded.graph.name}"
+        try:
+            figure = stacked_svg(self.schedules(), width=640)
+        except MissingExtraError as error:
+            return card(title, facts, [*self.plain.notes, str(error)])
+        return card(title, facts, self.plain.notes, figure)
+
+
+def _shown(key: str, value: str | float | None) -> object:
+    if not isinstance(value, float):
+        return value
+    return f"{value:+.2%}" if key.endswith("error") else format_time(value)
+
+
+def replay_recorded(
+    graph: TaskGraph,
+    policy: str | Policy | type[Policy] | None = None,
+    layout: str | Layout | tuple[int, int] | None = None,
+    *,
+    calibrated_on: Sequence[TaskGraph] | None = None,
+    interruptions: bool = False,
+) -> RecordedReplay:
+    """Replay a recorded run, without overheads and with those calibrated from its gaps.
+
+    Every task takes its recorded seconds. A recording's lanes are the executors, whatever teams they led.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        With a recording.
+    policy : str, Policy or class of Policy, optional
+        The policy that produced the recording, if it is known. Without it each lane runs its tasks in their recorded
+        order, so that only overheads differ.
+    layout : str, Layout or pair of int, optional
+        Executors x 1, for the policy; one executor a lane when not given.
+    calibrated_on : sequence of TaskGraph, optional
+        Other recordings, whose gaps the overheads are estimated from. By default these are the gaps of this recording:
+        that tells how well one number stands for all gaps, not how well it predicts.
+    interruptions : bool
+        Whether the calibrated replay has the interruptions of the recording: a task takes longer by the time for which
+        its lane was away before it although tasks were ready, tasks of the lane where it keeps its order
+        (`absences_s`). This is not a prediction; it tells which part of an error the host caused.
+
+    Returns
+    -------
+    RecordedReplay
+        The recorded schedule, its replays without and with overheads, and the gaps that these come from.
+
+    Raises
+    ------
+    SimschedError
+        If a graph has no recording, the layout is impossible, or the policy refuses it.
+
+    Examples
+    --------
+    >>> from simsched.graph import Recording
+    >>> lanes = np.zeros(3, np.int32)
+    >>> run = Recording(np.array([0.0, 1.5, 3.0]), np.array([1.0, 2.5, 4.0]), lanes, ("worker",))
+    >>> replayed = replay_recorded(TaskGraph.from_edges([1.0, 1.0, 1.0], recording=run))
+    >>> replayed.plain.makespan_s, replayed.overheads.dispatch_s, replayed.calibrated.makespan_s
+    (3.0, 0.5, 4.0)
+    """
+    recorded = _recorded(graph)
+    gaps = Gaps.of(recorded)
+    overheads = (gaps if calibrated_on is None else _pooled(calibrated_on)).overheads()
+    tasks = _timed(recorded)
+    plain = _replayed(tasks, recorded, policy, layout, RuntimeProfile())
+    if interruptions:
+        tasks = _interrupted(recorded, gaps, overheads, own_tasks=policy is None)
+    calibrated = _replayed(tasks, recorded, policy, layout, overheads.runtime())
+    return RecordedReplay(recorded, plain, calibrated, gaps, overheads)
+
+
+def _pooled(graphs: Sequence[TaskGraph]) -> Gaps:
+    if isinstance(graphs, TaskGraph):
+        raise GraphError("calibrated_on is a graph; give a list of recordings, as [graph]")
+    if not len(graphs):
+        raise GraphError("calibrated_on is empty; give recordings, or leave it out for the graph's own")
+    return Gaps.pooled(Gaps.of(_recorded(graph)) for graph in graphs)
+
+
+def _recorded(graph: TaskGraph) -> Schedule:
+    check_graph(graph)
+    if graph.recorded is None:
+        raise GraphError(f"graph {graph.name!r} has no recording; load one from the trace of a run")
+    return graph.recorded
+
+
+def _replayed(
+    tasks: TaskGraph,
+    recorded: Schedule,
+    policy: str | Policy | type[Policy] | None,
+    layout: str | Layout | tuple[int, int] | None,
+    runtime: RuntimeProfile,
+) -> Schedule:
+    if policy is None:
+        if layout is not None:
+            raise LayoutError(f"layout {layout} goes with a policy; without one, lanes are the executors")
+        return _on_its_lanes(tasks, recorded, runtime)
+    asked = Layout(max(recorded.n_cores, 1), 1) if layout is None else Layout.parse(layout)
+    if asked.width != 1:
+        raise LayoutError(
+            f"layout {asked}: tasks take their recorded seconds, whatever their team; give {asked.executors}x1"
+        )
+    schedule = simulate(tasks, f"generic[cores={asked.executors}]", policy, asked, runtime=runtime)
+    # Which lane an executor stands for is not told: all take their tasks from one scheduler.
+    return replace(schedule, lane_names=tuple(f"executor {lane}" for lane in range(asked.executors)))
+
+
+def _on_its_lanes(tasks: TaskGraph, recorded: Schedule, runtime: RuntimeProfile) -> Schedule:
+    """Replay with every lane's tasks in a chain: then at most one of each is ready, and any policy does the same."""
+    executors = max(recorded.n_cores, 1)
+    schedule = simulate(
+        _with_edges(tasks, _chains(recorded)),
+        f"generic[cores={executors}]",
+        "fifo",
+        (executors, 1),
+        runtime=runtime,
+    )
+    return replace(
+        schedule, executor=recorded.executor, team=recorded.team, policy="recorded", notes=(*schedule.notes, KEPT),
+        lane_names=recorded.lane_names,
+    )  # fmt: skip
+
+
+def _chains(recorded: Schedule) -> list[tuple[int, int]]:
+    order = started(recorded)
+    lanes = recorded.executor[order]
+    return [edge for lane in np.unique(lanes) for edge in pairwise(order[lanes == lane].tolist())]
+
+
+def _timed(recorded: Schedule) -> TaskGraph:
+    """Return the graph with its recorded seconds, whatever machine and width they are of."""
+    graph = recorded.graph
+    widths = np.ones(graph.n_tasks, np.int32)
+    return replace(graph, durations_s=recorded.alone_s, widths=widths, recorded_on=None)
+
+
+def _interrupted(recorded: Schedule, gaps: Gaps, overheads: Overheads, *, own_tasks: bool) -> TaskGraph:
+    """Return that graph with each absence as a part of the task behind it; a start that it held is charged anyway."""
+    graph = _timed(recorded)
+    more_s = np.maximum(absences_s(recorded, gaps, own_tasks=own_tasks) - (overheads.dispatch_s or 0.0), 0.0)
+    return replace(graph, durations_s=graph.durations_s + more_s)
+
+
+def _with_edges(graph: TaskGraph, more: Sequence[tuple[int, int]]) -> TaskGraph:
+    old = graph.successors
+    before, after = np.array(more, np.int64).reshape(-1, 2).T
+    successors, _ = from_edges(graph.n_tasks, np.append(old.sources(), before), np.append(old.indices, after))
+    return replace(graph, successors=successors)

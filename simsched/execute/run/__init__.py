@@ -1,0 +1,1 @@
+"""Real runs of graphs: preparation, threads, measured results."""

@@ -1,0 +1,311 @@
+"""A case, ready to run: its plan, its program, its threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any, get_args
+
+import numpy as np
+
+from simsched.costs import CostModel
+from simsched.errors import EngineError
+from simsched.execute.kernels.memory import Operands, arena
+from simsched.execute.kernels.module import module
+from simsched.execute.kernels.operators import Options
+from simsched.execute.kernels.work import Backend, Unknown, Work
+from simsched.execute.run.execution import MOST_STOLEN, Run
+from simsched.execute.run.host import cpus_of
+from simsched.execute.run.story import stopped
+from simsched.execute.run.threads import Crews, Scheduler, Threads, threads_of
+from simsched.graph import TaskGraph
+from simsched.graph.adjacency import Csr
+from simsched.machine import Machine, RuntimeProfile
+from simsched.machine import machine as machine_of
+from simsched.policy import CandidateRule, Layout, Policy, Problem, RankPolicy
+from simsched.policy import policy as policy_of
+from simsched.replay import layouts
+from simsched.replay.checks import check_inputs
+from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
+from simsched.replay.result import Times, schedule_of
+
+Asked = tuple[TaskGraph, "str | Policy | type[Policy]", "str | Layout | tuple[int, int] | None"]
+
+#: How much longer a measurement may take to get runs that nobody disturbed.
+PATIENCE = 4.0
+#: Standard error of a case's median makespan at which it has run often enough to calibrate from or to compare with.
+PRECISION = 0.015
+#: Seconds for which a case runs before a run that counts: after another graph, the first are up to a third slower.
+SETTLE_S = 5e-3
+#: Seconds that workers have to leave a run that was stopped.
+GRACE_S = 2.0
+NO_TASKS = Csr(np.zeros(1, np.int64), np.empty(0, np.int32))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How graphs run, whatever the graph and the policy.
+
+    Parameters
+    ----------
+    warmup : int
+        Runs of each case before those that count.
+    settle_s : float
+        Seconds for which a case runs after another one and before its next run that counts, so that caches hold what
+        it left there and not what the other did. Cases that last 20 times as long start at once.
+    machine : str or Machine
+        `host`, or a variation of it.
+    costs : CostModel, optional
+        Estimates that policies decide by; the default model when not given. Tasks that spin take as long as it says.
+    scheduler : {"worker", "thread"}
+        Who decides: the worker that finishes a task, or a thread of its own as Graphi has, which needs a core.
+    unknown : {"spin", "memory"}
+        What tasks of unknown kind do: spin for their estimated seconds, or copy their bytes.
+    options : mapping of str to mapping of str to int, optional
+        By kind, what shapes do not tell: stride, padding, pool_window and so on; see `execute/operators.toml`.
+    instruction_set : {"auto", "base", "avx2", "avx512"}
+        Of element-wise loops; the BLAS chooses for itself.
+    backend : {"blas", "onednn"}
+        What convolutions run on: matrix products of the BLAS, or oneDNN, where it is built in.
+    memory_B : float, optional
+        Most bytes of all operands of a graph, and of what threads need besides; half of the machine's memory when not
+        given.
+    timeout_s : float, optional
+        Seconds after which a run is stopped; when not given, 30 and twenty times those of all tasks in turn.
+    most_stolen : float
+        Runs of which other processes took a larger share are dropped from the figures.
+    patience : float
+        A disturbed run is done again at once, and a case whose median is less certain than `precision` runs for further
+        turns; all of this takes at most this many times as long as the other runs of the case.
+    precision : float
+        Standard error of the median makespan, as a share of it, above which a case runs for further turns.
+    seed : int
+        Seed of what a policy draws.
+
+    Examples
+    --------
+    >>> from simsched.execute import Settings
+    >>> settings = Settings(warmup=1, unknown="memory", timeout_s=10.0)
+    >>> settings.machine, settings.scheduler, settings.timeout_s
+    ('host', 'worker', 10.0)
+    """
+
+    warmup: int = 2
+    settle_s: float = SETTLE_S
+    machine: str | Machine = "host"
+    costs: CostModel | None = None
+    scheduler: Scheduler = "worker"
+    unknown: Unknown = "spin"
+    options: Options | None = None
+    instruction_set: str = "auto"
+    backend: Backend = "blas"
+    memory_B: float | None = None
+    timeout_s: float | None = None
+    most_stolen: float = MOST_STOLEN
+    patience: float = PATIENCE
+    precision: float = inf
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.warmup, int) or isinstance(self.warmup, bool) or self.warmup < 0:
+            raise EngineError(f"warmup is {self.warmup!r}; expected a whole number of 0 or more")
+        if not (_is_number(self.settle_s) and 0 <= self.settle_s < inf):
+            raise EngineError(f"settle_s is {self.settle_s!r}; expected seconds, 0 or more")
+        if not (_is_number(self.most_stolen) and self.most_stolen >= 0):
+            raise EngineError(f"most_stolen is {self.most_stolen!r}; expected a share, 0 or more")
+        if not (_is_number(self.patience) and 0 <= self.patience < inf):
+            raise EngineError(f"patience is {self.patience!r}; expected a number, 0 or more")
+        if not (_is_number(self.precision) and self.precision > 0):
+            raise EngineError(f"precision is {self.precision!r}; expected a share above zero")
+        for name in ("timeout_s", "memory_B"):
+            value = getattr(self, name)
+            if value is not None and not (_is_number(value) and value > 0):
+                raise EngineError(f"{name} is {value!r}; expected a number above zero")
+        if self.scheduler not in get_args(Scheduler):
+            raise EngineError(
+                f"scheduler={self.scheduler!r}; expected one of {', '.join(get_args(Scheduler))}"
+            )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A case, ready to run any number of times.
+
+    Parameters
+    ----------
+    plan : StaticPlan or DynamicPlan
+        What the policy decided before the run.
+    program : compiled Program
+        What the tasks do.
+    threads : Threads
+    timeout_s : float
+        Seconds after which a run is stopped.
+    notes : tuple of str
+        What runs and how.
+    """
+
+    plan: Plan
+    program: Any
+    threads: Threads
+    timeout_s: float
+    notes: tuple[str, ...]
+
+    def run(self, crews: Crews) -> Run:
+        """Run once.
+
+        Raises
+        ------
+        EngineError
+            If it does not end in time, with the story of what ran.
+        """
+        crew = crews.on(self.threads.cpus)
+        told, times, teams = self._static(crew) if isinstance(self.plan, StaticPlan) else self._corun(crew)
+        alone_s = times.finish_s - times.start_s
+        measured = schedule_of(self.plan, times, teams, alone_s, "measured")
+        return Run(
+            schedule=replace(measured, notes=self.notes),
+            stolen=float("nan") if self.threads.share else _stolen(told),
+            preemptions=sum(told.preemptions),
+            latency_s=told.latency_s if self.threads.measure_latency else float("nan"),
+            wall_s=tuple(told.wall_s),
+            cpu_s=tuple(told.cpu_s),
+        )
+
+    def _static(self, crew: Any) -> tuple[Any, Times, Csr]:
+        plan = self.plan
+        assert isinstance(plan, StaticPlan)  # noqa: S101 - narrows the type
+        graph = plan.problem.graph
+        before = graph.predecessors if plan.prefer == "producer" else NO_TASKS
+        told, *columns = module().execute_list(
+            crew,
+            self.program,
+            graph.successors.indptr,
+            graph.successors.indices,
+            plan.alone_s,
+            plan.discipline,
+            plan.position,
+            plan.executors.indptr,
+            plan.executors.indices,
+            before.indptr,
+            before.indices,
+            **self._how(),
+        )
+        self._check(told)
+        ready, start, finish, _, executor, order = columns
+        return told, Times(ready, start, finish, executor, executor, order), plan.executors
+
+    def _corun(self, crew: Any) -> tuple[Any, Times, Csr]:
+        problem, rule = self.plan.problem, _rule(self.plan)
+        (told, *columns), indptr, indices = module().execute_corun(
+            crew,
+            self.program,
+            problem.graph.successors.indptr,
+            problem.graph.successors.indices,
+            rule.widths.ravel(),
+            rule.estimates_s.ravel(),
+            np.empty(0) if rule.serial_s is None else rule.serial_s,
+            rule.widths.shape[1],
+            rule.n_offered,
+            rule.most,
+            problem.machine.n_cores,
+            problem.machine.cores_per_tile,
+            problem.machine.smt,
+            rule.beside,
+            **self._how(),
+        )
+        self._check(told)
+        return told, Times(*columns), Csr(indptr, indices)
+
+    def _how(self) -> dict[str, Any]:
+        threads = self.threads
+        return {
+            "scheduler_thread": threads.scheduler,
+            "shares_cpus": threads.share,
+            "measures_latency": threads.measure_latency,
+            "timeout_s": self.timeout_s,
+            "grace_s": GRACE_S,
+            "tick": None,
+        }
+
+    def _check(self, told: Any) -> None:
+        n = self.plan.problem.graph.n_tasks
+        if not told.in_time or told.failure or told.abandoned:
+            raise EngineError(stopped(self.plan, told, self.timeout_s))
+        if (told.done, told.tasks, told.sum) != (n, n, module().expected_sum(n)):
+            raise EngineError(f"{told.tasks} tasks ran of {n}, or one ran twice; this is a bug in simsched")
+
+
+def _stolen(told: Any) -> float:
+    """Return the largest share of a run in which a thread had no CPU; threads spin, so they always want one."""
+    shares = [1 - cpu / wall for cpu, wall in zip(told.cpu_s, told.wall_s, strict=True) if wall > 0]
+    return max(0.0, *shares) if shares else 0.0
+
+
+def prepared(cases: Iterable[Asked], settings: Settings) -> list[Prepared]:
+    """Return cases ready to run; those of one graph share its program."""
+    module()  # says what is missing before anything is worked out
+    host = machine_of(settings.machine)
+    cpus = cpus_of(host)
+    programs: dict[int, tuple[Any, tuple[str, ...]]] = {}
+    found = []
+    for graph, policy, layout in cases:
+        plan = _plan(graph, host, policy_of(policy), layout, settings)
+        if id(graph) not in programs:
+            programs[id(graph)] = _program(graph, settings, len(cpus))
+        program, notes = programs[id(graph)]
+        limit = settings.timeout_s
+        if limit is None:
+            limit = 30 + 20 * float(plan.problem.costs.one_core_s.sum())
+        found.append(Prepared(plan, program, threads_of(plan, cpus, settings.scheduler), limit, notes))
+    return found
+
+
+def _plan(graph: Any, host: Machine, chosen: Policy, layout: Any, settings: Settings) -> Plan:
+    check_inputs(graph, settings.costs, None, settings.seed)
+    costs = (settings.costs or CostModel()).on(graph, host)
+    problem = Problem(graph, host, costs, None, settings.seed)
+    choice = layouts.chosen(chosen, problem, host.runtime, layout)
+    problem = replace(problem, layout=choice.layout)
+    # What software costs passes by itself: no profile says it here.
+    if isinstance(choice.policy, RankPolicy):
+        return _without_shortcuts(StaticPlan.of(problem, choice.policy, RuntimeProfile(), None))
+    plan = DynamicPlan.of(problem, choice.policy, RuntimeProfile(), None)
+    _rule(plan)
+    return plan
+
+
+def _without_shortcuts(plan: StaticPlan) -> StaticPlan:
+    if plan.shortcuts is not None:
+        raise EngineError(
+            f"policy {plan.spec} runs tasks past its queue (single-threaded executors, small tasks inline or buffers), "
+            "which is only simulated; for real run critical-path or fifo without small_s and buffered"
+        )
+    return plan
+
+
+def _rule(plan: Plan) -> CandidateRule:
+    if not isinstance(plan, DynamicPlan) or not isinstance(plan.policy, CandidateRule):
+        raise EngineError(
+            f"policy {plan.spec} decides in Python while it runs; for real only static policies (RankPolicy) and "
+            "co-running by candidates run"
+        )
+    return plan.policy
+
+
+def _program(graph: TaskGraph, settings: Settings, threads: int) -> tuple[Any, tuple[str, ...]]:
+    work = Work.of(graph, settings.unknown, settings.instruction_set, settings.options, settings.backend)
+    operands = Operands.of(graph, work)
+    memory = arena(operands, threads * work.scratch_B, settings.memory_B)
+    module().fill(memory)
+    loops = (
+        settings.instruction_set if settings.instruction_set != "auto" else module().instruction_sets()[-1]
+    )
+    made = f"operands: {operands.size_B / 1e6:.4g} MB; loops: {loops}; BLAS: {module().blas_version()}"
+    if settings.backend == "onednn":
+        made += f"; convolutions: {module().onednn_version()}"
+    return module().Program(work.kernels, work.kernel_of, operands.starts, memory), (*work.notes, made)

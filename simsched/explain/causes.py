@@ -1,0 +1,219 @@
+"""By what tasks were slowed down: the schedule walked through again, with the parts of each task's stretch kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.costs.loads import loads
+from simsched.errors import SimschedError
+from simsched.explain.core_time import SLOW_DOWNS, UNKNOWN
+from simsched.explain.team_time import costs_of
+from simsched.native import find
+from simsched.policy import RankPolicy
+from simsched.replay.contention import Contention
+from simsched.replay.decision import Decision
+from simsched.replay.native_engine import sharing_of
+from simsched.schedule.events import Events
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from simsched.costs.loads import Load
+    from simsched.costs.task_costs import TaskCosts
+    from simsched.graph.adjacency import Index
+    from simsched.graph.taskgraph import Seconds
+    from simsched.schedule import Schedule
+
+#: What `Contention.excess` returns.
+EXCESSES = SLOW_DOWNS[:5]
+
+#: Looks at a running task that a walk takes by itself, about a second of them: in Python, and compiled.
+MOST_LOOKS = 200_000
+MOST_LOOKS_COMPILED = 200_000_000
+
+
+def slow_downs(
+    schedule: Schedule, causes: bool | None = None, costs: TaskCosts | None = None
+) -> pd.DataFrame:
+    """Return the seconds by which each task took longer than alone, by cause; they add up to the difference.
+
+    A stretch S = 1 + sum of parts runs dt / S of a task's seconds alone in dt; each part takes dt part / S.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    causes : bool, optional
+        Whether to find the causes; when not given, where the schedule is not `too_large`.
+    costs : TaskCosts, optional
+        As `simsched.explain.team_time.costs_of` returns them, where they are there.
+
+    Returns
+    -------
+    DataFrame
+        One row a task, a column a cause of `SLOW_DOWNS`.
+
+    Raises
+    ------
+    SimschedError
+        If causes are asked for of a real run, whose tasks do not follow the rules of a replay.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 1.0], bytes_B=[1e10, 1e10])
+    >>> machine = "generic[cores=2,core_bandwidth_Bps=1e10,bandwidth_Bps=1e10,contention=false,share_bandwidth=true]"
+    >>> slow_downs(ss.simulate(graph, machine, "fifo"))["memory bandwidth"].tolist()
+    [1.0, 1.0]
+    """
+    import pandas as pd
+
+    n = schedule.graph.n_tasks
+    known = causes or (causes is None and not too_large(schedule))
+    return pd.DataFrame(_by_cause(schedule, np.arange(n, dtype=np.int32), known, costs))
+
+
+def slow_downs_of(schedule: Schedule, tasks: Index, costs: TaskCosts | None = None) -> dict[str, Seconds]:
+    """Return the same of some tasks, each array of shape (tasks,): of a path through time quicker than of all tasks.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    tasks : int32 array, shape (tasks,)
+    costs
+        As in `slow_downs`.
+    """
+    # Compiled, the walk looks at these tasks only.
+    known = schedule.inputs is not None and (find() is not None or not too_large(schedule))
+    return _by_cause(schedule, tasks, known, costs)
+
+
+def _by_cause(schedule: Schedule, tasks: Index, known: bool, costs: TaskCosts | None) -> dict[str, Seconds]:
+    """Return the seconds of some tasks by cause, where causes are known all of them."""
+    inputs = schedule.inputs
+    alone_s = schedule.alone_s[tasks]
+    parts = {cause: np.zeros(len(tasks)) for cause in SLOW_DOWNS}
+    left = schedule.finish_s[tasks] - schedule.start_s[tasks] - alone_s
+    if inputs is None:
+        if known:
+            raise SimschedError(
+                "the causes of slow-down are known of simulated schedules only; this is a real run"
+            )
+        return parts | {UNKNOWN: left}
+    if inputs.factors is not None:
+        parts["noise"] = alone_s * (inputs.factors[tasks] - 1.0)
+        left = left - parts["noise"]
+    shared = schedule.require_machine().effects.any
+    if shared and known:
+        parts |= dict(zip(EXCESSES, _excess_s(schedule, tasks, costs).T, strict=True))
+        left = left - sum(parts[cause] for cause in EXCESSES)
+    resized = not isinstance(inputs.policy, RankPolicy) and any(inputs.runtime.resize_costs_s)
+    return parts | {"team changes" if resized and (known or not shared) else UNKNOWN: left}
+
+
+def too_large(schedule: Schedule) -> bool:
+    """Return whether causes are found only if that is asked for: many tasks share something, or it is a real run."""
+    if schedule.inputs is None:
+        return True
+    # A walk looks at all running tasks at every start and finish.
+    most = MOST_LOOKS if find() is None else MOST_LOOKS_COMPILED
+    return schedule.require_machine().effects.any and int(Events.of(schedule).running.sum()) > most
+
+
+def _excess_s(schedule: Schedule, tasks: Index, costs: TaskCosts | None) -> Seconds:
+    """Return the seconds that each part of the stretch of some tasks took, shape (tasks, causes)."""
+    machine = schedule.require_machine()
+    asked = loads(costs or costs_of(schedule), schedule.widths, machine.effects)
+    native = find()
+    if native is None:
+        return Walk(schedule, asked.rows()).excess_s()[tasks]
+    after, teams = schedule.graph.successors, schedule.teams
+    watched = np.zeros(schedule.graph.n_tasks, np.bool_)
+    watched[tasks] = True
+    found = native.excess_seconds(
+        indptr=after.indptr,
+        indices=after.indices,
+        start_order=schedule.start_order,
+        start_s=schedule.start_s,
+        finish_s=schedule.finish_s,
+        teams_indptr=teams.indptr,
+        teams_indices=teams.indices,
+        team=schedule.team,
+        memory_share=asked.memory_share,
+        overhead_share=asked.overhead_share,
+        demand_Bps=asked.demand_Bps,
+        watched=watched,
+        shared=sharing_of(native, machine),
+    )
+    return found.reshape(-1, len(EXCESSES))[tasks]
+
+
+@dataclass(slots=True)
+class _Running:
+    """A running task: since when its stretch is what it is, and its parts beside 1."""
+
+    since_s: float
+    parts: tuple[float, ...] = (0.0,) * len(EXCESSES)
+
+
+class Walk:
+    """One walk through a simulated schedule; `simsched/native/causes.cpp` is its twin."""
+
+    def __init__(self, schedule: Schedule, asked: Sequence[Load]) -> None:
+        self._schedule = schedule
+        self._loads = asked
+        self._sharing = Contention(schedule.require_machine())
+        self._running: dict[int, _Running] = {}
+        self._ends: list[tuple[float, int]] = []
+        self._now_s = 0.0
+        self._excess_s: Seconds = np.zeros((schedule.graph.n_tasks, len(EXCESSES)))
+
+    def excess_s(self) -> Seconds:
+        """Return the seconds that each part of the stretch of each task took, shape (n, causes)."""
+        schedule = self._schedule
+        for task in schedule.start_order.tolist():
+            now_s = float(schedule.start_s[task])
+            self._finish(now_s)
+            self._go_on(now_s)
+            self._sharing.begin(self._decision(task))
+            self._running[task] = _Running(now_s)
+            heappush(self._ends, (float(schedule.finish_s[task]), task))
+        self._finish(inf)
+        return self._excess_s
+
+    def _decision(self, task: int) -> Decision:
+        cores = self._schedule.cores(task).tolist()
+        return Decision(task, 0, 0, 0.0, 0.0, cores, self._loads[task])
+
+    def _finish(self, until_s: float) -> None:
+        """End what ends until then."""
+        followers = self._schedule.graph.successors
+        while self._ends and self._ends[0][0] <= until_s:
+            self._go_on(self._ends[0][0])
+            task = heappop(self._ends)[1]
+            self._pass(task, self._running.pop(task))
+            self._sharing.end(task)
+            self._sharing.feed(task, followers.neighbours(task).tolist())
+
+    def _go_on(self, until_s: float) -> None:
+        """Leave an instant: rates change once all that starts and ends then has done so."""
+        if until_s == self._now_s:
+            return
+        for task, _ in self._sharing.update():
+            running = self._running[task]
+            self._pass(task, running)
+            running.parts = self._sharing.excess(task)
+        self._now_s = until_s
+
+    def _pass(self, task: int, running: _Running) -> None:
+        """Add what each part took since the stretch of a task changed."""
+        passed_s = self._now_s - running.since_s
+        if passed_s and any(running.parts):
+            self._excess_s[task] += np.multiply(running.parts, passed_s / (1.0 + sum(running.parts)))
+        running.since_s = self._now_s

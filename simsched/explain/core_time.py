@@ -1,0 +1,129 @@
+"""Where the cores' time went: every core at every moment is counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.explain.places import entries
+from simsched.explain.steps import Steps, on_common_times
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.explain.team_time import TeamTime
+    from simsched.explain.waits import Waits
+    from simsched.graph.taskgraph import Seconds
+
+#: Slow-down whose causes are not known, or were not looked for.
+UNKNOWN = "cause unknown"
+#: Causes of slow-down, in the order of the table.
+SLOW_DOWNS = ("hardware threads", "memory bandwidth", "tiles", "remote memory", "interconnect", "team changes", "noise",
+              UNKNOWN)  # fmt: skip
+#: What teams take beyond the work, in the order of the table, and the columns of `TeamTime` that hold it.
+TEAM = {"waiting for memory": "memory_s", "overhead": "overhead_s", "members without work": "idle_s"}
+#: Causes of idle cores, in the order of the table.
+IDLE = ("dependencies", "queue", "dispatch", "tail", "reserved", "layout")
+#: Threads that shared a core are counted as one core each above; this takes them out again.
+SHARED = "threads of one core"
+#: Parts below this share are neither drawn nor told.
+LEAST_SHARE = 0.0005
+
+
+def labelled(group: str, cause: str) -> str:
+    """Return the name of a part: its group and its cause."""
+    return cause if group in {"work", "shared"} else f"{group}: {cause}"
+
+
+def core_time_frame(waits: Waits, teams: TeamTime, slow_downs: Mapping[str, Seconds]) -> pd.DataFrame:
+    """Return the table of `Explanation.core_time`.
+
+    Parameters
+    ----------
+    waits : Waits
+    teams : TeamTime
+    slow_downs : mapping of str to float64 array, shape (n,)
+        Seconds by which each task took longer than alone, by cause, of `SLOW_DOWNS`.
+    """
+    import pandas as pd
+
+    schedule = waits.schedule
+    widths = schedule.widths
+    idle = _idle(waits)
+    rows = [("work", "work", float(teams.work_s.sum()))]
+    rows += [("team", cause, float(getattr(teams, column).sum())) for cause, column in TEAM.items()]
+    rows += [
+        ("slow-down", cause, _total(slow_downs[cause], widths)) for cause in SLOW_DOWNS if cause in slow_downs
+    ]
+    rows += [
+        ("shared", SHARED, -idle.pop(SHARED)),
+        *(("idle", cause, seconds) for cause, seconds in idle.items()),
+    ]
+    frame = pd.DataFrame(rows, columns=["group", "cause", "core_s"])
+    total_s = schedule.n_cores * schedule.makespan_s
+    frame["share"] = frame["core_s"] / total_s if total_s else 0.0
+    return frame
+
+
+def _idle(waits: Waits) -> dict[str, float]:
+    """Return the core-seconds of idle cores by cause, from first start to last finish, and those counted twice."""
+    schedule, places = waits.schedule, waits.places
+    if not schedule.graph.n_tasks:
+        return dict.fromkeys([*IDLE, SHARED], 0.0)
+    widths = schedule.widths.astype(np.int64)
+    start_s, finish_s = schedule.start_s, schedule.finish_s
+    running = Steps.of(start_s, finish_s, widths)
+    busy = running if places.apart else _busy(waits)
+    held, wanted = Steps.of(waits.held_s, start_s, widths), Steps.of(waits.ready_s, waits.held_s, widths)
+    last_s = float(start_s.max())
+    later = Steps(np.array([last_s]), np.array([1]))
+    dt, levels = on_common_times(
+        [running, busy, held, wanted, later], float(start_s.min()), float(finish_s.max())
+    )
+    threads, cores, deciding, asked, tail = levels
+    idle = len(places.owned) - cores
+    dispatch = np.minimum(deciding, idle)
+    rest = idle - dispatch
+    queue = np.minimum(asked, rest)
+    over = tail == 1
+    unowned_s = (schedule.n_cores - len(places.owned)) * schedule.makespan_s
+    reserved_s = min(_reserved(waits) * schedule.makespan_s, unowned_s)
+    return {
+        "dependencies": _total(dt, np.where(over, 0, rest - queue)),
+        "queue": _total(dt, np.where(over, 0, queue)),
+        "dispatch": _total(dt, dispatch),
+        "tail": _total(dt, np.where(over, rest, 0)),
+        "reserved": reserved_s,
+        "layout": unowned_s - reserved_s,
+        SHARED: _total(dt, threads - cores),
+    }
+
+
+def _total(seconds: Seconds, count: npt.NDArray[np.integer]) -> float:
+    """Return the core-seconds of so many cores each."""
+    # Not by @: the threads of a BLAS only cost time on short arrays.
+    return float((seconds * count).sum())
+
+
+def _reserved(waits: Waits) -> int:
+    """Return how many cores the policy keeps for others than executors."""
+    inputs = waits.schedule.inputs
+    return 0 if inputs is None else int(getattr(inputs.policy, "reserved", 0))
+
+
+def _busy(waits: Waits) -> Steps:
+    """Return how many cores run something, where several tasks may run on one."""
+    schedule = waits.schedule
+    task, core = entries(schedule.teams, schedule.team)
+    order = np.lexsort((schedule.start_s[task], core))
+    task, core = task[order], core[order].astype(np.int64)
+    distinct, place = np.unique(schedule.finish_s[task], return_inverse=True)
+    # Until when each core is busy with this task and those begun before: cores ascend, so none exceeds the next one's.
+    until_s = distinct[np.maximum.accumulate(core * len(distinct) + place.ravel()) % len(distinct)]
+    begin_s = schedule.start_s[task]
+    same = core[1:] == core[:-1]
+    begin_s[1:][same] = np.maximum(begin_s[1:], until_s[:-1])[same]
+    return Steps.of(begin_s, until_s, np.ones(len(core), np.int64))

@@ -1,0 +1,358 @@
+"""`Explanation`: why a schedule is as long as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from simsched.document.html import card
+from simsched.errors import MissingExtraError
+from simsched.explain.core_time import LEAST_SHARE, core_time_frame, labelled
+from simsched.explain.path import Path
+from simsched.explain.task import TaskExplanation, found
+from simsched.explain.waits import Waits
+from simsched.text import printable
+from simsched.units import format_time
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from simsched.costs.task_costs import TaskCosts
+    from simsched.explain.team_time import TeamTime
+    from simsched.schedule.schedule import Schedule
+
+
+class Explanation:
+    """Why a schedule is as long as it is; docs/explaining.md defines all terms. Everything is computed on first use.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    causes : bool, optional
+        Whether to find the causes of slow-down, which walks through the schedule once more; by default, if that takes
+        no more than some seconds.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> why = ss.explain(ss.simulate(graph, "generic[cores=1]", "fifo"))
+    >>> why.tasks["no_core_s"].tolist(), why.waits.no_core_s.tolist(), why.notes
+    ([0.0, 1.0, 2.0], [0.0, 1.0, 2.0], ())
+    >>> why.critical_path[["task", "part", "seconds_s", "after"]].values.tolist()
+    [[0, 'run', 1.0, 'start'], [1, 'run', 2.0, 'no core'], [2, 'run', 3.0, 'no core']]
+    >>> why.core_time[["cause", "core_s"]].values.tolist()[:1], len(why.slow_downs)
+    ([['work', 6.0]], 3)
+    >>> why.path.task.tolist(), why.team_time.work_s.tolist()
+    ([0, 1, 2], [1.0, 2.0, 3.0])
+    """
+
+    def __init__(self, schedule: Schedule, causes: bool | None = None) -> None:
+        self.schedule = schedule
+        self._causes = causes
+
+    @cached_property
+    def waits(self) -> Waits:
+        """What every task waited for, as arrays."""
+        return Waits.of(self.schedule)
+
+    @cached_property
+    def tasks(self) -> pd.DataFrame:
+        """One row a task: task, depends_on, freed_by, dependency_s, no_core_s, queue_s, dispatch_s, reason.
+
+        `depends_on` is the predecessor that made it ready, `freed_by` the task that gave back its cores last, -1 for
+        none. `dependency_s` are the seconds from 0 until it was ready; with the three others it adds up to its start.
+        `reason` is the largest of the three others: "no core", "queue" or "dispatch"; where they are 0, "dependency",
+        or "none" for tasks that depend on nothing.
+        """
+        return self.waits.frame()
+
+    @cached_property
+    def path(self) -> Path:
+        """The critical path through time, as arrays."""
+        return Path.of(self.waits)
+
+    @cached_property
+    def critical_path(self) -> pd.DataFrame:
+        """One row a segment, from the first start to the last finish without a gap: their sum is the makespan.
+
+        begin_s, end_s, seconds_s; part ("run", "dispatch", "queue"); task, name, kind; after, what the task had waited
+        for until then ("dependency", "no core", "scheduler", "start"), and other, the task that ended that, -1 for
+        none.
+        """
+        return self.path.frame(self.waits)
+
+    @cached_property
+    def slow_downs(self) -> pd.DataFrame:
+        """One row a task: the seconds by which it took longer than alone, a column a cause."""
+        from simsched.explain.causes import slow_downs
+
+        return slow_downs(self.schedule, self._causes, self.costs)
+
+    @cached_property
+    def costs(self) -> TaskCosts | None:
+        """The costs of its tasks, as its replay had them; None of a real run, of which they are not known.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0])
+        >>> ss.simulate(graph, "generic[cores=2]", "fifo", "2x1").explain().costs.seconds(1).tolist()
+        [1.0, 2.0]
+        """
+        from simsched.explain.team_time import costs_of
+
+        return None if self.schedule.inputs is None else costs_of(self.schedule)
+
+    @cached_property
+    def team_time(self) -> TeamTime:
+        """What the core-time of each task's team is made of, as arrays."""
+        from simsched.explain.team_time import TeamTime
+
+        return TeamTime.of(self.schedule, self.costs)
+
+    @cached_property
+    def core_time(self) -> pd.DataFrame:
+        """One row per cause: group ("work", "team", "slow-down", "shared", "idle"), cause, core_s, share.
+
+        The sum of `core_s` is the number of cores times the makespan. Work is what one core would need, so that its
+        share is the efficiency: the speed-up over one core, over the cores.
+        """
+        slow_downs = {str(cause): seconds.to_numpy() for cause, seconds in self.slow_downs.items()}
+        return core_time_frame(self.waits, self.team_time, slow_downs)
+
+    def what_if(
+        self,
+        speedup: float = 2.0,
+        kind_speedup: float = 1.1,
+        *,
+        top: int = 10,
+        replays: int = 32,
+        progress: Callable[[int], object] | None = None,
+    ) -> pd.DataFrame:
+        """Replay the graph with tasks, and kinds of tasks, made faster; see `simsched.explain.what_if.what_if`.
+
+        Parameters
+        ----------
+        speedup, kind_speedup : float
+            How many times faster a task, and a kind of tasks, becomes.
+        top, replays, progress
+            As in `simsched.explain.what_if.what_if`.
+
+        Returns
+        -------
+        DataFrame
+            One row a task or a kind, that of the largest gain first; gains in seconds (`gain_s`) and over the makespan.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> ideas = ss.simulate(graph, "generic[cores=2]", "fifo").explain().what_if()
+        >>> ideas[["task", "makespan_s"]].values.tolist()[:2]
+        [[2.0, 2.5], [0.0, 3.5]]
+        """
+        from simsched.explain.what_if import what_if
+
+        return what_if(
+            self.schedule,
+            self.critical_path,
+            speedup,
+            kind_speedup,
+            top=top,
+            replays=replays,
+            progress=progress,
+        )
+
+    def task(self, task: int | str) -> TaskExplanation:
+        """Explain why a task, by index or name, started when it did.
+
+        Parameters
+        ----------
+        task : int or str
+
+        Returns
+        -------
+        TaskExplanation
+
+        Raises
+        ------
+        SimschedError
+            If there is no such task, or several have that name.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], names=["load", "train", "save"])
+        >>> why = ss.simulate(graph, "generic[cores=1]", "fifo").explain()
+        >>> why.task("save").depends_on_name, why.task(2).no_core_s
+        ('load', 2.0)
+        """
+        return TaskExplanation.of(self.waits, found(self.schedule.graph, task), self.notes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What this explanation does not know, and why."""
+        from simsched.explain.causes import too_large
+
+        if not self.waits.costs_known:
+            said = ["what decisions cost is not known for a real run; their time is counted as queue"]
+            if (self.schedule.widths > 1).any():
+                said.append(
+                    "what its teams lose is not known for a real run; all of their time is counted as work"
+                )
+            return tuple(said)
+        if self._causes is None and too_large(self.schedule):
+            return (
+                "the causes of slow-down are not looked for in a schedule this large; causes=True does so",
+            )
+        return ()
+
+    def plot_critical_path(self, ax: Axes | None = None) -> Axes:
+        """Draw the critical path through time; see `simsched.plots.critical_path`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 3.0], [(0, 1)], kinds=["Conv2D", "MatMul"])
+        >>> ax = ss.simulate(graph, "generic[cores=2]", "fifo", "2x1").explain().plot_critical_path()
+        >>> [label.get_text() for label in ax.get_yticklabels()]
+        ['MatMul: 75.0%', 'Conv2D: 25.0%']
+        """
+        from simsched.plots import critical_path
+
+        return critical_path(self.critical_path, ax=ax)
+
+    def plot_core_time(self, ax: Axes | None = None) -> Axes:
+        """Draw the breakdown of core-time; see `simsched.plots.core_time`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> ax = ss.simulate(graph, "generic[cores=2]", "fifo").explain().plot_core_time()
+        >>> ax.get_xlabel()
+        'core-time (%)'
+        """
+        from simsched.plots import core_time
+
+        return core_time({self.schedule.policy or "schedule": self.core_time}, ax=ax)
+
+    def plot_what_if(self, ax: Axes | None = None) -> Axes:
+        """Replay what might help, and draw what would help most; see `simsched.plots.what_if`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure when not given.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> ax = ss.simulate(graph, "generic[cores=2]", "fifo").explain().plot_what_if()
+        >>> [label.get_text() for label in ax.get_yticklabels()]
+        ['task 2, 2x faster', 'task 0, 2x faster']
+        """
+        from simsched.plots import what_if
+
+        return what_if(self.what_if(), ax=ax)
+
+    def summary(self) -> dict[str, str]:
+        """Return the makespan, what tasks waited for, what critical path and core-time are made of, in words.
+
+        Returns
+        -------
+        dict of str to str
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+        >>> summary = ss.simulate(graph, "generic[cores=2]", "critical-path").explain().summary()
+        >>> summary["makespan"], summary["core-time: work"], summary["core-time: idle: tail"]
+        ('4 s', '75.0%', '25.0%')
+        """
+        facts = {"makespan": format_time(self.schedule.makespan_s)}
+        path = self.critical_path.groupby("part", observed=False)["seconds_s"].sum()
+        facts |= {f"critical path: {part}": format_time(seconds) for part, seconds in path.items() if seconds}
+        facts |= {f"tasks that {waited}": f"{count:,}" for waited, count in self.waits.in_words().items()}
+        columns = (self.core_time[name].tolist() for name in ("group", "cause", "share"))
+        shares = {labelled(group, cause): share for group, cause, share in zip(*columns, strict=True)}
+        return facts | {
+            f"core-time: {what}": f"{share:.1%}"
+            for what, share in shares.items()
+            if abs(share) >= LEAST_SHARE
+        }
+
+    def __str__(self) -> str:
+        lines = [f"  {key:<38} {value}" for key, value in self.summary().items()]
+        return "\n".join(
+            [printable(self.schedule.graph.name), *lines, *(f"  note: {note}" for note in self.notes)]
+        )
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.schedule!r}>"
+
+    def _repr_html_(self) -> str:
+        title = f"Where the time of {self.schedule.graph.name} went"
+        try:
+            from simsched.plots.explained import core_time_svg
+
+            figure = core_time_svg({self.schedule.policy or "schedule": self.core_time})
+        except MissingExtraError as error:
+            return card(title, self.summary(), [*self.notes, str(error)])
+        return card(title, self.summary(), self.notes, figure)
+
+
+def explain(schedule: Schedule, *, causes: bool | None = None) -> Explanation:
+    """Explain a schedule, simulated, executed or recorded.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    causes : bool, optional
+        Whether to find the causes of slow-down (memory bandwidth, tiles, ...), which walks through the schedule once
+        more; by default, if that takes no more than some seconds.
+
+    Returns
+    -------
+    Explanation
+        `.tasks`, why each task started when it did; `.critical_path` through time; `.core_time`, where the cores' time
+        went; `.what_if()`, what would help most; `.task(t)`, one task in words.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> why = explain(ss.simulate(graph, "generic[cores=1]", "fifo"))
+    >>> why.tasks["reason"].tolist()
+    ['none', 'no core', 'no core']
+    >>> why.critical_path["task"].tolist()
+    [0, 1, 2]
+    """
+    return Explanation(schedule, causes)

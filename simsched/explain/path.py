@@ -1,0 +1,118 @@
+"""The critical path through time: from the last finish back to the first start, without a gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.explain.names import task_names
+from simsched.graph.adjacency import Index
+from simsched.graph.taskgraph import Seconds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.explain.waits import Waits
+
+#: What a segment is, and what it came after.
+SEGMENTS = ("run", "dispatch", "queue")
+CAUSES = ("start", "dependency", "no core", "scheduler")
+
+Codes = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The segments of a critical path through time, the first one first. All arrays of shape (segments,).
+
+    Parameters
+    ----------
+    begin_s, end_s : float64 array
+        Each begins where the one before ends.
+    part : int8 array
+        What each is, as a place in `SEGMENTS`.
+    task : int32 array
+        Whose.
+    after : int8 array
+        What had made its task wait until then, as a place in `CAUSES`.
+    other : int32 array
+        The task that ended the wait: a predecessor, the one that had its place, or the one decided before; -1 for none.
+    """
+
+    begin_s: Seconds
+    end_s: Seconds
+    part: Codes
+    task: Index
+    after: Codes
+    other: Index
+
+    @classmethod
+    def of(cls, waits: Waits) -> Path:
+        """Return the path of a schedule."""
+        schedule = waits.schedule
+        if not schedule.graph.n_tasks:
+            none, codes, tasks = np.empty(0), np.empty(0, np.int8), np.empty(0, np.int32)
+            return cls(none, none, codes, tasks, codes, tasks)
+        first_s = float(schedule.start_s.min())
+        moment_s, after, other = _before(waits, first_s)
+        task, running = _chain(waits, other, after, (other < 0) | (moment_s <= first_s))
+        # Of each task on the path, backwards: its run, its dispatch, and what its decision waited for.
+        begin_s = np.stack([schedule.start_s[task], waits.held_s[task], moment_s[task]], axis=1)
+        end_s = np.stack([schedule.finish_s[task], schedule.start_s[task], waits.held_s[task]], axis=1)
+        begin_s = np.maximum(begin_s, first_s)
+        lasts = end_s > begin_s
+        lasts[:, 0] &= running
+        row, part = (places[::-1] for places in np.nonzero(lasts))
+        task = task[row]
+        return cls(begin_s[row, part], end_s[row, part], part.astype(np.int8), task, after[task], other[task])
+
+    @property
+    def seconds_s(self) -> Seconds:
+        """The length of each segment."""
+        return self.end_s - self.begin_s
+
+    def frame(self, waits: Waits) -> pd.DataFrame:
+        """Return the table of `Explanation.critical_path`."""
+        import pandas as pd
+
+        graph = waits.schedule.graph
+        return pd.DataFrame({
+            "begin_s": self.begin_s,
+            "end_s": self.end_s,
+            "seconds_s": self.seconds_s,
+            "part": pd.Categorical.from_codes(self.part, pd.Index(SEGMENTS)),
+            "task": self.task,
+            "name": task_names(graph, self.task.tolist()),
+            "kind": [graph.kinds.labels[code] for code in graph.kinds.codes[self.task].tolist()],
+            "after": pd.Categorical.from_codes(self.after, pd.Index(CAUSES)),
+            "other": self.other,
+        })  # fmt: skip
+
+
+def _before(waits: Waits, first_s: float) -> tuple[Seconds, Codes, Index]:
+    """Return until when each task had to wait at least, for what, and for which task."""
+    ready_s, free_s, held_s = waits.ready_s, waits.free_s, waits.held_s
+    decided = (np.maximum(ready_s, free_s) < waits.decided_s) & (waits.decided_s == held_s)
+    depends = (waits.depends_on >= 0) & (ready_s >= free_s)
+    which = [decided, depends, waits.freed_by >= 0]
+    moment_s = np.select(which, [waits.decided_s, ready_s, free_s], np.minimum(first_s, held_s))
+    after = np.select(which, [CAUSES.index(cause) for cause in ("scheduler", "dependency", "no core")], 0)
+    other = np.select(which, [waits.decided, waits.depends_on, waits.freed_by], -1)
+    return moment_s, after.astype(np.int8), other.astype(np.int32)
+
+
+def _chain(
+    waits: Waits, other: Index, after: Codes, ends: npt.NDArray[np.bool_]
+) -> tuple[Index, npt.NDArray[np.bool_]]:
+    """Return the tasks that the path leads through, the last one first, and whether through their runs."""
+    # As a list: what a long path looks at, one by one.
+    before, task, chain = np.where(ends, -1, other).tolist(), int(waits.schedule.finish_s.argmax()), []
+    while task >= 0:
+        chain.append(task)
+        task = before[task]
+    tasks = np.array(chain, np.int32)
+    # The scheduler only decided on the other task: the path does not go through its run.
+    return tasks, np.append(True, after[tasks[:-1]] != CAUSES.index("scheduler"))

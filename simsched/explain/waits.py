@@ -1,0 +1,220 @@
+"""What every task waited for, from the times of a schedule and the rules of a replay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.explain.places import Places, entries
+from simsched.explain.steps import Steps
+from simsched.graph.adjacency import Index
+from simsched.graph.taskgraph import Seconds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.schedule.schedule import Schedule
+
+#: Why a task started when it did, in the order of the categories of `Explanation.tasks`.
+REASONS = ("none", "dependency", "no core", "queue", "dispatch")
+
+#: The same of several tasks, in words: they ...
+WAITED = {
+    "no core": "mostly waited for a core",
+    "queue": "mostly waited in the queue",
+    "dispatch": "mostly waited for dispatch",
+}
+AT_ONCE = "started as soon as ready"
+
+#: Of decisions: start minus cost is known to so many digits.
+RELATIVE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Waits:
+    """Three moments before the start of each task, and the tasks that brought them about. All arrays of shape (n,).
+
+    Parameters
+    ----------
+    schedule : Schedule
+    places : Places
+    ready_s : float64 array
+        When the last of the predecessors that had finished before it started did so. In a simulated schedule the
+        `ready_s` of the schedule; in a recorded one tasks may start before their predecessors have finished.
+    depends_on : int32 array
+        That predecessor, of one instant the highest index; -1 for none.
+    free_s : float64 array
+        When the last of the tasks that had its places before gave them back; minus infinity where none had.
+    freed_by : int32 array
+        That task; -1 for none.
+    decided_s : float64 array
+        When the decision before was over; minus infinity where there is none, or decisions cost nothing.
+    decided : int32 array
+        The task that it started; -1 for none.
+    held_s : float64 array
+        When the decision to start it began, which held its places: the start minus what the decision cost.
+    """
+
+    schedule: Schedule
+    places: Places
+    ready_s: Seconds
+    depends_on: Index
+    free_s: Seconds
+    freed_by: Index
+    decided_s: Seconds
+    decided: Index
+    held_s: Seconds
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> Waits:
+        """Return the moments of a schedule."""
+        places = Places.of(schedule)
+        ready_s, depends_on = _ready(schedule)
+        free_s, freed_by = _freed(schedule, places)
+        most_s = _most_s(schedule)
+        decided_s, decided = _decided(schedule, np.maximum(ready_s, free_s), most_s)
+        held_s = _held(schedule.start_s, np.maximum.reduce([ready_s, free_s, decided_s]), most_s)
+        return cls(schedule, places, ready_s, depends_on, free_s, freed_by, decided_s, decided, held_s)
+
+    @property
+    def costs_known(self) -> bool:
+        """Whether what decisions cost is known; in a real run it is not, and counted as queue."""
+        return self.schedule.engine != "measured"
+
+    @cached_property
+    def dispatch_s(self) -> Seconds:
+        """What each task's own decision cost, shape (n,)."""
+        return self.schedule.start_s - self.held_s
+
+    @cached_property
+    def no_core_s(self) -> Seconds:
+        """Seconds from ready to the decision in which fewer places were idle than the task took, shape (n,)."""
+        seconds = np.zeros(len(self.ready_s))
+        widths, pool = self.places.widths, self.places.pool
+        for number, capacity in enumerate(self.places.capacity):
+            ours = np.flatnonzero(pool == number)
+            taken = Steps.of(self.held_s[ours], self.schedule.finish_s[ours], widths[ours])
+            late = ours[self.held_s[ours] > self.ready_s[ours]]
+            for width in np.unique(widths[late]).tolist():
+                tasks = late[widths[late] == width]
+                seconds[tasks] = taken.above(
+                    max(capacity - width, 0), self.ready_s[tasks], self.held_s[tasks]
+                )
+        return seconds
+
+    @cached_property
+    def queue_s(self) -> Seconds:
+        """What is left of the wait, shape (n,): the scheduler was busy, or preferred others, or held it back."""
+        return (self.held_s - self.ready_s) - self.no_core_s
+
+    @cached_property
+    def reason(self) -> Index:
+        """The largest part of each task's wait, shape (n,), as a place in `REASONS`."""
+        parts = np.stack([self.no_core_s, self.queue_s, self.dispatch_s])
+        largest = parts.argmax(axis=0) + REASONS.index("no core")
+        at_once = np.where(self.depends_on >= 0, REASONS.index("dependency"), REASONS.index("none"))
+        return np.where((parts > 0).any(axis=0), largest, at_once).astype(np.int32)
+
+    def in_words(self) -> dict[str, int]:
+        """Return how many tasks waited mostly for what, or did not, by a phrase; those that are none left out."""
+        counts = dict(zip(REASONS, np.bincount(self.reason, minlength=len(REASONS)).tolist(), strict=True))
+        waited = {phrase: counts.pop(reason) for reason, phrase in WAITED.items()} | {
+            AT_ONCE: sum(counts.values())
+        }
+        return {phrase: count for phrase, count in waited.items() if count}
+
+    def frame(self) -> pd.DataFrame:
+        """Return the table of `Explanation.tasks`."""
+        import pandas as pd
+
+        return pd.DataFrame({
+            "task": np.arange(len(self.ready_s), dtype=np.int32),
+            "depends_on": self.depends_on,
+            "freed_by": self.freed_by,
+            "dependency_s": self.ready_s,
+            "no_core_s": self.no_core_s,
+            "queue_s": self.queue_s,
+            "dispatch_s": self.dispatch_s,
+            "reason": pd.Categorical.from_codes(self.reason, pd.Index(REASONS, dtype=object)),
+        })  # fmt: skip
+
+
+def _ready(schedule: Schedule) -> tuple[Seconds, Index]:
+    edges = schedule.graph.successors
+    before, after, ready_s = edges.sources(), edges.indices, schedule.ready_s
+    if schedule.inputs is None:
+        rank = np.empty(schedule.graph.n_tasks, np.int64)
+        rank[schedule.start_order] = np.arange(schedule.graph.n_tasks)
+        done = (schedule.finish_s[before] <= schedule.start_s[after]) & (rank[before] < rank[after])
+        before, after = before[done], after[done]
+        ready_s = np.full(schedule.graph.n_tasks, min(0.0, schedule.start_s.min(initial=0.0)))
+        np.maximum.at(ready_s, after, schedule.finish_s[before])
+    last = schedule.finish_s[before] == ready_s[after]
+    depends_on = np.full(schedule.graph.n_tasks, -1, np.int32)
+    np.maximum.at(depends_on, after[last], before[last])
+    return ready_s, depends_on
+
+
+def _freed(schedule: Schedule, places: Places) -> tuple[Seconds, Index]:
+    """Return when, and by whom, the places of each task were given back last; nothing by a task that still ran."""
+    n = schedule.graph.n_tasks
+    nth, place = entries(places.places, places.row[schedule.start_order])
+    task = schedule.start_order[nth]
+    # By place, and of each place as the tasks started. Of small numbers a stable sort is a quick one.
+    order = np.argsort(place.astype(np.min_scalar_type(place.max(initial=0))), kind="stable")
+    task, place = task[order], place[order]
+    same = place[1:] == place[:-1]
+    # A thread that strays may share a core with another of its own team.
+    once = np.append(np.ones(len(task[:1]), bool), ~same | (task[1:] != task[:-1]))
+    task, place = task[once], place[once]
+    before = np.full(len(task), -1, np.int32)
+    before[1:] = np.where(place[1:] == place[:-1], task[:-1], -1)
+    given_back = before >= 0
+    given_back[given_back] = schedule.finish_s[before[given_back]] <= schedule.start_s[task[given_back]]
+    task, before = task[given_back], before[given_back]
+    free_s, freed_by = np.full(n, -np.inf), np.full(n, -1, np.int32)
+    np.maximum.at(free_s, task, schedule.finish_s[before])
+    last = np.flatnonzero(schedule.finish_s[before] == free_s[task])[::-1]
+    # Of several, the one on the lowest place: places ascend, and it is written last.
+    freed_by[task[last]] = before[last]
+    return free_s, freed_by
+
+
+def _most_s(schedule: Schedule) -> float:
+    """Return what a decision cost at most (docs/semantics.md, rule 3)."""
+    if schedule.inputs is None:
+        return 0.0
+    from simsched.policy import RankPolicy
+
+    policy, runtime = schedule.inputs.policy, schedule.inputs.runtime
+    if policy.queue == "central":
+        return runtime.dispatch_s if isinstance(policy, RankPolicy) else runtime.choice_s
+    if isinstance(policy, RankPolicy):
+        # How many single-threaded executors poll beside those that were used is not known.
+        return np.inf if runtime.pop_s or runtime.pop_per_poller_s else 0.0
+    return runtime.pop_s + runtime.pop_per_poller_s * (schedule.n_cores - 1)
+
+
+def _decided(schedule: Schedule, possible_s: Seconds, most_s: float) -> tuple[Seconds, Index]:
+    """Return when, and for whom, the scheduler had decided last before each task; only decisions that took time."""
+    n, order = schedule.graph.n_tasks, schedule.start_order
+    decided = np.full(n, -1, np.int32)
+    if most_s:
+        took = schedule.start_s[order] > possible_s[order]
+        latest = np.maximum.accumulate(np.where(took, np.arange(n), -1))[:-1]
+        decided[order[1:]] = np.where(latest >= 0, order[latest], -1)
+    return np.where(decided >= 0, schedule.start_s[decided], -np.inf) if n else np.empty(0), decided
+
+
+def _held(start_s: Seconds, possible_s: Seconds, most_s: float) -> Seconds:
+    """Return when the decision to start each task began: as early as possible, and it took at most so long.
+
+    That moment is one of those given, to the bit, unless the policy let more time pass.
+    """
+    if not most_s:
+        return start_s
+    enough = start_s - possible_s <= most_s * (1 + RELATIVE) + 4 * np.spacing(start_s)
+    return np.where(enough, possible_s, np.maximum(start_s - most_s, possible_s))

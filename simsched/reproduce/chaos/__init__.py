@@ -1,0 +1,1 @@
+"""CHAOS: data-parallel training of small convolutional networks on a Xeon Phi."""

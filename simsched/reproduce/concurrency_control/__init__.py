@@ -1,0 +1,1 @@
+"""Concurrency control: thread counts per op in TensorFlow on Knights Landing."""

@@ -1,0 +1,1 @@
+"""Policies of all published systems on the workloads of all of them."""

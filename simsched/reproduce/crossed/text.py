@@ -1,0 +1,110 @@
+"""What `crossed` found, as Markdown and as a folder of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.document.tables import markdown_notes, markdown_table
+from simsched.files import replacing
+from simsched.reproduce.crossed.rules import RULES
+from simsched.schedule.gallery import file_stem, make_folder
+from simsched.units import format_time
+
+if TYPE_CHECKING:
+    from simsched.reproduce.crossed.table import Crossed, Run
+
+
+def crossed_markdown(crossed: Crossed) -> str:
+    """Return a matrix a machine, what each system may choose, and every run; see `Crossed.to_markdown`."""
+    systems = list(dict.fromkeys(run.system for run in crossed.runs))
+    lines = ["# Every policy on every other system's workloads", ""]
+    for on in crossed.machines:
+        lines += [
+            f"## {place(on)}: time over the best policy's, geometric means",
+            "",
+            matrix_text(crossed, on),
+        ]
+    rules = [(system, (RULES[system].__doc__ or "").strip()) for system in systems]
+    lines += ["## What each system may choose", "", markdown_table(["policy of", "choice"], rules)]
+    for on in crossed.machines:
+        lines += [
+            f"## {place(on)}: every run",
+            "",
+            "Time over the best (layout; parts of the batch and hardware threads a core, where more than one).",
+            "",
+            _runs([run for run in crossed.runs if run.on == on]),
+        ]
+    return "\n".join(lines) + markdown_notes(crossed.notes)
+
+
+def place(on: str) -> str:
+    """Return the title of a machine's tables."""
+    return "Own machines" if on == "own" else on
+
+
+def matrix_text(crossed: Crossed, on: str) -> str:
+    """Return a matrix of times over the best policy's as a Markdown table."""
+    matrix = crossed.matrix(on)
+    rows = [
+        [name, *(f"{value:.3g}" for value in row)]
+        for name, row in zip(matrix.index, matrix.to_numpy(), strict=True)
+    ]
+    return markdown_table(["policy of, workloads of", *matrix.columns], rows)
+
+
+def _runs(runs: Sequence[Run]) -> str:
+    """Return a table with a line a workload and a column a system."""
+    systems = list(dict.fromkeys(run.system for run in runs))
+    lines: dict[tuple[str, str], dict[str, Run]] = {}
+    for run in runs:
+        lines.setdefault((run.column.job.system, run.column.job.workload), {})[run.system] = run
+    rows = []
+    for (_, workload), line in lines.items():
+        best_s = min(run.schedule.makespan_s for run in line.values())
+        rows.append([workload, format_time(best_s), *(_cell(line[system], best_s) for system in systems)])
+    return markdown_table(["workload", "best", *systems], rows)
+
+
+def _cell(run: Run, best_s: float) -> str:
+    choice = run.choice
+    said = [run.schedule.layout or "its own widths"]
+    said += [f"{choice.parts} parts"] * (choice.parts > 1) + [f"{choice.ways} ways"] * (choice.ways > 1)
+    return f"{run.schedule.makespan_s / best_s:.3g} ({', '.join(said)})"
+
+
+def write_crossed(folder: Path, crossed: Crossed) -> Iterator[Path]:
+    """Write a Markdown file, the table as CSV and the heat maps to a folder; yield each path written.
+
+    Raises
+    ------
+    SimschedError
+        If the folder cannot be made, or a file not written.
+    """
+    make_folder(folder)
+    for name, text in (
+        ("crossed.md", crossed.to_markdown()),
+        ("crossed.csv", crossed.table.to_csv(index=False)),
+    ):
+        with replacing(folder / name) as file:
+            file.write(text.encode())
+        yield folder / name
+    yield from write_heat_maps(folder, crossed)
+
+
+def write_heat_maps(folder: Path, crossed: Crossed) -> Iterator[Path]:
+    """Write a heat map a machine to a folder; yield each path written.
+
+    Raises
+    ------
+    SimschedError
+        If a file cannot be written.
+    """
+    from simsched.plots.figure import save_figure
+
+    taken: set[str] = set()
+    for on in crossed.machines:
+        path = folder / f"{file_stem(f'crossed-{on}', taken)}.png"
+        save_figure(path, lambda ax, on=on: crossed.plot(on, ax), (8.0, 4.0))  # type: ignore[misc]
+        yield path

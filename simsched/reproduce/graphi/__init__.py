@@ -1,0 +1,1 @@
+"""Graphi: critical-path-first scheduling on Knights Landing."""

@@ -1,0 +1,1 @@
+"""swTVM: networks compiled for the core groups of Sunway."""

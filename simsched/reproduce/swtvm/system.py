@@ -1,0 +1,195 @@
+"""swTVM: layers of AlexNet and VGG-19 on a core group of the SW26010, in three costings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from simsched.errors import MachineError
+from simsched.machine import machine as machine_of
+from simsched.parameters import one_of, text
+from simsched.reproduce.published import Published
+from simsched.reproduce.swtvm.layers import Layer, layers
+from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
+from simsched.workloads import workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+NETWORKS = {"Fig. 5": "alexnet", "Fig. 6": "vgg19"}
+OVER_NO_REUSE = "speed-up of planned over no reuse"
+OVER_REGISTERS = "speed-up of planned over register communication"
+
+
+@dataclass(frozen=True)
+class SwTvm(System):
+    """Tiles, loop orders and DMA transfers by swTVM's planner, beside plain OpenACC and register communication.
+
+    Parameters
+    ----------
+    machine : str
+        With an `[ldm]` table, as in `sw26010[ldm.size=128]`.
+    planner : {"doubling", "search"}
+        Whether tiles and loop orders are swTVM's own, by numbers of transfers, or those of least seconds.
+    copies : {"directives", "columns", "rows", "output-row", "run"}
+        What hand-written OpenACC copies into the LDM at once; see docs/ldm.md.
+    towers : {"one", "two"}
+        Whether AlexNet's convolutions are divided between two towers, one after the other.
+    weights : {"kn", "nk"}
+        How weights of fully connected layers lie in memory: as B[k,n] of swTVM's worked example, or by output, as
+        TVM's `dense` has them.
+
+    Examples
+    --------
+    >>> from simsched.reproduce import system_of
+    >>> system_of("swtvm").published().tables
+    ('Fig. 5', 'Fig. 6')
+    """
+
+    name = "swtvm"
+
+    machine: str = text("sw26010")
+    planner: str = one_of("doubling", "search")
+    copies: str = one_of("directives", "columns", "rows", "output-row", "run")
+    towers: str = one_of("one", "two")
+    weights: str = one_of("kn", "nk")
+
+    def predictions(self) -> Mapping[tuple[str, str], Prediction]:
+        """Return milliseconds by layer and costing, and their ratios and means."""
+        times = LayerTimes(self)
+        functions: dict[str, Prediction] = {
+            "time": times.ms,
+            OVER_NO_REUSE: times.over("no reuse"),
+            OVER_REGISTERS: times.over("register communication"),
+            f"mean {OVER_NO_REUSE}": times.mean_over_no_reuse,
+        }
+        return {(table, name): function for table in NETWORKS for name, function in functions.items()}
+
+    def verdicts(self) -> Mapping[str, Callable[[Predicted], Verdict]]:
+        """Return what judges the orderings of AlexNet's layers."""
+        return {
+            "planned_beats_no_reuse": _planned_beats_no_reuse,
+            "convolutions_lose": _convolutions_lose,
+            "connected_win": _connected_win,
+            "convolutions_gain_more": _convolutions_gain_more,
+            "most_at_conv1": _most_at_conv1,
+        }
+
+    def pictures(self) -> Mapping[str, Drawing]:
+        """Return logarithmic bars of the three costings by layer."""
+        return dict.fromkeys(NETWORKS, _bars)
+
+
+class LayerTimes:
+    """Seconds by layer and costing, each planned once.
+
+    Parameters
+    ----------
+    system : SwTvm
+        The choices.
+
+    Raises
+    ------
+    MachineError
+        If the machine has no local memories.
+    """
+
+    def __init__(self, system: SwTvm) -> None:
+        machine = machine_of(system.machine)
+        self._ldm: Any = machine.tables.get("ldm")
+        if self._ldm is None:
+            raise MachineError(
+                f"{machine.spec} has no [ldm] table, so no local memories to plan; take sw26010"
+            )
+        self._costings = self._ldm.costings(system.copies, system.planner)
+        self._layers = {name: drawn(system.published(), name, system.towers) for name in NETWORKS.values()}
+        self._weights = system.weights
+        self._known: dict[tuple[str, str, str], float] = {}
+
+    def ms(self, network: str, layer: str, costing: str) -> float:
+        """Return the milliseconds of a layer."""
+        key = (network, layer, costing)
+        if key not in self._known:
+            nests = self._layers[network][layer].nests(self._ldm.operation, self._weights)
+            self._known[key] = 1e3 * sum(map(self._costings[costing], nests))
+        return self._known[key]
+
+    def over(self, costing: str) -> Prediction:
+        """Return what gives the speed-up of planned layers over a costing."""
+
+        def speedup(network: str, layer: str) -> float:
+            return self.ms(network, layer, costing) / self.ms(network, layer, "planned")
+
+        return speedup
+
+    def mean_over_no_reuse(self, network: str, layers: str) -> float:
+        """Return the mean of the single layers' speed-ups: one that stands for several counts as often."""
+        connected = layers == "fully connected"
+        chosen = [layer for layer in self._layers[network].values() if layer.connected == connected]
+        speedup = self.over("no reuse")
+        return fmean([speedup(network, layer.name) for layer in chosen], [layer.occurs for layer in chosen])
+
+
+def drawn(published: Published, network: str, towers: str = "one") -> dict[str, Layer]:
+    """Return the layers of a network that its figure shows, by name.
+
+    Parameters
+    ----------
+    published : Published
+        swTVM's data file.
+    network : str
+        alexnet or vgg19.
+    towers : {"one", "two"}
+        Of AlexNet.
+    """
+    names = published.inputs["layers"][network]
+    parameters = {"towers": towers} if network == "alexnet" else {}
+    return layers(workload(network, size="swtvm", **parameters), names)
+
+
+def _speedups(predicted: Predicted, quantity: str, *, connected: bool | None = None) -> dict[str, float]:
+    shown = drawn(predicted.system.published(), "alexnet")
+    chosen = [name for name, layer in shown.items() if connected in {None, layer.connected}]
+    return {name: predicted("Fig. 5", quantity, network="alexnet", layer=name) for name in chosen}
+
+
+def _said(speedups: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.3g}" for name, value in speedups.items())
+
+
+def _planned_beats_no_reuse(predicted: Predicted) -> Verdict:
+    found = _speedups(predicted, OVER_NO_REUSE)
+    return all(value > 1 for value in found.values()), _said(found)
+
+
+def _convolutions_lose(predicted: Predicted) -> Verdict:
+    found = _speedups(predicted, OVER_REGISTERS, connected=False)
+    return all(value < 1 for value in found.values()), _said(found)
+
+
+def _connected_win(predicted: Predicted) -> Verdict:
+    found = _speedups(predicted, OVER_REGISTERS, connected=True)
+    return all(value > 1 for value in found.values()), _said(found)
+
+
+def _convolutions_gain_more(predicted: Predicted) -> Verdict:
+    convolutions, connected = (
+        predicted("Fig. 5", f"mean {OVER_NO_REUSE}", network="alexnet", layers=layers)
+        for layers in ("convolutions", "fully connected")
+    )
+    return convolutions > connected, f"{convolutions:.3g} and {connected:.3g}"
+
+
+def _most_at_conv1(predicted: Predicted) -> Verdict:
+    found = _speedups(predicted, OVER_NO_REUSE)
+    most = max(found, key=found.__getitem__)
+    return most == "conv1", f"{most} {found[most]:.3g}, conv1 {found['conv1']:.3g}"
+
+
+def _bars(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    from simsched.plots.published import grouped_bars
+
+    return grouped_bars(frame[frame["quantity"] == "time"], "layer", "costing", "time (ms)", ax)

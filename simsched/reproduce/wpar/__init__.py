@@ -1,0 +1,1 @@
+"""W-Par: wavefront parallelism of recurrent networks."""

@@ -1,0 +1,155 @@
+"""Seconds of W-Par's tasks: a cell in one direction on one core, by sequential kernels.
+
+A cell is its matrix products, by MKL's vectors, and its gates, element by element in plain loops, each at the clock
+that cores have with such code while as many of them are busy. It takes as long as these or its bytes, whichever is
+longer; with `packing`, products of several sequences first pass their matrices and then multiply, so that it takes
+both. Bytes pass as from the L3 while weights and gradients fit there, else as from memory. The rate of products and the
+cycles of a gate's element are those with which Seq and W-Par take what was measured of them on the reference row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.costs.kernels.library import parameters
+from simsched.errors import MachineError
+from simsched.graph.shapes import parse_shape
+from simsched.machine import Machine
+from simsched.workloads.tensor import ELEMENT_B
+
+if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
+    from simsched.graph.taskgraph import Seconds
+    from simsched.reproduce.wpar.setting import Setting
+
+#: Gates of a cell, by its kind (Sec. 2).
+_GATES = {"LSTMCell": 4, "GRUCell": 3, "RNNCell": 1}
+
+
+@dataclass(frozen=True)
+class CellCosts:
+    """What cells take.
+
+    Parameters
+    ----------
+    machine : Machine
+    cache_Bps : float
+        Bytes a second of one core from the L3; that from memory is the machine's.
+    remote : float
+        Share of a cell's data that lies with the other socket, in a run on more cores than a socket has.
+    packing : bool
+        Whether products of several sequences take their bytes and their operations one after the other.
+    flops : float
+        Operations a second of one core in a cell's products, at the clock that it has while all cores are busy.
+    cycles : float
+        Cycles of one core for an element of a gate, in one direction.
+    """
+
+    machine: Machine
+    cache_Bps: float
+    remote: float
+    packing: bool
+    flops: float = inf
+    cycles: float = 0.0
+
+    def calibrated(
+        self, setting: Setting, mini_batches: int, seconds: float, gates: float = 0.0
+    ) -> CellCosts:
+        """Return the costs with which Seq takes what was measured, by a rate of products and cycles of gates.
+
+        Parameters
+        ----------
+        setting : Setting
+            What Seq ran; its cells take their operations, and with `packing` their bytes, too.
+        mini_batches : int
+            Each on a core of its own; the first is the largest.
+        seconds : float
+            Of a batch: the first mini-batch, and the final tasks.
+        gates : float
+            Share of what cells compute that gates take.
+
+        Raises
+        ------
+        MachineError
+            If passing the bytes alone takes longer on this machine.
+        """
+        graph, plain = setting.graph(mini_batches), replace(self, cycles=0.0)
+        passing_s = plain.seconds(graph, setting, mini_batches, mini_batches)
+        cells = setting.layers * setting.steps
+        first = np.zeros(graph.n_tasks, bool)
+        first[:cells] = first[mini_batches * cells :][:cells] = True
+        besides_s = passing_s[-mini_batches:].sum() + (passing_s[first].sum() if self.packing else 0.0)
+        if besides_s >= seconds:
+            raise MachineError(
+                f"{self.machine}: the reference took {seconds:.3g} s, and passing its bytes alone takes "
+                f"{besides_s:.3g} s here; take a machine with more bandwidth"
+            )
+        cycle_s = replace(self, cycles=1.0).gates_s(graph, setting, mini_batches)[first].sum()
+        products_s = (1 - gates) * (seconds - besides_s) * self._gain(mini_batches)
+        return replace(
+            self,
+            flops=float(graph.flops[first].sum() / products_s),
+            cycles=float(gates * (seconds - besides_s) / cycle_s),
+        )
+
+    def machine_of(self, setting: Setting, mini_batches: int) -> Machine:
+        """Return the machine whose cores reach what they do in this setting, alone."""
+        memory = self.machine.memory.through(self.stream_Bps(setting, mini_batches))
+        return replace(self.machine, memory=memory)
+
+    def stream_Bps(self, setting: Setting, mini_batches: int) -> float:
+        """Return the bytes a second of one core: from the L3, and from memory for what is no longer found there."""
+        memory_Bps = self.machine.memory.core_bandwidth_Bps
+        found = self.found(setting, mini_batches)
+        return 1.0 / (found / self.cache_Bps + (1.0 - found) / memory_Bps)
+
+    def found(self, setting: Setting, mini_batches: int) -> float:
+        """Return the share of weights and gradients that is still in a socket's L3 when it is used again."""
+        copies = 1 + mini_batches if setting.training else 1
+        walked_B = copies * ELEMENT_B * setting.cells(1).n_parameters
+        fits = (self.machine.l3_B or 0.0) / walked_B
+        return float(min(1.0, fits ** parameters().stream.reuse_falloff))
+
+    def _gain(self, workers: int) -> float:
+        """Return how much faster products are while so many cores work than while all do."""
+        return self.machine.core_flops_at(workers) / self.machine.core_flops
+
+    def gates_s(self, graph: TaskGraph, setting: Setting, workers: int) -> Seconds:
+        """Return the seconds of each task's gates while so many cores work, shape (n,)."""
+        rows = np.array([_rows(label) for label in graph.shapes.labels])[graph.shapes.codes]
+        gates = np.array([_GATES.get(label.removesuffix("Grad"), 0) for label in graph.kinds.labels])
+        elements = rows * setting.hidden * gates[graph.kinds.codes]
+        seconds: Seconds = self.cycles * elements / self.machine.scalar_clock_Hz(workers)
+        return seconds
+
+    def seconds(self, graph: TaskGraph, setting: Setting, mini_batches: int, workers: int) -> Seconds:
+        """Return the seconds of each task while so many cores work, all of one socket, shape (n,)."""
+        gates_s = self.gates_s(graph, setting, workers)
+        computing_s = graph.flops / (self.flops * self._gain(workers)) + gates_s
+        passing_s = graph.bytes_B / self.stream_Bps(setting, mini_batches)
+        # Products by vectors pack nothing.
+        both = self.packing and setting.batch // mini_batches > 1
+        seconds = computing_s + passing_s if both else np.maximum(computing_s, passing_s)
+        if setting.training:
+            # Sums and the update pass over all parameters once.
+            seconds[-mini_batches:] = graph.bytes_B[-mini_batches:] / self.machine.memory.core_bandwidth_Bps
+        return seconds
+
+    def over_two_sockets(self, graph: TaskGraph, setting: Setting, workers: int) -> Seconds:
+        """Return the seconds of each task where data lie with both sockets, shape (n,).
+
+        What a task takes beyond its gates and its operations at the sustained rate it waits for data, and longer for
+        remote ones.
+        """
+        busy_s = graph.flops / self.machine.core_flops_at(workers) + self.gates_s(graph, setting, workers)
+        waiting = np.clip(1.0 - busy_s / graph.durations_s, 0.0, 1.0)
+        return graph.durations_s * (1.0 + waiting * self.remote * (self.machine.memory.remote_penalty - 1.0))
+
+
+def _rows(label: str) -> int:
+    """Return the sequences of a cell, from its shapes; 0 where none are known."""
+    return parse_shape(label)[0][0] if label else 0

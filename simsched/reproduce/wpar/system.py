@@ -1,0 +1,217 @@
+"""W-Par: recurrent networks cell by cell on two Xeon Platinum 8160, beside data parallelism and Keras."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simsched.errors import MachineError
+from simsched.machine import machine as machine_of
+from simsched.parameters import positive, text, whole
+from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
+from simsched.reproduce.wpar.cells import CellCosts
+from simsched.reproduce.wpar.claims import VERDICTS
+from simsched.reproduce.wpar.keras import Keras
+from simsched.reproduce.wpar.pictures import PICTURES
+from simsched.reproduce.wpar.runs import Runs
+from simsched.reproduce.wpar.setting import Setting
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import Seconds
+    from simsched.machine import Machine
+    from simsched.schedule import Schedule
+
+#: Numbers of mini-batches and of cores of the paper's figures.
+MINI_BATCHES = (1, 2, 4, 6)
+CORES = (1, 2, 4, 8, 16, 24, 32, 48)
+#: Of these, those among which the best one of a batch in several parts is.
+MANY = (24, 32, 48)
+#: Most of what cells compute that gates may take.
+MOST_GATES = 0.95
+
+
+@dataclass(frozen=True)
+class WPar(System):
+    """Cells of recurrent networks as tasks on 48 cores of two sockets, diagonal by diagonal; Seq and Keras beside it.
+
+    Parameters
+    ----------
+    machine : str
+        With two sockets and caches, as in `xeon-8160x2[memory.modes.ddr.bandwidth=200]`.
+    mini_batches : int
+        Most parts of a batch that are tried where the paper does not print how many there were.
+    remote : float
+        Share of a cell's data that lies with the other socket, in a run on more cores than a socket has.
+    packing : bool
+        Whether a cell first passes its matrices and then multiplies, or does both at once.
+    fused : bool
+        Whether the gates of Keras' cells share their products.
+    input, steps : int
+        Of Fig. 14, whose paper does not print them.
+
+    Examples
+    --------
+    >>> from simsched.reproduce import system_of
+    >>> system_of("wpar").published().tables
+    ('Table 4', 'Fig. 10, 11', 'Fig. 12', 'Fig. 14', 'Table 6')
+    """
+
+    name = "wpar"
+
+    machine: str = text("xeon-8160x2")
+    mini_batches: int = whole(6)
+    remote: float = positive(0.5)
+    packing: bool = False
+    fused: bool = True
+    input: int = whole(128)
+    steps: int = whole(100)
+
+    def predictions(self) -> Mapping[tuple[str, str], Prediction]:
+        """Return times of a batch, speed-ups, and what a run's tasks and cores do."""
+        numbers = Numbers(self)
+        return {
+            ("Table 4", "time of a batch"): numbers.batch_ms,
+            ("Fig. 10, 11", "speed-up over Seq on one core"): numbers.speedup,
+            ("Fig. 12", "share of time that cores are busy"): numbers.busy,
+            ("Fig. 14", "speed-up over Keras"): numbers.over_keras,
+            ("Table 6", "tasks"): numbers.tasks,
+            ("Table 6", "time of a task"): numbers.task_ms,
+            ("Table 6", "busy time of a core"): numbers.core_ms,
+        }
+
+    def verdicts(self) -> Mapping[str, Callable[[Predicted], Verdict]]:
+        """Return what judges the statements."""
+        return VERDICTS
+
+    def pictures(self) -> Mapping[str, Drawing]:
+        """Return bars of times and speed-ups, curves by cores, and when cores are busy."""
+        return PICTURES
+
+    def schedule(self, system: str, mini_batches: int, cores: int, layers: int = 8) -> Schedule:
+        """Return the replay behind a point of Fig. 10 to 12; its `gantt(ax)` is Fig. 12: busy and idle cores over time.
+
+        Parameters
+        ----------
+        system : {"wpar", "seq"}
+        mini_batches, cores, layers : int
+        """
+        setting = Setting("lstm", layers, input=256, hidden=512, batch=128, steps=100)
+        return Numbers(self).runs.schedule(system, setting, mini_batches, cores)
+
+
+class Numbers:
+    """The numbers of all tables; each run is simulated once.
+
+    Parameters
+    ----------
+    system : WPar
+        The choices.
+    """
+
+    def __init__(self, system: WPar) -> None:
+        self.system = system
+        inputs = system.published().inputs
+        machine = _checked(machine_of(system.machine))
+        measured_s = _reference(inputs["reference"]["rows"])
+        reference = next(iter(measured_s["seq"]))
+        costs = CellCosts(machine, float(inputs["outer_cache"]["core_Bps"]), system.remote, system.packing)
+        self.runs = self._calibrated(costs, reference, measured_s)
+        keras = Keras(machine, CORES, system.fused, system.remote)
+        self.keras = keras.calibrated(measured_s["keras"])
+
+    def _calibrated(
+        self, costs: CellCosts, reference: Setting, measured_s: Mapping[str, Mapping[Setting, float]]
+    ) -> Runs:
+        """Return runs in which Seq and W-Par take what was measured of the reference, by two numbers of a cell."""
+        from scipy.optimize import brentq
+
+        parts = self.tried[-1]
+
+        def runs(gates: float) -> Runs:
+            return Runs(costs.calibrated(reference, parts, measured_s["seq"][reference], gates))
+
+        def too_slow(gates: float) -> float:
+            return runs(gates).best_s("wpar", reference, (parts,), MANY) - measured_s["wpar"][reference]
+
+        # The more gates take, the less W-Par loses by the clock of many cores' vectors.
+        ends = {gates: too_slow(gates) for gates in (0.0, MOST_GATES)}
+        if ends[0.0] * ends[MOST_GATES] >= 0:
+            return runs(min(ends, key=lambda gates: abs(ends[gates])))
+        return runs(brentq(too_slow, *ends, xtol=1e-3))
+
+    @property
+    def tried(self) -> tuple[int, ...]:
+        """Numbers of mini-batches of which the best counts."""
+        most = self.system.mini_batches
+        return (*(parts for parts in MINI_BATCHES if parts < most), most)
+
+    def best_s(self, system: str, setting: Setting) -> float:
+        """Return the fewest seconds of a batch."""
+        if system == "keras":
+            return self.keras.seconds(setting)
+        return self.runs.best_s(system, setting, self.tried, CORES)
+
+    def batch_ms(self, cell: str, layers: int, system: str, config: tuple[int, int, int, int]) -> float:
+        """Return the milliseconds of a batch; config is input, hidden, batch and steps."""
+        input, hidden, batch, steps = config
+        return 1e3 * self.best_s(system, Setting(cell, layers, input, hidden, batch, steps))
+
+    def speedup(self, system: str, **case: Any) -> float:
+        """Return the speed-up over Seq with one mini-batch on one core."""
+        setting, mini_batches, cores = _run(**case)
+        one_s = self.runs.seconds("seq", setting, 1, 1)
+        return one_s / self.runs.seconds(system, setting, mini_batches, cores)
+
+    def busy(self, system: str, **case: Any) -> float:
+        """Return the share of the cores' time in which they run tasks."""
+        setting, mini_batches, cores = _run(**case)
+        run = self.runs.schedule(system, setting, mini_batches, cores)
+        return float((run.finish_s - run.start_s).sum() / (cores * run.makespan_s))
+
+    def over_keras(self, cell: str, layers: int, batch: int, hidden: int, mode: str, system: str) -> float:
+        """Return the speed-up over Keras, each at its best."""
+        own = self.system
+        setting = Setting(cell, layers, own.input, hidden, batch, own.steps, training=mode == "training")
+        return self.best_s("keras", setting) / self.best_s(system, setting)
+
+    def tasks(self, **case: Any) -> float:
+        """Return the number of cells of a batch, forward and backward."""
+        return float(len(self._cells_s(case)))
+
+    def task_ms(self, **case: Any) -> float:
+        """Return the mean milliseconds of a cell."""
+        return 1e3 * float(self._cells_s(case).mean())
+
+    def core_ms(self, **case: Any) -> float:
+        """Return the mean milliseconds in which a core runs cells."""
+        return 1e3 * float(self._cells_s(case).sum() / case["cores"])
+
+    def _cells_s(self, case: Mapping[str, Any]) -> Seconds:
+        setting, mini_batches, cores = _run(**case)
+        run = self.runs.schedule("wpar", setting, mini_batches, cores)
+        return (run.finish_s - run.start_s)[:-mini_batches]
+
+
+def _checked(machine: Machine) -> Machine:
+    """Return the machine without the engine's own remote memory: where a cell's data are, the choice `remote` says."""
+    if machine.n_domains < 2 or machine.l3_B is None:
+        raise MachineError(f"{machine}: W-Par runs on two sockets with an L3 each; take one as xeon-8160x2")
+    return replace(machine, effects=replace(machine.effects, remote_memory=False))
+
+
+def _run(*, mini_batches: int, cores: int, **network: Any) -> tuple[Setting, int, int]:
+    """Return what runs, in how many mini-batches, on how many cores."""
+    return Setting(**network), mini_batches, cores
+
+
+def _reference(rows: Sequence[Sequence[Any]]) -> Mapping[str, Mapping[Setting, float]]:
+    """Return the measured seconds of the reference rows by system; the first row is that of large batches."""
+    settings = [Setting("lstm", 6, *row[:4]) for row in rows]
+    seconds = np.array([row[4:] for row in rows], np.float64) / 1e3
+    return {
+        name: dict(zip(settings, column.tolist(), strict=True))
+        for name, column in zip(("keras", "seq", "wpar"), seconds.T, strict=True)
+    }

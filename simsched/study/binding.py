@@ -1,0 +1,140 @@
+"""Which resource binds: what the makespan is made of, along the critical path through time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.explain.causes import slow_downs_of
+from simsched.explain.core_time import SLOW_DOWNS
+from simsched.explain.path import CAUSES, SEGMENTS
+from simsched.explain.steps import Steps
+from simsched.explain.team_time import costs_of
+from simsched.explain.waits import RELATIVE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from simsched.explain import Explanation
+    from simsched.graph.adjacency import Index
+    from simsched.graph.taskgraph import Seconds
+    from simsched.schedule import Schedule
+
+#: All that can bind; of equal ones the first does.
+RESOURCES = (
+    "dependencies",
+    "cores",
+    "narrow teams",
+    "members without work",
+    "team overhead",
+    *(cause for cause in SLOW_DOWNS if cause != "noise"),
+    "dispatch",
+    "queue",
+)
+
+
+def bound_by(schedule: Schedule, why: Explanation | None = None) -> Mapping[str, float]:
+    """Return the seconds of the makespan by the resource that they are put down to; their sum is the makespan.
+
+    Walked is the critical path through time (docs/explaining.md) of a simulated schedule. Put down are
+
+    - to what tasks share (`memory bandwidth`, `tiles`, ...): by how much others slowed a task on the path down
+    - to `memory bandwidth`, too: by how much its team waits for its own bytes
+    - to `members without work` and `team overhead`: what else it takes longer than its one-core seconds over its width
+    - to `dispatch` and `queue`: decisions, and waits for them
+    - to `cores` what is left of a task that had waited for them, or ran while another waited for them
+    - to `narrow teams` what a team of the fastest width would save of the rest, and to `dependencies` what is left then
+
+    Where the makespan is that of the longest chain of tasks, nothing is put down to `cores`.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    why : Explanation, optional
+        Its explanation, where it is there.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> dict(bound_by(ss.simulate(graph, "generic[cores=1]", "fifo")))
+    {'cores': 6.0}
+    >>> dict(bound_by(ss.simulate(graph, "generic[cores=2]", "fifo")))
+    {'dependencies': 4.0}
+    """
+    why, seconds = why or schedule.explain(), dict.fromkeys(RESOURCES, 0.0)
+    path = why.path
+    for part in ("dispatch", "queue"):
+        seconds[part] += float(path.seconds_s[path.part == SEGMENTS.index(part)].sum())
+    ran = path.part == SEGMENTS.index("run")
+    tasks, left = path.task[ran], path.seconds_s[ran]
+    slower = slow_downs_of(schedule, tasks, why.costs)
+    for cause, longer in [*slower.items(), *_lost_in_teams(why, tasks).items()]:
+        if cause in RESOURCES:
+            seconds[cause] += float(longer.sum())
+            left = left - longer
+    scarce = _scarce(why)
+    seconds["cores"] += float(left @ scarce)
+    left, free = left * (1 - scarce), scarce < 1
+    narrow = np.minimum(_saved_by_wider_teams(why, tasks[free]) * (1 - scarce[free]), left[free])
+    seconds["narrow teams"] += float(np.maximum(narrow, 0.0).sum())
+    seconds["dependencies"] += float(left.sum()) - seconds["narrow teams"]
+    # What remains of rounding is nothing.
+    least_s = RELATIVE * schedule.makespan_s
+    return {resource: one for resource, one in seconds.items() if abs(one) > least_s}
+
+
+def _scarce(why: Explanation) -> Seconds:
+    """Return in which share of each run on the path cores were scarce, shape (runs,)."""
+    schedule, waits, path = why.schedule, why.waits, why.path
+    ran = path.part == SEGMENTS.index("run")
+    begin_s, end_s, after = path.begin_s[ran], path.end_s[ran], path.after[ran]
+    chain_s = float(schedule.graph.levels(schedule.finish_s - schedule.start_s).max(initial=0.0))
+    if chain_s >= schedule.makespan_s * (1 - RELATIVE):
+        return np.zeros(len(begin_s))
+    late = waits.no_core_s > 0
+    waiting = Steps.of(waits.ready_s[late], waits.held_s[late], np.ones(int(late.sum()), np.int64))
+    scarce = waiting.above(0, begin_s, end_s) / (end_s - begin_s)
+    return np.where(after == CAUSES.index("no core"), 1.0, np.minimum(scarce, 1.0))
+
+
+def _lost_in_teams(why: Explanation, tasks: Index) -> Mapping[str, Seconds]:
+    """Return by how much some tasks alone take longer than their one-core seconds over their width, by cause.
+
+    Of a noisy task every part of its seconds is as much longer or shorter as all of it.
+    """
+    time, passed = why.team_time, (_factors(why.schedule) / why.schedule.widths)[tasks]
+    return {
+        "memory bandwidth": time.memory_s[tasks] * passed,
+        "team overhead": time.overhead_s[tasks] * passed,
+        "members without work": time.idle_s[tasks] * passed,
+    }
+
+
+def _saved_by_wider_teams(why: Explanation, tasks: Index) -> Seconds:
+    """Return by how much some tasks' one-core seconds over their width are longer than their fastest team takes."""
+    schedule = why.schedule
+    costs = why.costs or costs_of(schedule)
+    perfect = why.team_time.work_s[tasks] / schedule.widths[tasks]
+    return (perfect - costs.part(tasks).seconds(costs.fastest_widths[tasks])) * _factors(schedule)[tasks]
+
+
+def _factors(schedule: Schedule) -> Seconds:
+    """Return what passes over what was estimated, of each task."""
+    factors = None if schedule.inputs is None else schedule.inputs.factors
+    return np.ones(schedule.graph.n_tasks) if factors is None else factors
+
+
+def binding(seconds: Mapping[str, float]) -> tuple[str, float]:
+    """Return the resource that most of a makespan is put down to, and its share; ("nothing", 0.0) of no length.
+
+    Parameters
+    ----------
+    seconds : mapping of str to float
+        As `bound_by` returns them.
+    """
+    if not seconds:
+        return "nothing", 0.0
+    most = max(seconds, key=lambda resource: seconds[resource])
+    return most, seconds[most] / sum(seconds.values())

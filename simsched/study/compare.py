@@ -1,0 +1,201 @@
+"""`compare`: policies side by side on one graph and machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from simsched.defaults import BASELINE, MACHINE
+from simsched.errors import SpecError
+from simsched.machine import machine as machine_of
+from simsched.plots.comparison import comparison
+from simsched.policy import Layout
+from simsched.policy import policy as policy_of
+from simsched.policy.installed import policies_or_all
+from simsched.progress import shows_progress
+from simsched.replay.advice import advised
+from simsched.replay.simulate import simulate
+from simsched.schedule import Bounds, Schedule, bounds
+from simsched.schedule.bounds import on_one_core_s
+from simsched.schedule.caveats import notes_of
+from simsched.spec import Bound
+
+if TYPE_CHECKING:
+    from simsched.costs import CostModel
+    from simsched.document.result import Result
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine, RuntimeProfile
+    from simsched.policy import Policy
+    from simsched.spec import Engine
+
+
+@shows_progress
+def compare(
+    graph: TaskGraph,
+    machine: str | Path | Machine = MACHINE,
+    policies: Sequence[str | Policy | type[Policy]] | None = None,
+    layout: str | Layout | tuple[int, int] | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    seed: int = 0,
+    *,
+    bound: Bound = "quick",
+    limit_s: float = 20.0,
+    progress: Callable[[int], object] | None = None,
+) -> Result:
+    """Compare policies by replaying a graph under each of them.
+
+    Parameters
+    ----------
+    graph, machine, costs, runtime, engine, seed, progress
+        As in `simsched.simulate`.
+    policies : sequence of policies, optional
+        As `simsched.policy` takes them; all that are installed when not given.
+    layout : str, Layout or pair of int, optional
+        The layout of every policy that it suits. Each of the others, and all when none is given, gets its best one, as
+        `simulate(layout="best")` finds it; a note says where the best would save over 10 % of what a given one takes.
+    bound, limit_s
+        The lower bound that gaps are measured from, and the seconds to search for an optimum; see `best_bounds`.
+
+    Returns
+    -------
+    Result
+        One row a policy, as `comparison_frame` describes it.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> frame = ss.compare(graph, "generic[cores=2]", ["sequential", "critical-path"])
+    >>> frame[["policy", "layout", "makespan_s", "speedup", "bound_s"]].values.tolist()
+    [['sequential', '1x2', 6.0, 1.0, 4.0], ['critical-path', '2x1', 4.0, 1.5, 4.0]]
+    >>> frame.notes[-1]
+    'cost curves: 3 serial'
+    """
+    schedules, sequential = replays(
+        graph, machine, policies, layout, costs, runtime, engine, seed, progress=progress
+    )
+    limits = best_bounds(graph, sequential.require_machine(), costs, runtime, bound, limit_s)
+    return comparison_frame(schedules, sequential, limits)
+
+
+def replays(
+    graph: TaskGraph,
+    machine: str | Path | Machine,
+    policies: Sequence[str | Policy | type[Policy]] | None,
+    layout: str | Layout | tuple[int, int] | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    seed: int = 0,
+    *,
+    progress: Callable[[int], object] | None = None,
+) -> tuple[list[Schedule], Schedule]:
+    """Return the schedules that `compare` compares, one for each policy, and that of `sequential`."""
+    every = policies_or_all(policies)
+    target, wanted = machine_of(machine), Layout.wanted(layout)
+
+    def replay(chosen: Policy) -> Schedule:
+        asked = chosen.suited_or_best(wanted)
+        return advised(
+            simulate(graph, target, chosen, asked, costs, runtime, engine, seed, progress=progress)
+        )
+
+    schedules = [replay(policy) for policy in every]
+    sequential = next((s for s in schedules if s.policy == BASELINE), None)
+    return schedules, sequential or replay(policy_of(BASELINE))
+
+
+def comparison_frame(
+    schedules: Sequence[Schedule],
+    sequential: Schedule,
+    limits: Bounds,
+) -> Result:
+    """Return the table of some schedules of one graph on one machine.
+
+    Parameters
+    ----------
+    schedules : sequence of Schedule
+    sequential : Schedule
+        What `over_sequential` is measured against.
+    limits : Bounds
+        Their lower bounds, as `best_bounds` returns them.
+
+    Returns
+    -------
+    Result
+        policy, layout; layout_by, who chose it (`simsched.schedule.inputs.Inputs`); makespan_s; speedup, over one core
+        that runs every task alone; over_sequential, the makespan of sequential over this one; utilization;
+        critical_path_s, area_s (lower bounds for every policy); bound_s, the best bound known; bound_from, its name;
+        gap, the distance from it (makespan over bound_s, minus 1); mean_corunning (tasks).
+    """
+    import pandas as pd
+
+    from simsched.document.result import Result
+
+    frame = pd.DataFrame([comparison_row(schedule, sequential, limits) for schedule in schedules])
+    return Result.of(frame, notes_of(schedules), comparison)
+
+
+def best_bounds(
+    graph: TaskGraph,
+    machine: Machine,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    bound: Bound = "quick",
+    limit_s: float = 20.0,
+) -> Bounds:
+    """Return the lower bounds that makespans of every policy and layout are measured from.
+
+    Parameters
+    ----------
+    graph, machine, costs, runtime
+        As in `simsched.simulate`; noise is left out of all bounds.
+    bound : {"quick", "thorough", "optimum"}
+        Critical path and area; with the two stronger bounds of `simsched.bounds(thorough=True)`; with what
+        `simsched.optimum` proves of moldable tasks, which is for small graphs.
+    limit_s : float
+        Seconds to search for an optimum.
+
+    Raises
+    ------
+    SpecError
+        If there is no such bound.
+    """
+    if bound not in get_args(Bound):
+        raise SpecError(f"bound is {bound!r}; expected one of {', '.join(get_args(Bound))}")
+    limits = bounds(graph, machine, costs, runtime, thorough=bound == "thorough")
+    if bound != "optimum":
+        return limits
+    from simsched.exact import optimum
+
+    return replace(limits, proven_s=optimum(graph, machine, None, costs, runtime, limit_s=limit_s).bound_s)
+
+
+def comparison_row(schedule: Schedule, sequential: Schedule, limits: Bounds) -> dict[str, Any]:
+    """Return one row of `comparison_frame`."""
+    makespan, one_core_s = schedule.makespan_s, _one_core_s(schedule)
+    return {
+        "policy": schedule.policy,
+        "layout": schedule.layout,
+        "layout_by": schedule.inputs.layout_by if schedule.inputs else "",
+        "makespan_s": makespan,
+        "speedup": one_core_s / makespan if makespan else 1.0,
+        "over_sequential": sequential.makespan_s / makespan if makespan else 1.0,
+        "utilization": schedule.utilization,
+        "critical_path_s": limits.critical_path_s,
+        "area_s": limits.area_s,
+        "bound_s": limits.bound_s,
+        "bound_from": limits.name,
+        "gap": makespan / limits.bound_s - 1 if limits.bound_s else 0.0,
+        "mean_corunning": schedule.metrics()["mean_corunning"],
+    }
+
+
+def _one_core_s(schedule: Schedule) -> float:
+    given = schedule.inputs
+    costs, runtime = (given.costs, given.runtime) if given else (None, None)
+    return on_one_core_s(schedule.graph, schedule.require_machine(), costs, runtime)

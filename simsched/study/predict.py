@@ -1,0 +1,314 @@
+"""`predict`: makespan by hypothetical core count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simsched.costs import CostModel
+from simsched.defaults import MACHINE, POLICY
+from simsched.errors import LayoutError, SimschedError
+from simsched.intervals import spread
+from simsched.machine import machine as machine_of
+from simsched.notes import Note
+from simsched.plots.scaling import scaling
+from simsched.policy.layout import BEST, Best, Layout
+from simsched.progress import shows_progress
+from simsched.replay.advice import advised
+from simsched.replay.parallel_map import at_once
+from simsched.replay.simulate import effective_runtime, simulate
+from simsched.schedule.bounds import bounds_of
+from simsched.schedule.caveats import notes_of
+from simsched.study.binding import binding, bound_by
+from simsched.study.core_counts import core_counts
+from simsched.study.extrapolation import beyond
+from simsched.study.growth import grown
+from simsched.study.knee import knee
+from simsched.study.parts import PARTS, parts_of, with_growth
+from simsched.study.worlds import MachineNumbers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.costs.task_costs import TaskCosts
+    from simsched.document.result import Result
+    from simsched.explain import Explanation
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine, RuntimeProfile
+    from simsched.policy import Policy
+    from simsched.schedule import Schedule
+    from simsched.spec import Engine
+
+#: Replays of each core count, where nothing else is said.
+SAMPLES = 20
+#: Columns that the display leaves out; what is noted of a row stands below the table.
+HIDDEN = ("critical_path_s", "area_s", "samples", "note", "utilization", *PARTS)
+#: Said of an interval without width.
+EXACT = Note(
+    "intervals without width: nothing that the makespan depends on is uncertain. Durations without a recording, and "
+    "curves, that are given as numbers are exact; so are kinds that no number of threads speeds up"
+)
+
+
+@shows_progress
+def predict(
+    graph: TaskGraph | Callable[[int], TaskGraph],
+    machine: str | Path | Machine = MACHINE,
+    policy: str | Policy | type[Policy] = POLICY,
+    cores: Sequence[int] | str | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    seed: int = 0,
+    *,
+    width: int | None = None,
+    weak: bool = False,
+    samples: int = SAMPLES,
+    progress: Callable[[int], object] | None = None,
+) -> Result:
+    """Predict the makespan for hypothetical core counts of a machine.
+
+    Parameters
+    ----------
+    graph : TaskGraph or callable
+        A graph, or a function that returns one for a core count, so that the work grows with the cores (weak scaling).
+    machine, policy, costs, runtime, engine, seed, progress
+        As in `simsched.simulate`. The machine's tiles stay whole and the memory of each domain stays as it is.
+    cores : sequence of int, or str, optional
+        As [17, 34] or "17,34", or "8-256", which doubles; halves and doubles of the machine's own when not given.
+    width : int, optional
+        Cores of each executor, with as many executors as fit; each core count gets its best layout when not given, as
+        `simulate(layout="best")` finds it for the costs as they are.
+    weak : bool
+        Weak scaling by copies: the fewest cores run the graph once, twice as many run two independent copies of it.
+    samples : int
+        Replays of each core count: the first with costs and machine as they are, the others with both sampled
+        (docs/predicting.md), and noise from seeds of their own, from `seed` on; 1 for no interval.
+
+    Returns
+    -------
+    Result
+        One row for each core count: cores, tasks, layout, layout_by, who chose it; makespan_s, with the costs as they
+        are, or with noise the median of the samples; low_s and high_s, between which 95 % of such replays fall (with
+        fewer than 39 samples their extremes: 90 % for 20), NaN for one; critical_path_s and area_s, lower bounds for
+        all policies; bound_s, the larger; speedup over one core that runs every task alone; efficiency, that over
+        cores; utilization; binds and binds_share, the bottleneck (`simsched.study.binding`); grew and parts
+        (`simsched.study.parts`); knee (`simsched.study.knee`); extrapolated, beyond what was measured; note; samples.
+
+    Raises
+    ------
+    SimschedError
+        If there are no core counts or samples, or a count or width is impossible (`weak`: no multiple of the first).
+
+    Examples
+    --------
+    >>> from simsched.graph import TaskGraph
+    >>> frame = predict(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic", "fifo", [1, 2, 4])
+    >>> frame[["cores", "makespan_s", "binds", "knee"]].values.tolist()
+    [[1, 6.0, 'cores', False], [2, 4.0, 'dependencies', True], [4, 4.0, 'dependencies', False]]
+    """
+    points = _points(graph, machine_of(machine), cores, width, weak)
+    replay = partial(_replayed, policy=policy, runtime=runtime, engine=engine, progress=progress)
+    rows = _rows(points, costs or CostModel(), runtime, replay, _seeds(seed, samples))
+    return _result(rows, weak or callable(graph))
+
+
+def _result(rows: list[dict[str, Any]], weak: bool) -> Result:
+    """Return the table with its knee, the notes of its replays, then those of its rows, and its picture."""
+    import pandas as pd
+
+    from simsched.document.result import Result
+
+    notes = [note for row in rows for note in row.pop("notes")]
+    frame = with_growth(_with_knee(pd.DataFrame(rows), weak))
+    of_rows = [
+        f"{cores} cores: {note}" for cores, note in zip(frame["cores"], frame["note"], strict=True) if note
+    ]
+    hidden = HIDDEN if frame["grew"].any() else (*HIDDEN, "grew")
+    return Result.of(frame, [*notes, *of_rows], scaling, hidden)
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A graph on a machine of so many cores."""
+
+    graph: TaskGraph
+    machine: Machine
+    layout: Layout | Best
+
+
+def _points(
+    graph: TaskGraph | Callable[[int], TaskGraph],
+    machine: Machine,
+    cores: Sequence[int] | str | None,
+    width: int | None,
+    weak: bool,
+) -> list[_Point]:
+    cores = core_counts(cores, machine)
+    machines = [machine.varied({"cores": count}) for count in cores]
+    return [
+        _Point(one, target, _layout(target, width))
+        for one, target in zip(grown(graph, cores, weak), machines, strict=True)
+    ]
+
+
+def _layout(machine: Machine, width: int | None) -> Layout | Best:
+    if width is None:
+        return BEST
+    if not isinstance(width, int | np.integer) or width < 1:
+        raise LayoutError(f"width is {width!r}; expected cores of one executor, at least 1")
+    return Layout(max(machine.n_cores // int(width), 1), int(width))
+
+
+def _replayed(
+    point: _Point,
+    costs: CostModel,
+    *,
+    policy: str | Policy | type[Policy],
+    runtime: RuntimeProfile | None,
+    engine: Engine,
+    seed: int,
+    progress: Callable[[int], object] | None,
+) -> Schedule:
+    return simulate(
+        point.graph, point.machine, policy, point.layout, costs, runtime, engine, seed, progress=progress
+    )
+
+
+def _sampled(
+    points: Sequence[_Point], costs: CostModel, replay: Callable[..., Schedule], seeds: Sequence[int]
+) -> list[list[float]]:
+    """Return for each point its makespans, in seconds, with machine, costs and noise sampled from each of the seeds."""
+    if not seeds:
+        return [[] for _ in points]
+    numbers = MachineNumbers.of(points[0].machine)
+    drawn = {seed: costs.drawn(np.random.default_rng([seed, 1])) for seed in seeds}
+
+    def sampled_s(pair: tuple[_Point, int]) -> float:
+        point, seed = pair
+        world = replace(point, machine=numbers.drawn(point.machine, seed))
+        # Only the makespan is kept: schedules of a million tasks would fill the memory.
+        return replay(world, drawn[seed], seed=seed).makespan_s
+
+    found = at_once(sampled_s, [*product(points, seeds)])
+    return [found[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(points))]
+
+
+def _seeds(seed: int, samples: int) -> range:
+    if not isinstance(samples, int | np.integer) or samples < 1:
+        raise SimschedError(f"samples is {samples!r}; expected a whole number, at least 1")
+    return range(seed, seed + samples)
+
+
+def _rows(
+    points: Sequence[_Point],
+    costs: CostModel,
+    runtime: RuntimeProfile | None,
+    replay: Callable[..., Schedule],
+    seeds: range,
+) -> list[dict[str, Any]]:
+    firsts = at_once(lambda point: _first(point, costs, runtime, replay, seeds[0]), points)
+    rows, settled = [row for row, _ in firsts], [point for _, point in firsts]
+    others = _sampled(settled, costs, replay, seeds[1:])
+    noisy = costs.factors(1, 0) is not None
+    return [
+        _with_interval(row, others_s, row.pop("one_core_s"), noisy)
+        for row, others_s in zip(rows, others, strict=True)
+    ]
+
+
+def _first(
+    point: _Point,
+    costs: CostModel,
+    runtime: RuntimeProfile | None,
+    replay: Callable[..., Schedule],
+    seed: int,
+) -> tuple[dict[str, Any], _Point]:
+    """Return what the replay with the costs as they are tells of a point, and the point with the layout found."""
+    schedule = advised(replay(point, costs, seed=seed))
+    found = schedule.inputs.layout if schedule.inputs else None
+    return _row(schedule, costs, runtime), replace(point, layout=found or point.layout)
+
+
+def _row(schedule: Schedule, costs: CostModel, runtime: RuntimeProfile | None) -> dict[str, Any]:
+    """Return what the replay with the costs as they are tells of a core count."""
+    machine = schedule.require_machine()
+    why = schedule.explain()
+    task_costs = _pinned_costs(why, costs, runtime)
+    limits = bounds_of(schedule.graph, machine, task_costs)
+    seconds = bound_by(schedule, why)
+    binds, share = binding(seconds)
+    notes = beyond(schedule)
+    return {
+        "cores": machine.n_cores,
+        "tasks": schedule.graph.n_tasks,
+        "layout": schedule.layout,
+        "layout_by": schedule.inputs.layout_by if schedule.inputs else "",
+        "makespan_s": schedule.makespan_s,
+        "low_s": np.nan,
+        "high_s": np.nan,
+        "critical_path_s": limits.critical_path_s,
+        "area_s": limits.area_s,
+        "bound_s": limits.bound_s,
+        "one_core_s": float(task_costs.one_core_s.sum()),
+        "speedup": np.nan,
+        "efficiency": np.nan,
+        "utilization": schedule.utilization,
+        "binds": binds,
+        "binds_share": share,
+        **parts_of(seconds),
+        "knee": False,
+        "extrapolated": bool(notes),
+        "note": "; ".join(notes),
+        "samples": 1,
+        "notes": [*notes_of([schedule])],
+    }
+
+
+def _pinned_costs(why: Explanation, costs: CostModel, runtime: RuntimeProfile | None) -> TaskCosts:
+    """Return the costs that bounds are of, those of pinned threads: in most cases the replay's."""
+    schedule, inputs = why.schedule, why.schedule.inputs
+    if (
+        inputs is not None
+        and effective_runtime(inputs.runtime, inputs.policy) == inputs.runtime
+        and why.costs
+    ):
+        return why.costs
+    return costs.on(schedule.graph, schedule.require_machine(), runtime)
+
+
+def _with_interval(
+    row: dict[str, Any], others_s: Sequence[float], one_core_s: float, noisy: bool
+) -> dict[str, Any]:
+    """Return a row with the interval of its samples, and what follows from its makespan."""
+    found = spread([row["makespan_s"], *others_s])
+    makespan_s = found.middle if noisy else row["makespan_s"]
+    speedup = one_core_s / makespan_s if makespan_s else 1.0
+    exact = bool(others_s) and set(others_s) == {row["makespan_s"]}
+    return row | {
+        "notes": [*row["notes"], EXACT] if exact else row["notes"],
+        "makespan_s": makespan_s,
+        "low_s": min(found.low, makespan_s) if others_s else np.nan,
+        "high_s": max(found.high, makespan_s) if others_s else np.nan,
+        "speedup": speedup,
+        "efficiency": speedup / row["cores"],
+        "samples": len(others_s) + 1,
+    }
+
+
+def _with_knee(frame: pd.DataFrame, weak: bool) -> pd.DataFrame:
+    """Return the frame with its knee marked; with more work on more cores there is none."""
+    place = None if weak or not frame["makespan_s"].any() else knee(frame["cores"], frame["speedup"])
+    if place is None:
+        return frame
+    frame.loc[place, "knee"] = True
+    if frame["cores"].min() < frame["cores"][place] == frame["cores"].max():
+        told = "the knee may lie at more cores than were asked for"
+        frame.loc[place, "note"] = "; ".join(filter(None, [frame["note"][place], told]))
+    return frame

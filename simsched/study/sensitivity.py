@@ -1,0 +1,173 @@
+"""`sensitivity`: which number of a machine or of cost curves moves the makespan most, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simsched.costs import CostModel
+from simsched.defaults import MACHINE, POLICY
+from simsched.errors import SimschedError
+from simsched.machine import machine as machine_of
+from simsched.plots.tornado import tornado
+from simsched.policy.layout import BEST
+from simsched.progress import shows_progress
+from simsched.replay.parallel_map import at_once
+from simsched.replay.simulate import layout_found, simulate
+from simsched.schedule import Schedule
+from simsched.schedule.caveats import notes_of
+from simsched.study.uncertain import Inputs, Parameter, chosen
+
+if TYPE_CHECKING:
+    from simsched.document.result import Result
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine, RuntimeProfile
+    from simsched.policy import Layout, Policy
+    from simsched.spec import Engine
+
+#: Gives the schedule with some numbers changed, by name.
+Replay = Callable[[Mapping[str, float]], Schedule]
+#: Makespans that differ by less, over themselves, are the same: numbers were added in another order.
+ROUNDING = 1e-9
+
+
+@shows_progress
+def sensitivity(
+    graph: TaskGraph,
+    machine: str | Path | Machine = MACHINE,
+    policy: str | Policy | type[Policy] = POLICY,
+    layout: str | Layout | tuple[int, int] | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    seed: int = 0,
+    *,
+    parameters: Sequence[str] | None = None,
+    change: float = 0.1,
+    progress: Callable[[int], object] | None = None,
+) -> Result:
+    """Find the numbers that the makespan depends on, by replays with one uncertain number changed at a time.
+
+    Parameters
+    ----------
+    graph, machine, policy, layout, costs, runtime, engine, seed, progress
+        As in `simsched.simulate`. Every replay has the same seed.
+    parameters : sequence of str, optional
+        Names of the numbers to change, such as `cores.clock` and `costs.convolution.serial_share`. By default all
+        numbers of the machine's file except counts and lists, and all of the cost curves of the graph's kinds.
+    change : float
+        Relative change of a number to compute its elasticity; above 0, below 1.
+
+    Returns
+    -------
+    Result
+        One row a parameter, that of the largest swing first, of equal ones that which stands first in the file: rank,
+        the same for equal swings; parameter, value, unit, confidence; low, high, the ends of its 95 % interval
+        (docs/sensitivity.md); makespan_s, with all numbers as they are; low_makespan_s, high_makespan_s, at either end;
+        swing_s, the longest of the three less the shortest; swing_share, that over the makespan; elasticity, per
+        cent of the makespan for a per cent of the number. What has no effect has 0.
+
+    Raises
+    ------
+    SimschedError
+        If a parameter does not exist, none is given or one twice, or `change` is not a share.
+
+    Examples
+    --------
+    >>> from simsched.graph import TaskGraph
+    >>> one = TaskGraph.from_edges([float("nan")], flops=[1e12])
+    >>> frame = sensitivity(one, "generic", "fifo", parameters=["cores.clock"])
+    >>> frame["elasticity"].round(9).tolist()
+    [-1.0]
+    """
+    if not 0 < change < 1:
+        raise SimschedError(f"change is {change!r}; expected a share above 0 and below 1, as 0.1")
+    inputs = Inputs(graph, machine_of(machine), costs or CostModel())
+    replay = replay_of(inputs, policy, layout, runtime, engine, seed, progress)
+    nominal = replay({})
+    wanted = chosen(inputs.parameters(), None if parameters is None else list(parameters))
+    values = [value for one in wanted for value in (one.low, one.high, *_beside(inputs, one, change))]
+    names = [one.name for one in wanted for _ in range(4)]
+    found = at_once(lambda pair: replay({pair[0]: pair[1]}).makespan_s, zip(names, values, strict=True))
+    fours = [slice(4 * i, 4 * i + 4) for i in range(len(wanted))]
+    rows = [_row(one, nominal.makespan_s, values[i], found[i]) for one, i in zip(wanted, fours, strict=True)]
+    return _ranked(rows, notes_of([nominal]))
+
+
+def replay_of(
+    inputs: Inputs,
+    policy: str | Policy | type[Policy],
+    layout: str | Layout | tuple[int, int] | None,
+    runtime: RuntimeProfile | None,
+    engine: Engine,
+    seed: int,
+    progress: Callable[[int], object] | None,
+) -> Replay:
+    """Return what gives the schedule with some numbers changed, all on one layout: the best with none changed."""
+    machine, costs = inputs.changed({})
+    if layout is None or layout == BEST:
+        layout = layout_found(
+            inputs.graph, machine, policy, BEST, costs, runtime, engine, seed, progress=progress
+        )
+
+    def replay(values: Mapping[str, float]) -> Schedule:
+        machine, costs = inputs.changed(values)
+        return simulate(
+            inputs.graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress
+        )
+
+    return replay
+
+
+def _beside(inputs: Inputs, one: Parameter, change: float) -> tuple[float, float]:
+    """Return the values below and above a parameter's own, as far as they are possible."""
+    sides = (one.value * (1 - change), one.value * (1 + change))
+    below, above = (inputs.reachable(one.name, one.value, side) for side in sides)
+    return below, above
+
+
+def _row(one: Parameter, nominal_s: float, values: list[float], found: list[float]) -> dict[str, object]:
+    low_s, high_s, *sides_s = (_same(nominal_s, makespan_s) for makespan_s in found)
+    swing_s = max(low_s, high_s, nominal_s) - min(low_s, high_s, nominal_s)
+    return {
+        "parameter": one.name,
+        "value": one.value,
+        "unit": one.unit,
+        "confidence": one.confidence,
+        "low": one.low,
+        "high": one.high,
+        "makespan_s": nominal_s,
+        "low_makespan_s": low_s,
+        "high_makespan_s": high_s,
+        "swing_s": swing_s,
+        "swing_share": swing_s / nominal_s if nominal_s else 0.0,
+        "elasticity": _elasticity(values[2:], sides_s),
+    }
+
+
+def _same(nominal_s: float, makespan_s: float) -> float:
+    """Return a makespan, or the one of all numbers as they are where the two differ by rounding."""
+    return nominal_s if abs(makespan_s - nominal_s) <= ROUNDING * nominal_s else makespan_s
+
+
+def _elasticity(values: list[float], makespans_s: list[float]) -> float:
+    """Return the slope between two points on logarithmic axes; 0 where nothing changed."""
+    (below, above), (below_s, above_s) = values, makespans_s
+    if not (0 < below < above and below_s > 0 and above_s > 0):
+        return 0.0
+    return log(above_s / below_s) / log(above / below)
+
+
+def _ranked(rows: list[dict[str, object]], notes: Iterable[str]) -> Result:
+    import pandas as pd
+
+    from simsched.document.result import Result
+
+    frame = pd.DataFrame(rows)
+    frame = frame.sort_values("swing_s", ascending=False, kind="stable").reset_index(drop=True)
+    # Swings that differ by a rounding only are equal.
+    steps = (frame["swing_s"].diff() < -ROUNDING * frame["makespan_s"]).cumsum()
+    frame.insert(0, "rank", steps.groupby(steps).transform(lambda equal: equal.index[0] + 1))
+    return Result.of(frame, notes, tornado)

@@ -1,0 +1,302 @@
+"""Which policy is faster than which, as far as replays tell: ratios, intervals, and verdicts where they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.costs import CostModel
+from simsched.defaults import MACHINE
+from simsched.errors import SimschedError
+from simsched.intervals import LEVEL, Interval
+from simsched.plots.policies import draw_replayed
+from simsched.progress import shows_progress
+from simsched.study.replayed import SEEDS, replayed
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from simsched.document.result import Result
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine, RuntimeProfile
+    from simsched.policy import Layout, Policy
+    from simsched.spec import Engine
+
+#: What a verdict over all graphs is to hold for.
+Over = Literal["seeds", "graphs"]
+#: Name of the row over all graphs.
+ALL = "all"
+#: Logarithms that differ by less differ by rounding.
+ROUNDING = 1e-12
+#: Columns that the display leaves out, since the sentence has them.
+HIDDEN = ("p", "verdict")
+#: Noise of task times where no costs are given.
+NOISE = 0.1
+NEEDED = ("graph", "policy", "seed", "makespan_s")
+
+
+class Ratio(NamedTuple):
+    """A ratio of geometric means, the ends of its interval, and the p-value of there being no difference.
+
+    Interval and p-value are NaN of a single pair, which tells of no spread.
+    """
+
+    ratio: float
+    low: float
+    high: float
+    p: float
+
+
+def paired_ratio(logs: npt.ArrayLike) -> Ratio:
+    """Return what pairs say of a ratio: Student's t on its logarithms, which is exact for log-normal ratios.
+
+    Parameters
+    ----------
+    logs : array_like of float, shape (n,)
+        Logarithms of the ratio in each pair, at least one.
+
+    Examples
+    --------
+    >>> found = paired_ratio(np.log([0.90, 0.92, 0.94]))
+    >>> round(found.ratio, 3), round(found.low, 3), round(found.high, 3), round(found.p, 3)
+    (0.92, 0.871, 0.971, 0.022)
+    """
+    from scipy.stats import t
+
+    values = np.asarray(logs, np.float64)
+    mean, n = float(values.mean()), len(values)
+    if n == 1:
+        return Ratio(float(np.exp(mean)), np.nan, np.nan, np.nan)
+    error = float(values.std(ddof=1)) / np.sqrt(n)
+    if error <= ROUNDING:
+        # Every pair says the same: nothing was drawn at random.
+        same = 1.0 if abs(mean) <= ROUNDING else float(np.exp(mean))
+        return Ratio(same, same, same, float(same == 1))
+    half = float(t.ppf((1 + LEVEL) / 2, n - 1)) * error
+    ratio, low, high = np.exp([mean, mean - half, mean + half]).tolist()
+    return Ratio(ratio, low, high, 2 * float(t.sf(abs(mean) / error, n - 1)))
+
+
+def typical(seconds: npt.ArrayLike) -> Interval:
+    """Return the geometric mean of some seconds, shape (n,) with n at least 1, and its interval by `paired_ratio`.
+
+    Examples
+    --------
+    >>> typical([1.0, 4.0]).middle
+    2.0
+    """
+    values = np.asarray(seconds, np.float64)
+    # A graph of no length takes as long whatever is drawn.
+    return Interval(*paired_ratio(np.log(values))[:3]) if values.all() else Interval(0.0, 0.0, 0.0)
+
+
+def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return p-values corrected for being many, shape (n,); NaN stays NaN and is not counted.
+
+    The probability that any of the differences told at 5 % is none stays below 5 %.
+
+    References
+    ----------
+    A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6, 1979.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    given = np.asarray(p, np.float64)
+    found, known = np.full(len(given), np.nan), np.flatnonzero(~np.isnan(given))
+    order = known[np.argsort(given[known], kind="stable")]
+    steps = given[order] * np.arange(len(order), 0, -1)
+    found[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return found
+
+
+@shows_progress
+def verdicts(
+    runs: pd.DataFrame | TaskGraph | Mapping[str, TaskGraph],
+    machine: str | Path | Machine = MACHINE,
+    policies: Sequence[str | Policy | type[Policy]] | None = None,
+    layout: str | Layout | tuple[int, int] | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    *,
+    seeds: Sequence[int] = range(SEEDS),
+    over: Over = "seeds",
+    progress: Callable[[int], object] | None = None,
+) -> Result:
+    """Compare every pair of policies, within each graph and over all of them.
+
+    A pair is two replays of one graph under one seed. Within a graph, the interval is over its seeds. Over all graphs,
+    "seeds" asks about exactly these: the mean of the log ratio, seed by seed. "graphs" asks about graphs like
+    these: each counts as one pair, its mean over the seeds; this needs at least two, better ten.
+
+    Parameters
+    ----------
+    runs : TaskGraph, mapping of str to TaskGraph, or DataFrame
+        One graph or several by name; or replays: one row each, graph, policy, seed, makespan_s, as `simsched.replayed`
+        returns them, or a table of a sweep; every graph with the same policies and seeds.
+    machine, policies, layout, costs, runtime, engine, seeds, progress
+        As in `simsched.replayed`, where graphs are given; `CostModel(noise=0.1)` when no costs are given.
+    over : {"seeds", "graphs"}
+
+    Returns
+    -------
+    Result
+        One row a graph and pair of policies, in the order of the runs, those over all graphs ("all", where there
+        are several) last: graph, policy, other; ratio, the geometric mean of the makespans of `policy` over those of
+        `other`; low, high (its 95 % interval); p, p_holm (corrected for the number of rows); pairs, their number;
+        verdict: "faster" or "slower" where p_holm is below 5 %, else "no difference shown"; said, in a sentence.
+
+    Raises
+    ------
+    SimschedError
+        If a column or a second policy is missing, a makespan is missing, not above zero or there twice, the graphs do
+        not suffice for what is asked, or one of several is called "all".
+
+    References
+    ----------
+    Statistically rigorous Java performance evaluation, OOPSLA 2007.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], name="three")
+    >>> ss.verdicts(graph, "generic[cores=2]", ["sequential", "fifo"])["verdict"].tolist()
+    ['slower']
+    >>> runs = ss.replayed(graph, "generic[cores=2]", ["sequential", "fifo"], seeds=[0, 1])
+    >>> ss.verdicts(runs)[["graph", "policy", "other", "ratio", "verdict"]].values.tolist()
+    [['three', 'sequential', 'fifo', 1.5, 'slower']]
+    """
+    if over not in get_args(Over):
+        raise SimschedError(f"over is {over!r}; expected one of {', '.join(get_args(Over))}")
+    others = (layout, costs, runtime, engine)
+    return _compared(_replayed(runs, machine, policies, others, seeds, progress), over)
+
+
+def _compared(replays: pd.DataFrame, over: Over) -> Result:
+    """Return the verdicts on replays."""
+    import pandas as pd
+
+    from simsched.document.result import Result
+
+    logs, graphs, names = _logs(replays)
+    if len(graphs) < 2 and over == "graphs":
+        raise SimschedError("over='graphs' asks about graphs like these; give two of them at least")
+    rows = []
+    for place, graph in enumerate(graphs):
+        rows += [_row(graph, names, pair, logs[place]) for pair in combinations(range(len(names)), 2)]
+    if len(graphs) > 1:
+        every = logs.mean(axis=0) if over == "seeds" else logs.mean(axis=2)
+        every = every if over == "seeds" else every.T
+        rows += [_row(ALL, names, pair, every) for pair in combinations(range(len(names)), 2)]
+    frame = pd.DataFrame(rows)
+    frame.insert(list(frame).index("p") + 1, "p_holm", holm(frame["p"]))
+    told = [_told(row) for row in frame.itertuples()]
+    frame = frame.assign(verdict=[one for one, _ in told], said=[said for _, said in told])
+    notes = replays.notes if isinstance(replays, Result) else ()
+    return Result.of(frame, notes, partial(_draw, replays=replays.copy()), HIDDEN)
+
+
+def _draw(_: pd.DataFrame, ax: Axes | None = None, *, replays: pd.DataFrame) -> Axes:
+    return draw_replayed(replays, ax=ax)
+
+
+def _replayed(
+    runs: pd.DataFrame | TaskGraph | Mapping[str, TaskGraph],
+    machine: str | Path | Machine,
+    policies: Sequence[str | Policy | type[Policy]] | None,
+    others: tuple[str | Layout | tuple[int, int] | None, CostModel | None, RuntimeProfile | None, Engine],
+    seeds: Sequence[int],
+    progress: Callable[[int], object] | None,
+) -> pd.DataFrame:
+    """Return the replays of what was given, or those given."""
+    import pandas as pd
+
+    layout, costs, runtime, engine = others
+    if not isinstance(runs, pd.DataFrame):
+        model = CostModel(noise=NOISE) if costs is None else costs
+        return replayed(
+            runs, machine, policies, layout, model, runtime, engine, seeds=seeds, progress=progress
+        )
+    if (machine, policies, *others) != (MACHINE, None, None, None, None, "auto"):
+        raise SimschedError("a table of replays has its machine and policies; give graphs to choose them")
+    return runs
+
+
+def _logs(runs: pd.DataFrame) -> tuple[npt.NDArray[np.float64], list[str], list[str]]:
+    """Return the log makespans, shape (graphs, policies, seeds), and the names of the first two."""
+    if missing := [column for column in NEEDED if column not in runs]:
+        raise SimschedError(
+            f"a table of replays lacks {', '.join(missing)}; it has {', '.join(map(str, runs))}"
+        )
+    axes = [list(dict.fromkeys(runs[column])) for column in NEEDED[:3]]
+    if len(axes[0]) > 1 and ALL in axes[0]:
+        raise SimschedError(
+            f"a graph is called {ALL!r}, as the rows over all graphs are; give it another name"
+        )
+    if len(axes[1]) < 2:
+        raise SimschedError(f"there is {len(axes[1])} policy; expected two or more to compare")
+    if runs.duplicated([*NEEDED[:3]]).any():
+        row = runs[runs.duplicated([*NEEDED[:3]])].iloc[0]
+        raise SimschedError(
+            f"{row['policy']} on {row['graph']}, seed {row['seed']}, is listed twice; leave one out"
+        )
+    table = runs.set_index([*NEEDED[:3]])["makespan_s"].to_dict()
+    cube = np.array(
+        [[[table.get((w, p, s), np.nan) for s in axes[2]] for p in axes[1]] for w in axes[0]], np.float64
+    )
+    if (wrong := ~(cube > 0)).any():
+        w, p, s = (axis[place] for axis, place in zip(axes, np.argwhere(wrong)[0], strict=True))
+        raise SimschedError(
+            f"the makespan of {p} on {w}, seed {s}, is {table.get((w, p, s), 'missing')}; every policy needs one above "
+            "zero on every graph with every seed"
+        )
+    return np.log(cube), axes[0], axes[1]
+
+
+def _row(
+    graph: str, policies: Sequence[str], pair: tuple[int, int], logs: npt.NDArray[np.float64]
+) -> dict[str, object]:
+    one, other = pair
+    found = paired_ratio(logs[one] - logs[other])
+    return {
+        "graph": graph,
+        "policy": policies[one],
+        "other": policies[other],
+        **found._asdict(),
+        "pairs": logs.shape[1],
+    }
+
+
+def _told(row: object) -> tuple[str, str]:
+    """Return the verdict of a row, in a word and in a sentence."""
+    graph, policy, other, low, high, p_holm = (
+        getattr(row, name) for name in ("graph", "policy", "other", "low", "high", "p_holm")
+    )
+    where = "over all graphs" if graph == ALL else f"on {graph}"
+    if not p_holm < 1 - LEVEL:
+        why = (
+            "a single pair tells of no spread"
+            if np.isnan(p_holm)
+            else f"{_percent(low - 1, '+')} to {_percent(high - 1, '+')} %"
+        )
+        return "no difference shown", f"{where}: no difference shown between {policy} and {other} ({why})"
+    first, second, low, high = (policy, other, low, high) if high < 1 else (other, policy, 1 / high, 1 / low)
+    said = (
+        f"{where}: {first} takes {_percent(1 - high)} to {_percent(1 - low)} % less time than {second} (95 %)"
+    )
+    return ("faster" if first == policy else "slower"), said
+
+
+def _percent(share: float, sign: str = "-") -> str:
+    """Return a share in per cent with two digits, but without an exponent below 10,000 %."""
+    return format(100 * share, f"{sign}.0f" if 0.995 <= abs(share) < 100 else f"{sign}.2g")

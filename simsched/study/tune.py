@@ -1,0 +1,242 @@
+"""`tune`: the best policy, layout and widths of a graph on a machine, by one of three searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from simsched.costs import CostModel
+from simsched.defaults import BASELINE, MACHINE, POLICY
+from simsched.errors import LayoutError, SpecError
+from simsched.machine import machine as machine_of
+from simsched.plots.tuned import tuned as draw_tuned
+from simsched.policy import Layout, Policy
+from simsched.policy import policy as policy_of
+from simsched.policy.layout import BEST, Best
+from simsched.progress import shows_progress
+from simsched.replay.simulate import simulate
+from simsched.schedule import Schedule, bounds
+from simsched.spec import Search
+from simsched.study.trials import Point, Trials
+from simsched.study.tune_optuna import search
+from simsched.study.tune_widths import TUNED, Widths, descend
+
+if TYPE_CHECKING:
+    from simsched.document.result import Result
+    from simsched.graph import TaskGraph
+    from simsched.machine import Machine, RuntimeProfile
+    from simsched.spec import Engine
+
+#: Policies that a search takes when none is given.
+SUITED: dict[Search, list[str]] = {
+    "enumerate": [POLICY],
+    "widths": [TUNED],
+    "optuna": [POLICY, "fifo", "corun", TUNED],
+}
+
+
+@shows_progress
+def tune(
+    graph: TaskGraph,
+    machine: str | Path | Machine = MACHINE,
+    policy: str | Policy | type[Policy] | Sequence[str | Policy | type[Policy]] | None = None,
+    layouts: Iterable[str | Layout | tuple[int, int]] | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    seed: int = 0,
+    *,
+    method: Search = "enumerate",
+    evaluations: int = 100,
+    reserved: int = 0,
+    progress: Callable[[int], object] | None = None,
+) -> Result:
+    """Search for the best policy, layout and widths of a graph on a machine.
+
+    Parameters
+    ----------
+    graph, machine, costs, runtime, engine, seed, progress
+        As in `simsched.simulate`. Optuna's sampler has the same seed, so that the same arguments give the same rows.
+    policy : policy or sequence of policies, optional
+        As `simsched.policy` takes them, `kind-widths` for any widths; those of `SUITED` when not given.
+    layouts : iterable of str, Layout or pair of int, optional
+        As in ["2x32", (4, 16)]. By default `worker_layouts`; for `optuna`, any layout of the worker cores.
+    method : {"enumerate", "widths", "optuna"}
+        Every layout of every policy, as Graphi's profiler does; the widths of `kind-widths`, one kind at a time
+        (`simsched.study.tune_widths.descend`); or all of these at once (`simsched.study.tune_optuna.search`).
+    evaluations : int
+        Most replays of "widths" and "optuna".
+    reserved : int
+        Cores to leave out, such as that of a scheduler, where no layouts are given.
+
+    Returns
+    -------
+    Result
+        One row for each replay, the shortest makespan first and equal ones in the order of the search: the columns of
+        `comparison_frame`, with `executors` and `width` after `layout`, and at last `evaluation`, the place in the
+        order of the search, from 1.
+
+    Raises
+    ------
+    LayoutError, SpecError, MissingExtraError
+        If a layout or the method does not exist, the method cannot search this policy or layouts, or Optuna is missing.
+
+    References
+    ----------
+    Scheduling Computation Graphs of Deep Learning Models on Manycore CPUs, 2018, Sec. 4-6.
+
+    Examples
+    --------
+    >>> from simsched.graph import TaskGraph
+    >>> tune(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo")["layout"].tolist()
+    ['2x1', '1x2']
+    """
+    target, policies = machine_of(machine), _policies(policy, method, evaluations)
+    tuned = _Tuned(graph, target, policies, costs, runtime, engine, seed, progress)
+    trials = tuned.trials_of(method, layouts, reserved, evaluations)
+    return trials.result(partial(draw_tuned, method=method, cores=target.n_cores - reserved))
+
+
+@dataclass(frozen=True, eq=False)
+class _Tuned:
+    """What is tuned: what `simulate` takes, and the policies among which is searched."""
+
+    graph: TaskGraph
+    machine: Machine
+    policies: list[Policy]
+    costs: CostModel | None
+    runtime: RuntimeProfile | None
+    engine: Engine
+    seed: int
+    progress: Callable[[int], object] | None
+
+    def replay(self, policy: str | Policy, layout: Layout | Best | None) -> Schedule:
+        return simulate(
+            self.graph, self.machine, policy, layout, self.costs, self.runtime, self.engine, self.seed,
+            progress=self.progress,
+        )  # fmt: skip
+
+    def trials(self, most: int) -> Trials:
+        limits = bounds(self.graph, self.machine, self.costs, self.runtime)
+        return Trials(self.replay, self.replay(BASELINE, BEST), limits, most)
+
+    def trials_of(
+        self,
+        method: Search,
+        layouts: Iterable[str | Layout | tuple[int, int]] | None,
+        reserved: int,
+        most: int,
+    ) -> Trials:
+        """Return all replays of a search."""
+        if method == "enumerate":
+            return self.enumerated(layouts, reserved)
+        return self.searched(method, layouts, reserved, most)
+
+    def enumerated(self, layouts: Iterable[str | Layout | tuple[int, int]] | None, reserved: int) -> Trials:
+        points = _enumerated(self.machine, self.policies, layouts, reserved)
+        trials = self.trials(len(points))
+        trials.all_seconds(points)
+        return trials
+
+    def searched(
+        self,
+        method: Search,
+        layouts: Iterable[str | Layout | tuple[int, int]] | None,
+        reserved: int,
+        most: int,
+    ) -> Trials:
+        if method == "widths" and (layouts is not None or reserved):
+            raise LayoutError(
+                f"{TUNED} chooses its own widths and cores: give no layouts and no reserved cores"
+            )
+        trials = self.trials(most)
+        widths = Widths.of(self.graph, (self.costs or CostModel()).on(self.graph, self.machine, self.runtime))
+        if method == "widths":
+            descend(trials, widths)
+        else:
+            given = None if layouts is None else _given(layouts, reserved)
+            search(trials, self.policies, given, widths, _workers(self.machine, reserved), self.seed)
+        return trials
+
+
+def _policies(
+    policy: str | Policy | type[Policy] | Sequence[str | Policy | type[Policy]] | None,
+    method: Search,
+    evaluations: int,
+) -> list[Policy]:
+    """Return the policies to search, which must suit the method; some evaluations must be allowed."""
+    if method not in get_args(Search):
+        raise SpecError(f"method is {method!r}; expected one of {', '.join(get_args(Search))}")
+    policy = SUITED[method] if policy is None else policy
+    given = policy if isinstance(policy, Iterable) and not isinstance(policy, str) else [policy]
+    found = [policy_of(one) for one in given]
+    if not found:
+        raise SpecError("there is no policy to tune; give at least one")
+    if method == "widths" and [one.name for one in found] != [TUNED]:
+        raise SpecError(f"method widths searches the widths of {TUNED}, not of {', '.join(map(str, found))}")
+    if evaluations < 1:
+        raise SpecError(f"evaluations is {evaluations}; expected at least 1")
+    return found
+
+
+def worker_layouts(machine: Machine, reserved: int = 0) -> list[Layout]:
+    """Return the layouts to which no executor, and no core of each, can be added, those of the fewest executors first.
+
+    Parameters
+    ----------
+    machine : Machine
+    reserved : int
+        Cores that are no workers.
+
+    Raises
+    ------
+    LayoutError
+        If no core is left.
+
+    Examples
+    --------
+    >>> [str(layout) for layout in worker_layouts(machine_of("generic[cores=16]"), reserved=4)]
+    ['1x12', '2x6', '3x4', '4x3', '6x2', '12x1']
+    """
+    workers = _workers(machine, reserved)
+    return list(Layout.filling(workers))
+
+
+def _workers(machine: Machine, reserved: int) -> int:
+    if not 0 <= reserved < machine.n_cores:
+        raise LayoutError(
+            f"reserved is {reserved}; of the {machine.n_cores} cores of {machine} at least one must be left"
+        )
+    return machine.n_cores - reserved
+
+
+def _enumerated(
+    machine: Machine,
+    policies: Sequence[Policy],
+    layouts: Iterable[str | Layout | tuple[int, int]] | None,
+    reserved: int,
+) -> list[Point]:
+    """Return every policy with every layout that suits it."""
+    if without := [policy for policy in policies if not policy.takes_layout]:
+        raise LayoutError(f"policy {without[0]} chooses its own widths and cores; it has no layout to tune")
+    if layouts is not None:
+        return [(policy, layout) for policy in policies for layout in _given(layouts, reserved)]
+    every = worker_layouts(machine, reserved)
+    return [
+        (policy, layout)
+        for policy in policies
+        # Besides the layouts that all share, its own: caps of co-running, or one executor narrower than the machine.
+        for layout in dict.fromkeys([*every, *(() if reserved else policy.layouts(machine))])
+        if policy.suited(layout) is not None
+    ]
+
+
+def _given(layouts: Iterable[str | Layout | tuple[int, int]], reserved: int) -> list[Layout]:
+    if reserved:
+        raise LayoutError(f"reserved is {reserved}, and layouts are given: give one of the two")
+    if isinstance(layouts, str) or not (found := [Layout.parse(layout) for layout in layouts]):
+        raise LayoutError(f"layouts is {layouts!r}; expected at least one, as in ['2x32', '4x16']")
+    return found

@@ -1,0 +1,89 @@
+"""A search over policies, layouts and widths by Optuna's tree-structured Parzen estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from simsched.errors import MissingExtraError
+from simsched.policy import Layout, Policy
+from simsched.study.tune_widths import OTHERS, TUNED
+
+if TYPE_CHECKING:
+    from simsched.study.trials import Point, Trials
+    from simsched.study.tune_widths import Widths
+
+#: Suggestions a replay: those replayed already cost nothing, and a small space is soon known.
+SUGGESTIONS = 4
+
+
+def search(
+    trials: Trials,
+    policies: Sequence[Policy],
+    layouts: Sequence[Layout] | None,
+    widths: Widths,
+    workers: int,
+    seed: int,
+) -> None:
+    """Spend the replays on what Optuna suggests.
+
+    A point is a policy; its layout, one of those given, or any of up to `workers` cores, where it takes one; and the
+    width of each kind, where it is `kind-widths`. One replay after another: the next suggestion depends on all before.
+
+    Parameters
+    ----------
+    trials : Trials
+    policies : sequence of Policy
+    layouts : sequence of Layout, optional
+    widths : Widths
+    workers : int
+        Cores that executors can have.
+    seed : int
+        Seed of the sampler: same inputs, same points.
+
+    References
+    ----------
+    Algorithms for Hyper-Parameter Optimization, NIPS 2011, Sec. 4; Optuna: A Next-generation Hyperparameter
+    Optimization Framework, KDD 2019.
+    """
+    try:
+        import optuna
+    except ImportError:
+        raise MissingExtraError("optuna", "tune", "searching policies, layouts and widths") from None
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
+        for _ in range(SUGGESTIONS * trials.most):
+            trial = study.ask()
+            study.tell(trial, trials.seconds(*_point(trial, policies, layouts, widths, workers)))
+            if trials.left <= 0:
+                break
+    finally:
+        optuna.logging.set_verbosity(verbosity)
+
+
+def _point(
+    trial: Any, policies: Sequence[Policy], layouts: Sequence[Layout] | None, widths: Widths, workers: int
+) -> Point:
+    """Return what a trial suggests."""
+    names = [str(policy) for policy in policies]
+    policy = policies[names.index(trial.suggest_categorical("policy", names))]
+    if policy.name == TUNED:
+        named = {
+            kind: trial.suggest_int(f"width of {kind}", 1, widths.most, log=True) for kind in widths.kinds
+        }
+        others = trial.suggest_int("width of others", 1, widths.most, log=True) if widths.rest else 1
+        return widths.policy({**named, OTHERS: others}), None
+    if not policy.takes_layout:
+        return policy, None
+    if layouts is not None:
+        texts = [str(layout) for layout in layouts]
+        suggested = layouts[texts.index(trial.suggest_categorical("layout", texts))]
+    else:
+        executors = trial.suggest_int("executors", 1, workers, log=True)
+        width = trial.suggest_int("width", 1, workers, log=True)
+        # What does not fit becomes the widest that does.
+        suggested = Layout(executors, min(width, workers // executors))
+    # A policy that cannot have several executors has one.
+    return policy, policy.suited(suggested) or policy.suited(Layout(1, workers))

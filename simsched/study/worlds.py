@@ -1,0 +1,68 @@
+"""Machines as they could be: every number that may be off sampled within its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.costs.curve_ranges import drawn_between
+from simsched.costs.model import CostModel
+from simsched.errors import SimschedError
+from simsched.graph import TaskGraph
+from simsched.study.uncertain import Inputs, Parameter
+
+if TYPE_CHECKING:
+    from simsched.machine import Machine
+
+#: What the source of a number begins with that stands between the brackets of a machine: it is given, hence exact.
+GIVEN = "varied: "
+#: How often impossible numbers come nearer.
+TRIES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class MachineNumbers:
+    """The numbers of a machine that may be off, each within its 95 % interval (`simsched.machine.confidence`).
+
+    Parameters
+    ----------
+    parameters : sequence of Parameter
+        Those that were not given, with ends that are possible.
+    """
+
+    parameters: Sequence[Parameter]
+
+    @classmethod
+    def of(cls, machine: Machine) -> MachineNumbers:
+        """Return the numbers of a machine; known from the second time on."""
+        return _numbers(machine)
+
+    def drawn(self, machine: Machine, seed: int) -> Machine:
+        """Return a machine of the same file, of however many cores, with sampled numbers and the effects that it has.
+
+        The same numbers for the same seed. Where they are impossible together, all come nearer to those of the file.
+        """
+        z = np.random.default_rng([seed, 2]).standard_normal(len(self.parameters)).tolist()
+        share = 1.0
+        for _ in range(TRIES if self.parameters else 0):
+            values = {one.name: _between(one, share * of) for one, of in zip(self.parameters, z, strict=True)}
+            try:
+                return replace(machine.varied(values), effects=machine.effects)
+            except SimschedError:
+                share /= 2
+        return machine
+
+
+@lru_cache(maxsize=64)
+def _numbers(machine: Machine) -> MachineNumbers:
+    given = {fact.key for fact in machine.facts if fact.source.startswith(GIVEN)}
+    inputs = Inputs(TaskGraph.from_edges([]), machine, CostModel())
+    return MachineNumbers([one for one in inputs.of_machine_together() if one.name not in given])
+
+
+def _between(one: Parameter, z: float) -> float:
+    return min(max(drawn_between(one.value, one.low, one.high, z), one.low), one.high)

@@ -1,0 +1,277 @@
+"""Predictions by core count: interval, knee, what binds, weak scaling, what is extrapolated."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
+from simsched.errors import GraphError, SimschedError
+from simsched.intervals import spread
+from simsched.study.binding import RESOURCES, binding, bound_by
+from simsched.study.knee import knee
+from simsched.study.parts import PARTS
+from simsched.testing import strategies as ours
+from simsched.units import format_time
+
+GRAPH = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+CONVOLUTION = ss.TaskGraph.from_edges([1.0], kinds=["Conv2D"])
+NOISY = ss.CostModel(noise=0.2)
+
+
+def test_exact_costs_have_no_width_of_interval():
+    frame = ss.predict(GRAPH, "generic", "critical-path", [1, 2])
+    assert frame["low_s"].tolist() == frame["high_s"].tolist() == frame["makespan_s"].tolist() == [6, 4]
+    assert frame["samples"].tolist() == [20, 20]
+
+
+def test_a_single_sample_has_no_interval():
+    assert (
+        ss.predict(GRAPH, "generic", "fifo", [1], NOISY, samples=1)[["low_s", "high_s"]].isna().all(axis=None)
+    )
+
+
+def test_noise_is_that_of_simulate_seed_by_seed():
+    frame = ss.predict(GRAPH, "generic", "fifo", [1, 2], NOISY, seed=3, samples=7)
+    for row, cores in zip(frame.itertuples(), (1, 2), strict=True):
+        machine = f"generic[cores={cores}]"
+        runs = [ss.simulate(GRAPH, machine, "fifo", costs=NOISY, seed=seed) for seed in range(3, 10)]
+        found = spread([run.makespan_s for run in runs])
+        assert (row.makespan_s, row.low_s, row.high_s) == pytest.approx(found)
+    assert frame.equals(ss.predict(GRAPH, "generic", "fifo", [1, 2], NOISY, seed=3, samples=7))
+
+
+def test_the_uncertainty_of_curves_is_in_the_interval():
+    """One convolution on 8 cores: at least between what serial shares of 0 and 12.8 % make of it, its own inside."""
+    (row,) = ss.predict(CONVOLUTION, "generic", "sequential", [8], samples=200).itertuples()
+
+    def seconds(share: float, added: float) -> float:
+        curve = ss.Curve(share, added)
+        return ss.simulate(
+            CONVOLUTION, "generic[cores=8]", "sequential", costs=ss.CostModel({"Conv2D": curve})
+        ).makespan_s
+
+    assert row.makespan_s == seconds(0.004, 0.00031)
+    assert 1 / 8 <= row.low_s < row.makespan_s < row.high_s < 1, "no team gains more than its threads"
+    assert row.high_s > seconds(0.1, 0.0)
+
+
+def test_knee_of_amdahls_law():
+    """A serial share s has its knee at (1 - s) / s cores."""
+    for serial in (0.5, 0.2, 0.1, 0.01):
+        cores = np.arange(1, 300)
+        expected = round((1 - serial) / serial)
+        assert cores[knee(cores, 1 / (serial + (1 - serial) / cores))] == expected
+
+
+@given(st.lists(st.integers(1, 500), min_size=1, unique=True), st.floats(1e-3, 1e3))
+def test_knee_does_not_depend_on_order_or_unit(cores, unit):
+    speedup = np.array([unit / (0.05 + 0.95 / p) for p in cores])
+    place = knee(cores, speedup)
+    assert cores[place] == sorted(cores)[knee(sorted(cores), np.sort(speedup))]
+    assert cores[place] == cores[knee(cores, speedup / unit)]
+
+
+def test_knees_that_tie_and_none():
+    assert knee([4, 1], [2.0, 1.0]) == 1, "speedup 2 on 4 cores is worth as much as 1 on 1: the fewest"
+    assert knee([1, 2], [0.0, 0.0]) is None
+    assert not ss.predict(ss.TaskGraph.from_edges([]), "generic", "fifo", [1, 2])["knee"].any()
+
+
+def test_a_knee_at_the_end_says_that_it_may_lie_beyond():
+    many = ss.TaskGraph.from_edges([1.0] * 64)
+    frame = ss.predict(many, "generic", "fifo", [1, 4, 16])
+    assert frame["knee"].tolist() == [False, False, True]
+    assert frame["note"].tolist() == ["", "", "the knee may lie at more cores than were asked for"]
+
+
+def test_what_binds_of_a_noisy_task_is_as_much_longer_or_shorter_as_the_task():
+    """Half serial, on two cores: 0.75 s, of which 0.25 are lost in the team; a fifth of both passes."""
+    graph, costs = ss.TaskGraph.from_edges([1.0]), ss.CostModel(default=ss.Curve(0.5))
+    short = ss.simulate(graph, "generic[cores=2]", "sequential", costs=costs, factors=[0.2])
+    found = bound_by(short)
+    assert (found["team overhead"], found["dependencies"]) == pytest.approx((0.05, 0.1))
+
+
+def test_what_binds_by_hand():
+    """One core: another task waits for it until 4 s, the last one waited. Two: the chain of 4 s is the makespan."""
+    frame = ss.predict(GRAPH, "generic", "critical-path", [1, 2])
+    assert frame["binds"].tolist() == ["cores", "dependencies"]
+    assert frame["binds_share"].tolist() == [1, 1]
+
+
+def test_dispatch_binds_where_tasks_are_tiny(engine):
+    """Eight tasks of 1 us, one after another started in 10 us each: 80 us of dispatch, 1 us of work."""
+    tiny = ss.TaskGraph.from_edges([1e-6] * 8)
+    run = ss.simulate(tiny, "generic[cores=8]", "fifo", runtime=ss.RuntimeProfile(pop_s=1e-5), engine=engine)
+    assert binding(bound_by(run))[0] in ("dispatch", "queue")
+    assert sum(bound_by(run).values()) == pytest.approx(run.makespan_s)
+
+
+def test_memory_binds_where_tasks_ask_for_more_than_there_is(engine):
+    """Four tasks of 1 s ask for 4 x 10 GB/s of 10 GB/s: they take 4 s, 3 of them for the memory."""
+    graph = ss.TaskGraph.from_edges([1.0] * 4, bytes_B=[1e10] * 4)
+    machine = "generic[cores=4,bandwidth_Bps=1e10,contention=false,share_bandwidth=true]"
+    run = ss.simulate(graph, machine, "fifo", engine=engine)
+    assert run.makespan_s == pytest.approx(4)
+    assert bound_by(run)["memory bandwidth"] == pytest.approx(3)
+    assert binding(bound_by(run)) == ("memory bandwidth", pytest.approx(0.75))
+
+
+def test_a_team_that_waits_for_its_own_bytes():
+    """One task of 1 s moves 10 GB: on 4 cores with 10 GB/s together it takes 1 s, not 1/4."""
+    graph = ss.TaskGraph.from_edges([1.0], kinds=["MatMul"], bytes_B=[1e10], flops=[1e12])
+    run = ss.simulate(graph, "generic[cores=4,bandwidth_Bps=1e10]", "sequential")
+    assert bound_by(run) == {"dependencies": 0.25, "memory bandwidth": 0.75}
+
+
+def test_teams_bind_where_tasks_do_not_divide():
+    """One task, nine tenths serial, on 4 cores: 0.9 + 0.1 / 4 = 0.925 s, 1/4 s of which is perfect."""
+    costs = ss.CostModel({"mine": ss.Curve(0.9)})
+    graph = ss.TaskGraph.from_edges([1.0], kinds=["mine"])
+    found = bound_by(ss.simulate(graph, "generic[cores=4]", "sequential", costs=costs))
+    assert found == {"dependencies": 0.25, "team overhead": pytest.approx(0.675)}
+
+
+def test_members_without_work_and_narrow_teams_bind():
+    """Two pieces of 1/2 s on four cores: 1/4 s is perfect. On executors of one core: 1 s, which two would halve."""
+    costs = ss.CostModel({"mine": ss.Curve(0.0, grain_flops=1e9)})
+    graph = ss.TaskGraph.from_edges([1.0], kinds=["mine"], flops=[2e9])
+
+    def found(layout):
+        options = {"costs": costs, "runtime": ss.RuntimeProfile(), "layout": layout}
+        return bound_by(ss.simulate(graph, "generic[cores=4]", "fifo", **options))
+
+    assert found("1x4") == {"dependencies": 0.25, "members without work": 0.25}
+    assert found("1x2") == {"dependencies": 0.5}
+    assert found("4x1") == {"dependencies": 0.5, "narrow teams": 0.5}
+
+
+def test_what_grew_explains_a_slow_down():
+    """A pop takes 10 us for each idle executor besides: the more executors poll, the longer 64 tasks of 1 us take."""
+    tiny = ss.TaskGraph.from_edges([1e-6] * 64)
+    runtime = ss.RuntimeProfile(pop_s=1e-6, pop_per_poller_s=1e-5)
+    frame = ss.predict(tiny, "generic", "fifo", [16, 4, 8], runtime=runtime, width=1, samples=1).set_index(
+        "cores"
+    )
+    assert frame["makespan_s"].sort_index().is_monotonic_increasing
+    assert frame["grew"][4] == ""
+    grown_s = frame["dispatch_s"][16] - frame["dispatch_s"][8]
+    assert frame["grew"][16].startswith(f"dispatch +{format_time(grown_s)}")
+
+
+def test_parts_of_predictions_add_up_and_name_every_resource():
+    frame = ss.predict(
+        ss.workload("lstm[layers=2,steps=3]"), "knl-7250", "critical-path", [4, 16, 64], samples=1
+    )
+    assert frame[list(PARTS)].sum(axis=1).to_numpy() == pytest.approx(
+        frame["makespan_s"].to_numpy(), rel=1e-6
+    )
+    assert sorted(RESOURCES) == sorted(resource for _, resources in PARTS.values() for resource in resources)
+
+
+@settings(max_examples=40)
+@given(
+    graph=ours.graphs(widths=4),
+    machine=ours.machines(),
+    runtime=ours.runtimes(),
+    policy=st.sampled_from(["fifo", "critical-path", "corun", "sequential"]),
+    noise=st.sampled_from([0.0, 0.4]),
+)
+def test_parts_add_up_to_the_makespan(graph, machine, runtime, policy, noise):
+    run = ss.simulate(graph, machine, policy, costs=ss.CostModel(noise=noise), runtime=runtime)
+    found = bound_by(run)
+    assert set(found) <= set(RESOURCES)
+    assert sum(found.values()) == pytest.approx(run.makespan_s, rel=1e-6, abs=1e-12)
+
+
+def test_weak_scaling_by_copies():
+    """A chain of 3 s a core: as many chains as cores take as long, at full efficiency."""
+    chain = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)])
+    frame = ss.predict(chain, "generic", "fifo", [1, 2, 8], weak=True)
+    assert frame["tasks"].tolist() == [2, 4, 16]
+    assert frame["makespan_s"].tolist() == [3, 3, 3]
+    assert frame["efficiency"].tolist() == pytest.approx([1, 1, 1])
+    assert frame["speedup"].tolist() == pytest.approx([1, 2, 8])
+    assert not frame["knee"].any(), "with more work on more cores there is none"
+
+
+def test_weak_scaling_of_a_graph_that_grows():
+    frame = ss.predict(lambda cores: ss.TaskGraph.from_edges([1.0] * (cores + 1)), "generic", "fifo", [1, 3])
+    assert frame["tasks"].tolist() == [2, 4]
+    assert frame["makespan_s"].tolist() == [2, 2]
+    assert not frame["knee"].any()
+
+
+def test_what_cannot_grow():
+    with pytest.raises(GraphError, match=r"cores=3 is 1\.5 times 2"):
+        ss.predict(GRAPH, "generic", "fifo", [2, 3], weak=True)
+    with pytest.raises(SimschedError, match="expected a TaskGraph"):
+        ss.predict(lambda cores: cores, "generic", "fifo", [2])
+    with pytest.raises(SimschedError, match="samples is 0"):
+        ss.predict(GRAPH, "generic", "fifo", [2], samples=0)
+    with pytest.raises(SimschedError, match="seed is -1"):
+        ss.predict(GRAPH, "generic", "fifo", [2], seed=-1)
+
+
+def test_more_cores_than_are_built_are_marked():
+    frame = ss.predict(GRAPH, "knl-7250", "fifo", [34, 68, 136], samples=1)
+    assert frame["extrapolated"].tolist() == [False, False, True]
+    assert frame["note"].tolist() == ["", "", "the machine is built with 68 cores"]
+
+
+def test_wider_teams_than_measured_are_marked():
+    points = tuple(Point(width, 1.0 / width) for width in (1, 2, 4))
+    graph = ss.TaskGraph.from_edges([1.0, 1.0], kinds=["mine", "other"], shapes=["2x2", "2x2"])
+    costs = ss.CostModel(measured=MeasuredCurves((MeasuredOp(Op("mine", "2x2"), points),)))
+    frame = ss.predict(graph, "generic", "sequential", [4, 8], costs)
+    assert frame["extrapolated"].tolist() == [False, True]
+    assert frame["note"][1] == "1 tasks run on up to 8 threads, more than they were measured on"
+
+
+def test_speedup_counts_hardware_threads():
+    """Two threads of a core at work: the one-core seconds are still those of all tasks."""
+    frame = ss.predict(ss.TaskGraph.from_edges([1.0] * 4), "knl-7250[smt=2,contention=false]", "fifo", [2])
+    assert frame["speedup"].tolist() == [pytest.approx(4.0 / frame["makespan_s"][0])]
+
+
+def test_speedup_is_over_one_core_where_teams_gain_more_than_their_cores():
+    """1 s on one core, 0.4 s on two, 0.3 s on four; the least core-seconds of a task are 0.8."""
+    op = MeasuredOp(Op("mine", "2x2"), (Point(1, 1.0), Point(2, 0.4), Point(4, 0.3)))
+    graph = ss.TaskGraph.from_edges([1.0] * 3, kinds="mine", shapes="2x2")
+    costs = ss.CostModel(measured=MeasuredCurves((op,)))
+    frame = ss.predict(graph, "generic", "sequential", [1, 2, 4], costs, samples=1)
+    assert frame["makespan_s"].tolist() == pytest.approx([3.0, 1.2, 0.9])
+    assert frame["area_s"].tolist() == pytest.approx([3.0, 1.2, 0.6])
+    assert frame["speedup"].tolist() == pytest.approx([1.0, 2.5, 3 / 0.9])
+    assert frame["efficiency"].tolist() == pytest.approx([1.0, 1.25, 3 / 3.6])
+
+
+def test_columns_are_fit_for_files(tmp_path):
+    frame = ss.predict(GRAPH, "generic", "fifo", [1, 2])
+    frame.to_parquet(tmp_path / "p.parquet")
+    assert pd.read_parquet(tmp_path / "p.parquet").equals(frame)
+
+
+def test_another_replay_falls_between_the_ends_as_often_as_they_say():
+    draws = np.random.default_rng(0).normal(size=(4000, 100))
+    for samples, share in ((20, 19 / 21), (39, 0.95), (99, 0.95)):
+        ends = [spread(row[:samples]) for row in draws]
+        within = [end.low <= other <= end.high for end, other in zip(ends, draws[:, -1], strict=True)]
+        assert np.mean(within) == pytest.approx(share, abs=0.012)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"width": 0}, "width is 0; expected cores of one executor"),
+        ({"width": -1}, "width is -1"),
+        ({"samples": 0}, "samples is 0"),
+        ({"samples": 2.5}, r"samples is 2\.5"),
+    ],
+)
+def test_impossible_widths_and_samples(options, said):
+    with pytest.raises(ss.SimschedError, match=said):
+        ss.predict(GRAPH, "generic", "fifo", [2], **options)

@@ -1,0 +1,91 @@
+"""Every layout of a policy, best first."""
+
+import numpy as np
+import pytest
+
+import simsched as ss
+from simsched.errors import LayoutError
+from simsched.study import worker_layouts
+
+GRAPH = ss.TaskGraph.from_edges([4.0, 4.0, 4.0, 4.0], kinds="wide")
+#: 1/w of the seconds, and a tenth of them that no team divides.
+COSTS = ss.CostModel(curves={"wide": ss.Curve(0.1)})
+
+
+def test_by_hand(engine):
+    """Four tasks of 4 s on 4 cores: 4x1 takes 4 s; 2x2 two rounds of 2.2 s; 1x4 four of 1.3 s."""
+    frame = ss.tune(GRAPH, "generic[cores=4]", "fifo", costs=COSTS, engine=engine)
+    assert frame["layout"].tolist() == ["4x1", "2x2", "1x4"]
+    assert frame["makespan_s"].tolist() == pytest.approx([4, 4.4, 5.2])
+    assert frame["speedup"].tolist() == pytest.approx([4, 16 / 4.4, 16 / 5.2])
+    assert frame["over_sequential"].tolist() == pytest.approx([1.3, 5.2 / 4.4, 1])
+    assert frame["executors"].tolist() == [4, 2, 1]
+    assert frame["width"].tolist() == [1, 2, 4]
+    assert (frame["policy"] == "fifo").all()
+
+
+def test_its_rows_are_those_of_compare():
+    frame = ss.tune(GRAPH, "generic[cores=4]", "fifo", ["2x2"], costs=COSTS).drop(
+        columns=["executors", "width", "evaluation"]
+    )
+    beside = ss.compare(GRAPH, "generic[cores=4]", ["fifo"], "2x2", costs=COSTS)
+    assert frame.to_dict("records") == beside.to_dict("records")
+
+
+def test_of_equal_layouts_that_given_first_stands_first():
+    one = ss.TaskGraph.from_edges([1.0])
+    for layouts in (["2x1", "1x1"], ["1x1", "2x1"]):
+        assert ss.tune(one, "generic[cores=2]", "fifo", layouts)["layout"].tolist() == layouts
+
+
+def test_the_cores_that_graphi_tries():
+    """64 workers of 68 cores: (1, 64), (2, 32) ... (64, 1), and what fills them but for a rest, as (3, 21)."""
+    knl = ss.machine("knl-7250[smt=2]")
+    tried = [str(layout) for layout in worker_layouts(knl, 4)]
+    assert {"1x64", "2x32", "4x16", "8x8", "16x4", "32x2", "64x1", "3x21", "5x12"} < {*tried}
+    assert tried[0] == "1x64"
+    assert min(layout.cores for layout in worker_layouts(knl, 4)) > 64 - 8
+
+
+def test_sequential_has_one_executor():
+    assert ss.tune(GRAPH, "generic[cores=4]", "sequential")["layout"].tolist() == ["1x4", "1x2", "1x1"]
+
+
+def test_corun_is_tuned_by_its_caps():
+    frame = ss.tune(GRAPH, "generic[cores=4]", "corun", costs=COSTS)
+    assert sorted(frame["layout"]) == ["1x4", "2x2", "4x1", "4x2", "4x3", "4x4"]
+
+
+def test_uniform_parallelism_of_a_framework():
+    """Inter-op 1, 2, 4 by intra-op 34, 68, 136, up to 544 threads on 272: Table I of concurrency control."""
+    grid = [(inter, intra) for inter in (1, 2, 4) for intra in (34, 68, 136)]
+    graph = ss.TaskGraph.from_edges(np.full(8, 0.5), kinds="MatMul", flops=np.full(8, 1e10))
+    frame = ss.tune(
+        graph, "knl-7250[memory=cache,smt=4]", "fifo[pinned=false,oversubscribe=true]", layouts=grid
+    )
+    assert sorted(zip(frame["executors"], frame["width"], strict=True)) == grid
+    assert frame["makespan_s"].is_monotonic_increasing
+
+
+class Widths(ss.Policy):
+    def decide(self, view):
+        return [ss.Start(task) for task in view.ready[: len(view.idle_cores)]]
+
+
+@pytest.mark.parametrize(
+    ("policy", "options", "message"),
+    [
+        (Widths, {}, "it has no layout to tune"),
+        ("fifo", {"layouts": []}, "expected at least one"),
+        ("fifo", {"layouts": "2x1"}, "expected at least one"),
+        ("fifo", {"layouts": ["2x1", "3x2"]}, "needs 6 cores"),
+        ("fifo", {"reserved": 4}, "reserved is 4; of the 4 cores"),
+        ("fifo", {"reserved": -1}, "reserved is -1"),
+        ("fifo", {"layouts": ["2x1"], "reserved": 1}, "give one of the two"),
+        ("fifo", {"layouts": ["2x1"], "reserved": 1, "method": "optuna"}, "give one of the two"),
+        (["fifo", "kind-widths"], {}, "it has no layout to tune"),
+    ],
+)
+def test_what_cannot_be_tuned(policy, options, message):
+    with pytest.raises(LayoutError, match=message):
+        ss.tune(GRAPH, "generic[cores=4]", policy, **options)

@@ -1,0 +1,82 @@
+"""Intervals of predictions: sampled machines, the same samples on both engines, and intervals without width."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simsched as ss
+from simsched.notes import Note
+from simsched.study.predict import EXACT
+from simsched.study.worlds import MachineNumbers
+
+NAN = float("nan")
+PRODUCTS = ss.TaskGraph.from_edges(
+    [NAN] * 4, [(0, 2), (1, 3)], kinds="MatMul", flops=[1e9, 2e9, 1e9, 3e9], bytes_B=[1e6] * 4
+)
+
+
+def numbers(spec):
+    return MachineNumbers.of(ss.machine(spec))
+
+
+@pytest.mark.parametrize("spec", ["knl-7250", "xeon-8160x2", "generic"])
+def test_machines_are_sampled_within_the_intervals_of_their_numbers(spec):
+    machine, known = ss.machine(spec), numbers(spec)
+    ends = {one.name: (one.low, one.high) for one in known.parameters}
+    drawn = [known.drawn(machine, seed) for seed in range(5)]
+    for one in drawn:
+        values = {fact.key: fact.value for fact in one.facts if fact.key in ends}
+        assert all(low <= values[name] <= high for name, (low, high) in ends.items())
+        assert one.effects == machine.effects
+        assert one.n_cores == machine.n_cores
+    assert len({one.core_flops for one in drawn}) == 5
+    assert known.drawn(machine, 3).core_flops == drawn[3].core_flops
+
+
+def test_machines_of_other_core_counts_have_the_same_numbers():
+    known = numbers("knl-7250")
+    few, many = (known.drawn(ss.machine(f"knl-7250[cores={n}]"), 7) for n in (2, 136))
+    assert few.core_flops == many.core_flops
+
+
+def test_numbers_between_brackets_are_given():
+    spec = "generic[cores.clock=2.0]"
+    assert "cores.clock" not in [one.name for one in numbers(spec).parameters]
+    drawn = numbers(spec).drawn(ss.machine(spec), 1)
+    assert {fact.key: fact.value for fact in drawn.facts}["cores.clock"] == 2.0
+
+
+def test_both_engines_have_the_same_samples():
+    found = [
+        ss.predict(PRODUCTS, "generic", "fifo", [1, 4], engine=engine, samples=5)
+        for engine in ("simpy", "native")
+    ]
+    columns = ["makespan_s", "low_s", "high_s"]
+    assert found[0][columns].equals(found[1][columns])
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**31))
+def test_intervals_hold_the_prediction_and_come_from_the_seed(seed):
+    one, other = (ss.predict(PRODUCTS, "generic", "fifo", [2, 8], seed=seed, samples=4) for _ in range(2))
+    assert (one["low_s"] <= one["makespan_s"]).all()
+    assert (one["makespan_s"] <= one["high_s"]).all()
+    assert (one["low_s"] < one["high_s"]).all()
+    assert one.equals(other)
+
+
+def test_intervals_are_wider_beyond_the_cores_that_are_built():
+    """Recorded on one core: of 2, 8 and 32, each is further away."""
+    graph = ss.TaskGraph.from_edges([1.0], kinds="Conv2D")
+    frame = ss.predict(graph, "generic", "sequential", [2, 8, 32], samples=40)
+    widths = np.log(frame["high_s"] / frame["low_s"])
+    assert (np.diff(widths) > 0).all()
+
+
+def test_intervals_without_width_say_so():
+    exact = ss.predict(ss.TaskGraph.from_edges([1.0, 2.0]), "generic", "fifo", [1, 2])
+    assert (exact["low_s"] == exact["high_s"]).all()
+    assert EXACT in exact.notes
+    assert EXACT not in ss.predict(PRODUCTS, "generic", "fifo", [1, 2], samples=3).notes
+    assert isinstance(EXACT, Note)

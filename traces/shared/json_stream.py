@@ -1,0 +1,227 @@
+"""Streaming JSON from files that nobody vouches for: one value at a time, exact numbers, bounded memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from simsched.errors import FormatError, MissingExtraError
+from simsched.graph.loading import Mend, open_plain
+from simsched.traces.shared.json_mending import mended
+
+CHUNK_B = 64 * 1024
+#: Real traces nest less than ten deep; the parser's memory grows with the square of the depth.
+MAX_DEPTH = 100
+#: The parser builds one value at a time; the largest real ones are below 1 MB. A text that spans chunks costs it the
+#: square of its length.
+MAX_VALUE_B = 16 * 1024 * 1024
+#: The parser's C code does not survive integers of more digits than Python converts (4300).
+MAX_DIGITS = 1000
+_LONG_NUMBER = re.compile(rb"[0-9]{%d}" % MAX_DIGITS)
+#: How much deeper each byte leads, outside texts.
+STEPS = np.zeros(256, np.int8)
+STEPS[[ord("["), ord("{")]] = 1
+STEPS[[ord("]"), ord("}")]] = -1
+
+
+def shown(value: object, most: int = 60) -> str:
+    """Return a value as an error message quotes it: on one line, and cut where it is long."""
+    try:
+        cut = value[: most + 1] if isinstance(value, str | bytes | list) else value
+        text = str(cut) if isinstance(cut, Decimal) else repr(cut)
+    except (ValueError, RecursionError):  # thousands of digits, thousands of brackets
+        text = f"a {type(value).__name__} too large to show"
+    return text if len(text) <= most else text[:most] + "..."
+
+
+class _Guard:
+    """Refuses text that would make the parser crash or eat memory: deep nesting, endless numbers."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._in_string, self._escape, self._depth = False, b"", 0
+
+    def check(self, chunk: bytes, offset_B: int) -> None:
+        """Raise `FormatError` if the file, read up to this chunk, nests too deep or holds an endless number."""
+        outside = self._outside_strings(chunk)
+        if _LONG_NUMBER.search(outside):
+            raise FormatError(
+                f"{self._path}: near byte {offset_B}: a number of more than {MAX_DIGITS} digits; refused"
+            )
+        depths = np.cumsum(STEPS[np.frombuffer(outside, np.uint8)], dtype=np.int64) + self._depth
+        if len(depths):
+            self._depth = int(depths[-1])
+            if depths.max() > MAX_DEPTH:
+                raise too_deep(self._path, offset_B)
+
+    def _outside_strings(self, chunk: bytes) -> bytes:
+        chunk = (self._escape + chunk).replace(b"\\\\", b"").replace(b'\\"', b"")
+        self._escape = b"\\" if chunk.endswith(b"\\") else b""
+        pieces = chunk.removesuffix(b"\\").split(b'"')
+        outside = b" ".join(pieces[self._in_string :: 2])
+        self._in_string ^= len(pieces) % 2 == 0
+        return outside
+
+
+def stream(path: Path, *prefixes: str, mend: Mend | None = None) -> Iterator[tuple[str, Any]]:
+    """Yield (prefix, value) for every value of a JSON file that stands under one of `prefixes`, in file order.
+
+    Parameters
+    ----------
+    path : Path
+        The file, plain or gzipped.
+    *prefixes : str
+        As ijson writes them: `traceEvents.item` is every element of the top-level array `traceEvents`.
+    mend : callable, optional
+        If given, characters that JSON does not allow are replaced, a file that is cut off ends after its last complete
+        value, and `mend` is told so in a sentence.
+
+    Raises
+    ------
+    FormatError
+        If the file is not JSON, is cut off, or would need unbounded memory.
+    MissingExtraError
+        If ijson is not installed.
+    """
+    parser = Parser(path, *prefixes)
+    offset_B = last_value_B = 0
+    with open_plain(path, mend) as file:
+        for chunk in chunks(file, mend, CHUNK_B):
+            parser.check(chunk)
+            try:
+                parser.feed(chunk)
+            except FormatError as error:
+                yield from parser.values()
+                give_up(error, mend)
+                return
+            offset_B += len(chunk)
+            told = False
+            for value in parser.values():
+                told = True
+                yield value
+            if told:
+                last_value_B = offset_B
+            elif offset_B - last_value_B > MAX_VALUE_B:
+                raise FormatError(
+                    f"{path}: near byte {offset_B}: more than {MAX_VALUE_B} bytes without the end of a value that is "
+                    f"read ({', '.join(prefixes)}); refused; take out what else the file holds"
+                )
+    try:
+        parser.close()
+    except FormatError as error:
+        give_up(error, mend)
+    yield from parser.values()
+
+
+class Parser:
+    """ijson's parsers of some prefixes of one file, behind a guard.
+
+    Raises
+    ------
+    MissingExtraError
+        If ijson is not installed.
+    """
+
+    def __init__(self, path: Path, *prefixes: str) -> None:
+        try:
+            import ijson
+        except ImportError:
+            raise MissingExtraError("ijson", "formats", "reading JSON traces") from None
+        self._path, self._offset_B, self._guard = path, 0, _Guard(path)
+        self._queues: dict[str, list[Any]] = {prefix: ijson.sendable_list() for prefix in prefixes}
+        self._parsers = [ijson.items_coro(queue, prefix) for prefix, queue in self._queues.items()]
+
+    def check(self, chunk: bytes) -> None:
+        """Raise `FormatError` if the parser would not survive the next piece of the file."""
+        self._guard.check(chunk, self._offset_B)
+
+    def feed(self, chunk: bytes, offset_B: int | None = None) -> None:
+        """Parse the next piece of the file, or raise `FormatError`; what was complete before is among the values.
+
+        Parameters
+        ----------
+        chunk : bytes
+            The piece.
+        offset_B : int, optional
+            Where in the file it stands; after what was fed so far when not given.
+        """
+        if offset_B is not None:
+            self._offset_B = offset_B
+        problems = [
+            error
+            for parser in self._parsers
+            if (error := _parse(parser.send, self._path, self._offset_B, chunk)) is not None
+        ]
+        if problems:
+            raise problems[0]
+        self._offset_B += len(chunk)
+
+    def close(self) -> None:
+        """Raise `FormatError` if the file is not complete."""
+        for parser in self._parsers:
+            if (error := _parse(parser.close, self._path, self._offset_B)) is not None:
+                raise error
+
+    def values(self) -> Iterator[tuple[str, Any]]:
+        """Yield (prefix, value) for every value that became complete since the last call."""
+        for prefix, queue in self._queues.items():
+            for value in queue:
+                yield prefix, value
+            queue.clear()
+
+
+def chunks(file: BinaryIO, mend: Mend | None, size_B: int) -> Iterator[bytes]:
+    """Yield the bytes of a file in pieces, mended where `mend` is given."""
+    pieces = iter(lambda: file.read(size_B), b"")
+    return pieces if mend is None else mended(pieces, mend)
+
+
+def give_up(error: FormatError, mend: Mend | None) -> None:
+    """Raise the error, or tell what was read in spite of it."""
+    if mend is None:
+        raise FormatError(f"{error}; tolerant=true keeps what is complete") from None
+    mend(f"{error}; what is complete before that was read")
+
+
+def too_deep(path: Path, offset_B: int) -> FormatError:
+    """Return the error that tells of values in values in values."""
+    return FormatError(f"{path}: near byte {offset_B}: values nested more than {MAX_DEPTH} deep; refused")
+
+
+def too_large(path: Path, offset_B: int) -> FormatError:
+    """Return the error that tells of a value too large to be read."""
+    return FormatError(f"{path}: near byte {offset_B}: a value of more than {MAX_VALUE_B} bytes; refused")
+
+
+def cut_off(path: Path, offset_B: int) -> FormatError:
+    """Return the error that tells of a file that ends too early."""
+    return FormatError(
+        f"{path}: the JSON is cut off at byte {offset_B}; was the copy or the recording interrupted?"
+    )
+
+
+def _parse(step: Callable[..., object], path: Path, offset_B: int, *chunk: bytes) -> FormatError | None:
+    """Take a step of one parser; return what is wrong with the text."""
+    from ijson import JSONError
+
+    try:
+        step(*chunk)
+    except StopIteration:
+        return None
+    except (JSONError, UnicodeError, ArithmeticError, ValueError) as error:
+        return _story(path, offset_B, error)
+    return None
+
+
+def _story(path: Path, offset_B: int, error: Exception) -> FormatError:
+    # The parser adds an excerpt of the file on further lines, as bytes where it is not UTF-8.
+    said = error.args[0] if error.args else ""
+    line = (said.decode("ascii", "replace") if isinstance(said, bytes) else str(error)).strip().split("\n")[0]
+    if "premature" in line or "ncomplete" in line:
+        return cut_off(path, offset_B)
+    return FormatError(f"{path}: not valid JSON near byte {offset_B}: {line[:100] or type(error).__name__}")

@@ -1,0 +1,112 @@
+"""Options of readers, given in Python or, as text, on the command line."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+from simsched.errors import FormatError
+from simsched.traces.shared.json_stream import shown
+
+#: What readers say of their option `tolerant`.
+TOLERANT = "true to read what is complete of a file that is cut off or not quite valid; the report says what was mended"
+_DIGITS = re.compile(r"[0-9]{1,18}")
+
+
+def whole_number(path: Path, option: str, value: object, allowed: range, expected: str) -> int:
+    """Return the whole number in an option.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for the message.
+    option : str
+        Name of the option.
+    value : int or str
+        The number, or its digits.
+    allowed : range
+        Where it must lie.
+    expected : str
+        What messages say is expected.
+
+    Raises
+    ------
+    FormatError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> whole_number(Path("run.json"), "run", "2", range(3), "one of the runs 0 to 2")
+    2
+    """
+    number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
+    # A bool is an int to isinstance, but no number here.
+    if type(number) is not int or number not in allowed:
+        raise FormatError(f"{path}: {option} is {shown(value)}; expected {expected}")
+    return number
+
+
+def real_number(path: Path, option: str, value: object, least: float, most: float, expected: str) -> float:
+    """Return the number in an option.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for the message.
+    option : str
+        Name of the option.
+    value : float or str
+        The number, or its text.
+    least, most : float
+        What it may be.
+    expected : str
+        What messages say is expected.
+
+    Raises
+    ------
+    FormatError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> real_number(Path("run.stg"), "unit", "1e-6", 1e-12, 1.0, "seconds")
+    1e-06
+    """
+    try:
+        # A bool is an int to isinstance, but no number here.
+        known = isinstance(value, str | int | float) and not isinstance(value, bool)
+        number = float(value) if known else math.nan  # type: ignore[arg-type]  # of these types by now
+    except (ValueError, OverflowError):
+        number = math.nan
+    if not least <= number <= most:
+        raise FormatError(f"{path}: {option} is {shown(value)}; expected {expected}")
+    return number
+
+
+def flag(path: Path, option: str, value: object) -> bool:
+    """Return the truth in an option: a bool, or `true` or `false` as text.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for the message.
+    option : str
+        Name of the option.
+    value : bool or str
+        The truth.
+
+    Raises
+    ------
+    FormatError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> flag(Path("run.json"), "tolerant", "true")
+    True
+    """
+    told = {"true": True, "false": False}.get(value.lower()) if isinstance(value, str) else value
+    if not isinstance(told, bool):
+        raise FormatError(f"{path}: {option} is {shown(value)}; expected true or false")
+    return told
