@@ -390,7 +390,7 @@ def test_kinds_of_shapes_are_known_to_the_curves():
     import tomllib
     from importlib.resources import files
 
-    table = tomllib.loads((files("simsched.costs") / "shape_kinds.toml").read_text("utf-8"))
+    table = tomllib.loads((files("simsched.costs.shapes") / "kinds.toml").read_text("utf-8"))
     kinds = [kind for row in table["kernel"] for kind in row.get("kinds", ())]
     assert len(kinds) == len(set(kinds))
     assert [kind for kind in kinds if ss.CostModel().curve(kind).family == "serial"] == []

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kernel:
-    """How a kind's shapes become work; one entry of `shape_kinds.toml`.
+    """How a kind's shapes become work; one entry of `kinds.toml`.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def kernel_of(kind: str) -> Kernel | None:
 
 @cache
 def _table() -> tuple[dict[str, Kernel], dict[str, Kernel]]:
-    table: dict[str, Any] = tomllib.loads((files(__package__) / "shape_kinds.toml").read_text("utf-8"))
+    table: dict[str, Any] = tomllib.loads((files(__package__) / "kinds.toml").read_text("utf-8"))
     kinds: dict[str, Kernel] = {}
     families: dict[str, Kernel] = {}
     for row in table["kernel"]:
