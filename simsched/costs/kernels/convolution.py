@@ -39,6 +39,12 @@ class Convolution:
     ------
     CostError
         If a number is impossible.
+
+    Examples
+    --------
+    >>> convolution = Convolution(32, 64, 56, 56, filters=64, filter_height=3, filter_width=3, padding=(1, 1))
+    >>> convolution.out_height, convolution.flops
+    (56, 7398752256.0)
     """
 
     batch: int
@@ -138,6 +144,14 @@ def convolution_s(
         Those of the default library when not given.
     resident : bool
         Whether data stay in the caches from call to call, where they fit.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> convolution = Convolution(32, 64, 56, 56, filters=64, filter_height=3, filter_width=3, padding=(1, 1))
+    >>> team = Team(ss.machine("knl-7250"), 16)
+    >>> [f"{convolution_s(convolution, team, direction) * 1e3:.1f} ms" for direction in ("forward", "weights")]
+    ['6.4 ms', '8.3 ms']
     """
     params = parameters() if params is None else params
     work = convolution_work(convolution, direction, params)

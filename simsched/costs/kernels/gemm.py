@@ -30,6 +30,12 @@ def gemm_s(m: int, n: int, k: int, team: Team, element_B: int = 4, params: Param
     ------
     CostError
         On a size below 1, or elements of another size.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> f"{gemm_s(512, 512, 512, Team(ss.machine('knl-7250'), 16)) * 1e6:.0f} us"
+    '281 us'
     """
     if min(m, n, k) < 1:
         raise CostError(f"a matrix product of {m} x {n} x {k}; every size must be at least 1")

@@ -138,7 +138,13 @@ class LoopParameters:
 
 @dataclass(frozen=True)
 class Parameters:
-    """All parameters of the kernel model, with one library's way of dividing ops."""
+    """All parameters of the kernel model, with one library's way of dividing ops.
+
+    Examples
+    --------
+    >>> parameters().gemm
+    GemmParameters(vector=16, inner_barriers=2)
+    """
 
     library: Library
     stream: StreamParameters

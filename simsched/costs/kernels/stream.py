@@ -32,6 +32,12 @@ class Stream:
         Whether a store first fetches its line; not with streaming stores, nor where the array is read anyway.
     core_Bps : float, optional
         Bytes (as named) that this code moves on one core alone, where the code and not the memory limits it.
+
+    Examples
+    --------
+    >>> copy = Stream(1e6, reads=1, writes=1)
+    >>> copy.named_B, copy.moved_B
+    (16000000.0, 24000000.0)
     """
 
     elements: float
@@ -88,6 +94,13 @@ def stream_s(
     ------
     CostError
         If the memory in use does not hold the arrays, or a count is below zero.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> copy = Stream(1e6, reads=1, writes=1)
+    >>> f"{stream_s(copy, Team(ss.machine('knl-7250'), 16)) * 1e6:.0f} us"
+    '114 us'
     """
     if not (barriers >= 0 and calls_a_team >= 0):
         raise CostError(f"{barriers} barriers and {calls_a_team} calls a team; neither can be below 0")
@@ -106,7 +119,15 @@ def stream_s(
 
 
 def stream_Bps(stream: Stream, team: Team) -> float:
-    """Return the bytes a second, as named, of arrays much larger than the caches."""
+    """Return the bytes a second, as named, of arrays much larger than the caches.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> copy = Stream(1e6, reads=1, writes=1)
+    >>> f"{stream_Bps(copy, Team(ss.machine('knl-7250'), 16)) / 1e9:.0f} GB/s"
+    '149 GB/s'
+    """
     return stream.named_B / _limited(stream, team).traffic_s(stream.named_B, stream.moved_B)
 
 

@@ -38,6 +38,13 @@ class Team:
     ------
     CostError
         If the machine has no such team.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> team = Team(ss.machine("knl-7250"), 16, ways=2)
+    >>> team.cores, team.used_tiles
+    (8, 4)
     """
 
     machine: Machine
