@@ -1,4 +1,4 @@
-"""By what tasks were slowed down: the schedule walked through again, with the parts of each task's stretch kept."""
+"""By what tasks were slowed down: the schedule walked through again, with the parts of each task's slow-down kept."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def slow_downs(
 ) -> pd.DataFrame:
     """Return the seconds by which each task took longer than alone, by cause; they add up to the difference.
 
-    A stretch S = 1 + sum of parts runs dt / S of a task's seconds alone in dt; each part takes dt part / S.
+    A slow-down S = 1 + sum of parts runs dt / S of a task's seconds alone in dt; each part takes dt part / S.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def too_large(schedule: Schedule) -> bool:
 
 
 def _excess_s(schedule: Schedule, tasks: Index, costs: TaskCosts | None) -> Seconds:
-    """Return the seconds that each part of the stretch of some tasks took, shape (tasks, causes)."""
+    """Return the seconds that each part of the slow-down of some tasks took, shape (tasks, causes)."""
     machine = schedule.require_machine()
     asked = loads(costs or costs_of(schedule), schedule.widths, machine.effects)
     native = find()
@@ -156,7 +156,7 @@ def _excess_s(schedule: Schedule, tasks: Index, costs: TaskCosts | None) -> Seco
 
 @dataclass(slots=True)
 class _Running:
-    """A running task: since when its stretch is what it is, and its parts beside 1."""
+    """A running task: since when its slow-down is what it is, and its parts beside 1."""
 
     since_s: float
     parts: tuple[float, ...] = (0.0,) * len(EXCESSES)
@@ -175,7 +175,7 @@ class Walk:
         self._excess_s: Seconds = np.zeros((schedule.graph.n_tasks, len(EXCESSES)))
 
     def excess_s(self) -> Seconds:
-        """Return the seconds that each part of the stretch of each task took, shape (n, causes)."""
+        """Return the seconds that each part of the slow-down of each task took, shape (n, causes)."""
         schedule = self._schedule
         for task in schedule.start_order.tolist():
             now_s = float(schedule.start_s[task])
@@ -212,7 +212,7 @@ class Walk:
         self._now_s = until_s
 
     def _pass(self, task: int, running: _Running) -> None:
-        """Add what each part took since the stretch of a task changed."""
+        """Add what each part took since the slow-down of a task changed."""
         passed_s = self._now_s - running.since_s
         if passed_s and any(running.parts):
             self._excess_s[task] += np.multiply(running.parts, passed_s / (1.0 + sum(running.parts)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from simsched.errors import CostError, SimschedError
 from simsched.explain.names import task_names
-from simsched.replay.parallel_map import at_once
+from simsched.replay.parallel_map import parallel_map
 from simsched.replay.simulate import simulate
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def what_if(
             progress(1)
         return shorter.makespan_s
 
-    return _frame(schedule, cases, on_path_s, at_once(makespan_s, cases), top)
+    return _frame(schedule, cases, on_path_s, parallel_map(makespan_s, cases), top)
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,7 +109,7 @@ class Program:
         and inputs begin in the arena (float32).
         """
 
-class Told:
+class RunStats:
     """What came of a run, beside its columns."""
 
     @property

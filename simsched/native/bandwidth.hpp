@@ -30,7 +30,7 @@ class Bandwidth {
     void begin(const Decision &decision, double now) {
         const auto &load = decision.load;
         const auto slot =
-            running_.begin(now + decision.seconds * stretch(load.memory_share, pressure_), decision.task);
+            running_.begin(now + decision.seconds * slowdown(load.memory_share, pressure_), decision.task);
         if (slot == shares_.size()) {
             shares_.push_back(0.0);
             asked_.push_back({});
@@ -62,7 +62,7 @@ class Bandwidth {
     struct Asked {
         std::int64_t demand_Bps, bound_Bps;
     };
-    static double stretch(double share, double pressure) { return (1.0 - share) + share * pressure; }
+    static double slowdown(double share, double pressure) { return (1.0 - share) + share * pressure; }
 
     Running running_;
     std::vector<double> shares_; // by slot

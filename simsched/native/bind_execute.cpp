@@ -6,9 +6,9 @@
 #include "execution.hpp"
 #include "gemm.hpp"
 #include "kernel.hpp"
-#include "lister.hpp"
+#include "list_scheduler.hpp"
 #include "program.hpp"
-#include "told.hpp"
+#include "run_stats.hpp"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -77,9 +77,9 @@ struct Held {
     }
     std::vector<std::shared_ptr<void>> arguments;
     nb::object program;
-    std::optional<Lister<RankQueue>> ranked;
-    std::optional<Lister<FifoQueue>> first;
-    std::optional<Lister<LifoQueue>> last;
+    std::optional<ListScheduler<RankQueue>> ranked;
+    std::optional<ListScheduler<FifoQueue>> first;
+    std::optional<ListScheduler<LifoQueue>> last;
     std::optional<Corun> corun;
     std::unique_ptr<AnyChooser> chooser;
     std::optional<Execution> execution;
@@ -125,7 +125,7 @@ nb::tuple go(Crew &crew, Bound &bound, const std::shared_ptr<Held> &held, const 
                 tick(run.done());
         });
     }
-    const auto report = told(run, in_time, crew.broken());
+    const auto report = stats_of(run, in_time, crew.broken());
     if (!in_time || crew.broken() || !report.failure.empty())
         return nb::make_tuple(report);
     return nb::make_tuple(report, held->ready_s.release(), held->start_s.release(), held->finish_s.release(),
@@ -158,8 +158,9 @@ nb::tuple execute_list(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Arr
     if (plan.seconds.size() != n || (plan.prefers_producer() && plan.predecessors.n() != n))
         throw std::invalid_argument("seconds and predecessors need one entry a task");
     check_seconds(plan.seconds);
-    const auto choose = [&]<class Queue>(std::optional<Lister<Queue>> &lister, Queue queue) {
-        held->chooser = std::make_unique<Chosen<Lister<Queue>>>(lister.emplace(std::move(queue), plan));
+    const auto choose = [&]<class Queue>(std::optional<ListScheduler<Queue>> &scheduler, Queue queue) {
+        held->chooser =
+            std::make_unique<Chosen<ListScheduler<Queue>>>(scheduler.emplace(std::move(queue), plan));
     };
     if (discipline == "rank") {
         if (position.shape(0) != n)
@@ -260,21 +261,21 @@ NB_MODULE(_execute, m) {
              "of each task with a kernel "
              "where output\n"
              "and inputs begin in the arena (float32).");
-    nb::class_<Told>(m, "Told", "What came of a run, beside its columns.")
-        .def_ro("in_time", &Told::in_time, "Whether it ended before its time was up.")
-        .def_ro("done", &Told::done, "Tasks that finished.")
-        .def_ro("failure", &Told::failure, "Why it stopped early, if it did.")
-        .def_ro("latency_s", &Told::latency_s,
+    nb::class_<RunStats>(m, "RunStats", "What came of a run, beside its columns.")
+        .def_ro("in_time", &RunStats::in_time, "Whether it ended before its time was up.")
+        .def_ro("done", &RunStats::done, "Tasks that finished.")
+        .def_ro("failure", &RunStats::failure, "Why it stopped early, if it did.")
+        .def_ro("latency_s", &RunStats::latency_s,
                 "Seconds that a message from worker 0 to worker 1 takes; 0 if unknown.")
-        .def_ro("wall_s", &Told::wall_s, "Seconds that each thread took part.")
-        .def_ro("cpu_s", &Told::cpu_s, "Seconds that each of them had a CPU.")
-        .def_ro("preemptions", &Told::preemptions, "Times that each of them lost its CPU.")
-        .def_ro("cpus", &Told::cpus, "CPU of each of them at the end.")
-        .def_ro("tasks", &Told::tasks, "Tasks that ran.")
-        .def_ro("sum", &Told::sum, "Their sum; see `expected_sum`.")
-        .def_ro("running", &Told::running,
+        .def_ro("wall_s", &RunStats::wall_s, "Seconds that each thread took part.")
+        .def_ro("cpu_s", &RunStats::cpu_s, "Seconds that each of them had a CPU.")
+        .def_ro("preemptions", &RunStats::preemptions, "Times that each of them lost its CPU.")
+        .def_ro("cpus", &RunStats::cpus, "CPU of each of them at the end.")
+        .def_ro("tasks", &RunStats::tasks, "Tasks that ran.")
+        .def_ro("sum", &RunStats::sum, "Their sum; see `expected_sum`.")
+        .def_ro("running", &RunStats::running,
                 "Of each worker the task that it runs, or -1, and the seconds since.")
-        .def_ro("abandoned", &Told::abandoned, "Whether workers were left behind.");
+        .def_ro("abandoned", &RunStats::abandoned, "Whether workers were left behind.");
     m.def("execute_list", &execute_list, "crew"_a, "program"_a, "indptr"_a.noconvert(),
           "indices"_a.noconvert(), "seconds"_a.noconvert(), "discipline"_a, "position"_a.noconvert(),
           "executors_indptr"_a.noconvert(), "executors_indices"_a.noconvert(), "before_indptr"_a.noconvert(),

@@ -5,7 +5,7 @@
 #include "bind_shortcuts.hpp"
 #include "contention.hpp"
 #include "corun.hpp"
-#include "lister.hpp"
+#include "list_scheduler.hpp"
 #include "python_chooser.hpp"
 #include "replay.hpp"
 #include "sharing.hpp"
@@ -38,7 +38,7 @@ struct Columns {
     Column<std::int32_t> team, executor, order;
 };
 
-// Takes the interpreter's lock, lets Ctrl-C through, and tells Python.
+// Takes the interpreter's lock, lets Ctrl-C through, and reports to Python.
 Progress progress_to(const nb::object &callback) {
     return [&callback](std::size_t tasks) {
         nb::gil_scoped_acquire locked;
@@ -154,14 +154,14 @@ nb::tuple replay_list(Array<std::int64_t> indptr, Array<std::int32_t> indices, A
             check_shortcuts(shortcuts, graph.n(), plan.executors.n(), shared);
         if (shared && shared->only_bandwidth())
             plan.loads.overhead_share = shortcuts.loads.overhead_share = {};
-        const auto tell = progress_to(progress);
+        const auto report = progress_to(progress);
         const auto list = [&](auto queue) {
             if (bound) {
-                ShortcutLister lister(queue, queue, plan, shortcuts);
-                done = run(graph, lister, out, tell, shared);
+                ShortcutScheduler scheduler(queue, queue, plan, shortcuts);
+                done = run(graph, scheduler, out, report, shared);
             } else {
-                Lister lister(std::move(queue), plan);
-                done = run(graph, lister, out, tell, shared);
+                ListScheduler scheduler(std::move(queue), plan);
+                done = run(graph, scheduler, out, report, shared);
             }
         };
         if (discipline == "rank") {
@@ -210,8 +210,8 @@ nb::tuple replay_corun(Array<std::int64_t> indptr, Array<std::int32_t> indices, 
                      candidates, offered, most, cores, cores_per_tile, ways, beside, dispatch_s, resize_s,
                      resize_per_thread_s},
                     n);
-        const auto tell = progress_to(progress);
-        done = run(graph, corun, columns.results(), tell, shared);
+        const auto report = progress_to(progress);
+        done = run(graph, corun, columns.results(), report, shared);
         teams = corun.teams();
     }
     return nb::make_tuple(with_teams(done, columns), copied(teams.first), copied(teams.second));
@@ -224,8 +224,8 @@ nb::tuple replay_callback(Array<std::int64_t> indptr, Array<std::int32_t> indice
     check_cores(cores, shared);
     Columns columns(graph.n(), true);
     PythonChooser asked(chooser, graph.n(), cores, max_demand(cores));
-    const auto tell = progress_to(progress);
-    return with_teams(run(graph, asked, columns.results(), tell, shared), columns);
+    const auto report = progress_to(progress);
+    return with_teams(run(graph, asked, columns.results(), report, shared), columns);
 }
 
 constexpr auto list_doc = R"(Replay a static policy without calling Python, without the interpreter's lock.

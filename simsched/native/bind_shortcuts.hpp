@@ -1,7 +1,7 @@
 #pragma once
 
 #include "arrays.hpp"
-#include "shortcut_lister.hpp"
+#include "shortcut_scheduler.hpp"
 
 #include <nanobind/nanobind.h>
 

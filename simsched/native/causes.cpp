@@ -31,7 +31,7 @@ class Walk {
     }
 
   private:
-    // A running task: since when its stretch is what it is, and its parts beside 1.
+    // A running task: since when its slow-down is what it is, and its parts beside 1.
     struct Since {
         double seconds = 0.0;
         Excess parts{};
@@ -44,7 +44,7 @@ class Walk {
     void begin(std::int32_t task) {
         const auto t = static_cast<std::size_t>(task);
         Decision decision{.task = task, .cores = neighbours(schedule_.teams, schedule_.team[t])};
-        schedule_.loads.tell(t, decision);
+        schedule_.loads.copy_to(t, decision);
         const auto slot = sharing_.begin(decision, now_);
         if (since_.size() <= slot)
             since_.resize(slot + 1);
@@ -82,7 +82,7 @@ class Walk {
         now_ = until;
     }
 
-    // Adds what each part took since the stretch of a task changed.
+    // Adds what each part took since the slow-down of a task changed.
     void pass(std::size_t slot) {
         auto &since = since_[slot];
         const double passed = now_ - since.seconds;
@@ -107,7 +107,7 @@ class Walk {
     std::span<double> out_;
     Contention sharing_;
     std::vector<Entry> running_;       // a heap, the earliest end in front
-    std::vector<std::size_t> watched_; // slots of those whose stretch is looked at
+    std::vector<std::size_t> watched_; // slots of those whose slow-down is looked at
     std::vector<Since> since_;         // by slot
     double now_ = 0.0;
 };

@@ -21,7 +21,7 @@ struct Walked {
     std::span<const bool> watched;
 };
 
-// Fills in the seconds that each part of the stretch of each watched task took, a row of `Excess` each, and
+// Fills in the seconds that each part of the slow-down of each watched task took, a row of `Excess` each, and
 // zeros for the others: the twin of the walk in simsched/explain/causes.py. Throws std::invalid_argument on
 // arrays that describe no schedule.
 void excess_seconds(const Walked &schedule, const Sharing &shared, std::span<double> out);

@@ -3,7 +3,7 @@
 #include "decision.hpp"
 #include "running.hpp"
 #include "sharing.hpp"
-#include "stretch_columns.hpp"
+#include "slowdown_columns.hpp"
 
 #include <array>
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace simsched {
 
-// Parts of a stretch beside 1: by hardware threads that share a core, memory bandwidth, tiles, remote memory
-// and the interconnect.
+// Parts of a slow-down beside 1: by hardware threads that share a core, memory bandwidth, tiles, remote
+// memory and the interconnect.
 using Excess = std::array<double, 5>;
 
 // Everything that running tasks share: the twin of simsched/replay/contention.py, expression by expression.
@@ -31,9 +31,9 @@ class Contention {
     bool empty() const { return running_.empty(); }
     double next() { return running_.next(); }
     void feed(std::int32_t task, std::span<const std::int32_t> followers);
-    // Times again what is left of all running tasks whose stretch has changed.
+    // Times again what is left of all running tasks whose slow-down has changed.
     void update(double now);
-    // Calls changed(slot) for each of these slots whose stretch has changed.
+    // Calls changed(slot) for each of these slots whose slow-down has changed.
     template <class Changed> void each_changed(std::span<const std::size_t> slots, Changed changed);
     Excess excess(std::size_t slot) const;
 
@@ -68,7 +68,7 @@ class Contention {
         double near = 1.0, link = 1.0; // pressure on it, and on what comes from it to others
         double far = 1.0;              // factor on the latter: that pressure, and the distance
     };
-    // What has changed since the stretches were last looked at.
+    // What has changed since the slow-downs were last looked at.
     struct Changes {
         bool memory, net;
     };
@@ -94,8 +94,8 @@ class Contention {
     const bool crowds_, remembers_; // whether it matters who is on a team's tiles, and where data are
     Running running_;
     std::vector<Team> teams_; // by slot, as all that follow
-    StretchColumns columns_;
-    // By domain: shares of a team's traffic, which decide how stretched it is.
+    SlowdownColumns columns_;
+    // By domain: shares of a team's traffic, which decide its slow-down.
     std::vector<std::vector<double>> local_, remote_;
     std::vector<Flow> flows_;                               // by slot and domain
     std::vector<std::size_t> crowd_changed_;                // slots of which teams say so
@@ -125,10 +125,10 @@ template <class Changed> void Contention::each_changed(std::span<const std::size
         team.crowd_changed = false;
         weigh_memory(slot, slot + 1);
         settle(slot);
-        const double stretched = columns_.stretched(slot);
-        if (stretched == columns_.stretch[slot])
+        const double current = columns_.current(slot);
+        if (current == columns_.slowdown[slot])
             continue;
-        columns_.stretch[slot] = stretched;
+        columns_.slowdown[slot] = current;
         changed(slot);
     }
     crowd_changed_.clear();

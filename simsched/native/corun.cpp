@@ -94,7 +94,7 @@ bool Corun::next(double now, Decision &decision) {
     decision.executor = lane_of_[t] = static_cast<std::int32_t>(lanes_.take_first());
     decision.seconds = in_.noise.empty() ? estimate : seconds * in_.noise[t] + resized;
     decision.delay_s = in_.dispatch_s;
-    in_.loads.tell(offer.row, decision);
+    in_.loads.copy_to(offer.row, decision);
     decision.cores = *teams_[static_cast<std::size_t>(decision.team)];
     const double end = now + in_.dispatch_s + estimate;
     ends_.emplace(end, offer.task);

@@ -32,7 +32,7 @@ struct Loads {
     std::span<const double> memory_share, overhead_share;
     std::span<const std::int64_t> demand_Bps;
 
-    void tell(std::size_t row, Decision &decision) const {
+    void copy_to(std::size_t row, Decision &decision) const {
         if (!memory_share.empty())
             decision.load = {memory_share[row], overhead_share.empty() ? 0.0 : overhead_share[row],
                              demand_Bps[row]};

@@ -10,7 +10,7 @@ if(NOT OpenBLAS_FOUND OR NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
 endif()
 
 set(execute bind_execute bind_teams corun cores crew csr execution gemm kernel_convolution kernel_elementwise kernel_gemm
-    kernel_movement kernel_normalisation kernel_pooling kernel_response kernels lister loops loops_base program teams)
+    kernel_movement kernel_normalisation kernel_pooling kernel_response kernels list_scheduler loops loops_base program teams)
 set(loops -O3 -fopenmp-simd -fno-math-errno -fno-trapping-math)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND execute loops_avx2 loops_avx512)

@@ -18,7 +18,7 @@
 
 namespace simsched {
 
-// Lister or Corun, without its type.
+// ListScheduler or Corun, without its type.
 class AnyChooser {
   public:
     virtual ~AnyChooser() = default;

@@ -32,7 +32,7 @@ using Progress = std::function<void(std::size_t)>;
 template <class Chooser>
 concept StartsItsOwn = requires(Chooser &chooser, Decision &decision) { chooser.own(0.0, decision); };
 
-// A chooser has progress_every, the tasks after which progress is told; release(tasks, now): these became
+// A chooser has progress_every, the tasks after which progress is reported; release(tasks, now): these became
 // ready, ascending; finished(task); next(now, decision): false to wait for the next completion. What running
 // tasks share is Alone, Bandwidth or Contention.
 template <class Shared, class Chooser> class Replay {
@@ -66,7 +66,7 @@ template <class Shared, class Chooser> class Replay {
                 decide();
             shared_.update(now_);
         }
-        tell();
+        report();
         return n_done_;
     }
 
@@ -104,8 +104,8 @@ template <class Shared, class Chooser> class Replay {
         n_done_ += done_.size();
         done_.clear();
         release();
-        if (n_done_ - n_told_ >= Chooser::progress_every)
-            tell();
+        if (n_done_ - n_reported_ >= Chooser::progress_every)
+            report();
     }
 
     void release() {
@@ -156,10 +156,10 @@ template <class Shared, class Chooser> class Replay {
         shared_.begin(decision, now_);
     }
 
-    void tell() {
+    void report() {
         if (progress_)
-            progress_(n_done_ - n_told_);
-        n_told_ = n_done_;
+            progress_(n_done_ - n_reported_);
+        n_reported_ = n_done_;
     }
 
     static constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -175,7 +175,7 @@ template <class Shared, class Chooser> class Replay {
     bool busy_ = false; // the dispatcher, with a decision already taken
     Decision dispatched_{}, own_{};
     double dispatched_at_ = 0;
-    std::size_t n_done_ = 0, n_told_ = 0, n_begun_ = 0;
+    std::size_t n_done_ = 0, n_reported_ = 0, n_begun_ = 0;
 };
 
 } // namespace simsched

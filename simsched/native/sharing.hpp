@@ -22,7 +22,7 @@ struct Sharing {
 
     std::size_t n_cores() const { return tile_of.size(); }
     std::size_t n_clusters() const;
-    // Tasks share nothing but one memory's bandwidth, which can be told more simply.
+    // Tasks share nothing but one memory's bandwidth, for which a simpler model suffices.
     bool only_bandwidth() const {
         return bandwidth && !tiles && !cores && !interconnect && !remote && n_domains == 1 &&
                cluster_of.empty();

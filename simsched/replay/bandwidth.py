@@ -37,7 +37,7 @@ def bound(load: Load) -> int:
     return int(load.demand_Bps * load.memory_share)
 
 
-def stretched(memory_share: float, pressure: float) -> float:
+def slowdown(memory_share: float, pressure: float) -> float:
     """Return the seconds of a task under pressure over its seconds alone."""
     return (1.0 - memory_share) + memory_share * pressure
 
@@ -65,7 +65,7 @@ class Bandwidth:
         self._running[decision.task] = load
         self._demand_Bps += load.demand_Bps
         self._bound_Bps += bound(load)
-        return stretched(load.memory_share, self._pressure)
+        return slowdown(load.memory_share, self._pressure)
 
     def end(self, task: int) -> None:
         """Forget a task that finished."""
@@ -83,7 +83,7 @@ class Bandwidth:
         if self._pressure == before:
             return ()
         return [
-            (task, stretched(load.memory_share, self._pressure) / stretched(load.memory_share, before))
+            (task, slowdown(load.memory_share, self._pressure) / slowdown(load.memory_share, before))
             for task, load in self._running.items()
             if load.memory_share
         ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from simsched.policy import Layout
-from simsched.replay.parallel_map import at_once
+from simsched.replay.parallel_map import parallel_map
 
 if TYPE_CHECKING:
     from simsched.policy.estimate import Estimator
@@ -87,7 +87,7 @@ class Search:
     def _try(self, layouts: Iterable[Layout]) -> Layout:
         """Replay the promising ones of some layouts, and return the best layout so far; of equal ones the first."""
         tried = self._promising(dict.fromkeys(layouts))
-        for layout, schedule in zip(tried, at_once(self.replay, tried), strict=True):
+        for layout, schedule in zip(tried, parallel_map(self.replay, tried), strict=True):
             self.makespans_s[layout] = schedule.makespan_s
             if self.best is None or schedule.makespan_s < self.best.makespan_s:
                 self.best = schedule

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Team:
-    """A running task: its threads' cores, what it asks for, where its data are, and how stretched it is."""
+    """A running task: its threads' cores, what it asks for, where its data are, and its slow-down."""
 
     cores: Sequence[int]
     segments: Sequence[int]
@@ -33,7 +33,7 @@ class _Team:
     clusters: Sequence[int]  # of its threads, where clusters have a limit
     cluster_Bps: Sequence[int]  # on the way of each of these to memory
     cluster_bound_Bps: Sequence[int]
-    stretch: float = 1.0
+    slowdown: float = 1.0
 
 
 class Contention:
@@ -81,7 +81,7 @@ class Contention:
         self._fed: dict[int, tuple[list[float], int]] = {}
 
     def begin(self, decision: Decision) -> float:
-        """Note a task that starts; it is stretched at the next update, in this instant."""
+        """Note a task that starts; it is slowed down at the next update, in this instant."""
         cores = [thread % self._n_cores for thread in decision.cores]
         here = self._shares(cores)
         data = self._data(decision.task, here)
@@ -165,17 +165,17 @@ class Contention:
             self._cluster_bound_Bps[cluster] += sign * waited
 
     def update(self) -> Iterable[tuple[int, float]]:
-        """Return the tasks whose stretch has changed, and the factor on what is left of them."""
+        """Return the tasks whose slow-down has changed, and the factor on what is left of them."""
         changed = []
         for task, team in self._running.items():
-            stretch = self._stretch(team)
-            if stretch != team.stretch:
-                changed.append((task, stretch / team.stretch))
-                team.stretch = stretch
+            slowdown = self._slowdown(team)
+            if slowdown != team.slowdown:
+                changed.append((task, slowdown / team.slowdown))
+                team.slowdown = slowdown
         return changed
 
     def excess(self, task: int) -> tuple[float, float, float, float, float]:
-        """Return the parts of a running task's stretch beside 1.
+        """Return the parts of a running task's slow-down beside 1.
 
         By hardware threads that share a core, memory bandwidth, tiles, remote memory and the interconnect.
         """
@@ -195,7 +195,7 @@ class Contention:
         near, far = self._near_and_far(team)
         return threads, m * near, 0.0, m * far, through_net
 
-    def _stretch(self, team: _Team) -> float:
+    def _slowdown(self, team: _Team) -> float:
         core, core_waiting, turns, net = self._factors(team)
         m, o = team.memory_share, team.overhead_share
         return (1.0 - m - o) * core + m * max(core_waiting, self._waiting(team)) + o * max(turns, net)

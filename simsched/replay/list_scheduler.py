@@ -11,7 +11,7 @@ from simsched.costs.loads import IDLE, Load
 from simsched.errors import EngineError
 from simsched.replay.decision import Decision
 from simsched.replay.queues import ready_queue
-from simsched.replay.run import Chooser
+from simsched.replay.replay import Chooser
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simsched.replay.plan import StaticPlan
 
 
-class Lister(Chooser):
+class ListScheduler(Chooser):
     """Decides for a static plan; see `Chooser`."""
 
     def __init__(self, plan: StaticPlan) -> None:

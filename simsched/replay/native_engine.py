@@ -16,9 +16,9 @@ from simsched.native.building import how_to_get
 from simsched.policy import CandidateRule
 from simsched.replay.engines import Progress, rule_of
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
-from simsched.replay.policy_referee import Decider
+from simsched.replay.policy_referee import PolicyReferee
+from simsched.replay.replay import BEYOND_NUMBERS
 from simsched.replay.result import Times, schedule_of
-from simsched.replay.run import BEYOND_NUMBERS
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
@@ -145,20 +145,20 @@ def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progr
 
 
 def _callback(native: Core, plan: DynamicPlan, progress: Progress) -> Schedule:
-    after, decider = plan.problem.graph.successors, Decider(plan)
+    after, referee = plan.problem.graph.successors, PolicyReferee(plan)
     done, *columns = native.replay_callback(
         indptr=after.indptr,
         indices=after.indices,
-        chooser=decider,
+        chooser=referee,
         shared=sharing_of(native, plan.problem.machine),
         cores=plan.problem.machine.n_threads,
         progress=progress,
     )
     if done < plan.problem.graph.n_tasks:
-        raise decider.stuck()
+        raise referee.stuck()
     times = Times(*columns)
-    teams, team = decider.teams(times.team)
-    return schedule_of(plan, times, teams, decider.alone(teams.degrees()[team]), "native")
+    teams, team = referee.teams(times.team)
+    return schedule_of(plan, times, teams, referee.alone(teams.degrees()[team]), "native")
 
 
 def sharing_of(native: Core, machine: Machine) -> object | None:

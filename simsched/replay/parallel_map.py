@@ -11,8 +11,8 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 
-def at_once(replay: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
-    """Return what `replay` makes of each item, in their order, as many at a time as there are CPUs.
+def parallel_map(replay: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
+    """Return the result of `replay` for each item, in their order, as many at a time as there are CPUs.
 
     The first error ends it: what has not begun does not begin.
     """

@@ -16,7 +16,7 @@ from simsched.graph.adjacency import Csr, Index
 from simsched.policy import Running, Start
 from simsched.policy.placement import take_idle
 from simsched.replay.decision import Decision
-from simsched.replay.run import Chooser
+from simsched.replay.replay import Chooser
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _NO_MORE = object()
 
 
-class Decider(Chooser):
+class PolicyReferee(Chooser):
     """Decides by asking a policy; see `Chooser`. It also is the policy's `View`."""
 
     def __init__(self, plan: DynamicPlan) -> None:

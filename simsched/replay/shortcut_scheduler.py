@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from simsched.costs.loads import IDLE, Load
 from simsched.replay.decision import Decision
-from simsched.replay.list_scheduler import Lister
+from simsched.replay.list_scheduler import ListScheduler
 from simsched.replay.queues import ready_queue
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simsched.replay.plan import StaticPlan
 
 
-class ShortcutLister(Lister):
+class ShortcutScheduler(ListScheduler):
     """Decides for a static plan with shortcuts; see `Chooser`.
 
     Executors are those of the layout, then the single-threaded ones.

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.replay.list_scheduler import Lister
+from simsched.replay.list_scheduler import ListScheduler
 from simsched.replay.plan import Plan, StaticPlan
-from simsched.replay.policy_referee import Decider
+from simsched.replay.policy_referee import PolicyReferee
+from simsched.replay.replay import Chooser, Replay
 from simsched.replay.result import Times, schedule_of
-from simsched.replay.run import Chooser, Run
-from simsched.replay.sharing_run import SharingRun
-from simsched.replay.shortcut_scheduler import ShortcutLister
+from simsched.replay.sharing_replay import SharingReplay
+from simsched.replay.shortcut_scheduler import ShortcutScheduler
 
 if TYPE_CHECKING:
     from simsched.schedule import Schedule
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 def _chooser(plan: Plan) -> Chooser:
     if not isinstance(plan, StaticPlan):
-        return Decider(plan)
-    return Lister(plan) if plan.shortcuts is None else ShortcutLister(plan, plan.shortcuts)
+        return PolicyReferee(plan)
+    return ListScheduler(plan) if plan.shortcuts is None else ShortcutScheduler(plan, plan.shortcuts)
 
 
 def replay(plan: Plan, progress: Callable[[int], object] | None = None) -> Schedule:
     """Replay a plan and return its schedule."""
     chooser = _chooser(plan)
-    kind = SharingRun if plan.problem.machine.effects.any else Run
+    kind = SharingReplay if plan.problem.machine.effects.any else Replay
     run = kind(plan, chooser, progress)
     run.go()
     teams, team = chooser.teams(np.asarray(run.team, np.int32))

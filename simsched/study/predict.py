@@ -21,7 +21,7 @@ from simsched.plots.scaling import scaling
 from simsched.policy.layout import BEST, Best, Layout
 from simsched.progress import shows_progress
 from simsched.replay.advice import advised
-from simsched.replay.parallel_map import at_once
+from simsched.replay.parallel_map import parallel_map
 from simsched.replay.simulate import effective_runtime, simulate
 from simsched.schedule.bounds import bounds_of
 from simsched.schedule.caveats import notes_of
@@ -196,7 +196,7 @@ def _sampled(
         # Only the makespan is kept: schedules of a million tasks would fill the memory.
         return replay(world, drawn[seed], seed=seed).makespan_s
 
-    found = at_once(sampled_s, [*product(points, seeds)])
+    found = parallel_map(sampled_s, [*product(points, seeds)])
     return [found[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(points))]
 
 
@@ -213,7 +213,7 @@ def _rows(
     replay: Callable[..., Schedule],
     seeds: range,
 ) -> list[dict[str, Any]]:
-    firsts = at_once(lambda point: _first(point, costs, runtime, replay, seeds[0]), points)
+    firsts = parallel_map(lambda point: _first(point, costs, runtime, replay, seeds[0]), points)
     rows, settled = [row for row, _ in firsts], [point for _, point in firsts]
     others = _sampled(settled, costs, replay, seeds[1:])
     noisy = costs.factors(1, 0) is not None

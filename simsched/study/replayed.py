@@ -16,7 +16,7 @@ from simsched.policy import Layout
 from simsched.policy.installed import policies_or_all
 from simsched.policy.layout import BEST, Best
 from simsched.progress import shows_progress
-from simsched.replay.parallel_map import at_once
+from simsched.replay.parallel_map import parallel_map
 from simsched.replay.simulate import layout_found, simulate
 from simsched.schedule.caveats import notes_of
 
@@ -92,7 +92,7 @@ def replayed(
         found = simulate(by_name[graph], target, policy, of_pair[graph, policy], seed=seed, **same)
         return _row(graph, found)
 
-    return _result(at_once(row, [(*pair, seed) for pair in pairs for seed in seeds]))
+    return _result(parallel_map(row, [(*pair, seed) for pair in pairs for seed in seeds]))
 
 
 def _result(rows: list[dict[str, Any]]) -> Result:
@@ -126,7 +126,7 @@ def _settled(
         asked = pair[1].suited_or_best(wanted)
         return (find(pair[0], machine, pair[1], BEST) or BEST) if asked == BEST else asked
 
-    return at_once(settled, pairs)
+    return parallel_map(settled, pairs)
 
 
 def _checked(

@@ -14,7 +14,7 @@ from simsched.machine import machine as machine_of
 from simsched.plots.tornado import tornado
 from simsched.policy.layout import BEST
 from simsched.progress import shows_progress
-from simsched.replay.parallel_map import at_once
+from simsched.replay.parallel_map import parallel_map
 from simsched.replay.simulate import layout_found, simulate
 from simsched.schedule import Schedule
 from simsched.schedule.caveats import notes_of
@@ -90,7 +90,7 @@ def sensitivity(
     wanted = chosen(inputs.parameters(), None if parameters is None else list(parameters))
     values = [value for one in wanted for value in (one.low, one.high, *_beside(inputs, one, change))]
     names = [one.name for one in wanted for _ in range(4)]
-    found = at_once(lambda pair: replay({pair[0]: pair[1]}).makespan_s, zip(names, values, strict=True))
+    found = parallel_map(lambda pair: replay({pair[0]: pair[1]}).makespan_s, zip(names, values, strict=True))
     fours = [slice(4 * i, 4 * i + 4) for i in range(len(wanted))]
     rows = [_row(one, nominal.makespan_s, values[i], found[i]) for one, i in zip(wanted, fours, strict=True)]
     return _ranked(rows, notes_of([nominal]))

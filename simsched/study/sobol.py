@@ -18,7 +18,7 @@ from simsched.machine import machine as machine_of
 from simsched.plots.tornado import sobol_bars
 from simsched.progress import shows_progress
 from simsched.replay.checks import check_seed
-from simsched.replay.parallel_map import at_once
+from simsched.replay.parallel_map import parallel_map
 from simsched.schedule.caveats import notes_of
 from simsched.study.sensitivity import ROUNDING, replay_of, sensitivity
 from simsched.study.uncertain import Inputs, Parameter, chosen
@@ -132,7 +132,7 @@ def _indices(
     names, generator = [wanted[place].name for place in varying], np.random.default_rng([seed, 2])
     cases = _design([wanted[place] for place in varying], samples, generator)
     rows = cases.reshape(-1, len(varying)).tolist()
-    makespans = np.array(at_once(makespan_s, [dict(zip(names, row, strict=True)) for row in rows]))
+    makespans = np.array(parallel_map(makespan_s, [dict(zip(names, row, strict=True)) for row in rows]))
     if np.ptp(makespans) > ROUNDING * makespans.max():
         found[varying] = _with_ends(makespans.reshape(cases.shape[:2]), generator)
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simsched.policy import Layout, Policy
-from simsched.replay.parallel_map import at_once
+from simsched.replay.parallel_map import parallel_map
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ class Trials:
     def all_seconds(self, points: Iterable[Point]) -> None:
         """Replay several points, as many at a time as there are CPUs; those known already cost nothing."""
         new = {_key(*point): point for point in points if _key(*point) not in self.rows}
-        rows = at_once(lambda point: self._row(*point), new.values())
+        rows = parallel_map(lambda point: self._row(*point), new.values())
         self.rows.update(zip(new, rows, strict=True))
 
     def _row(self, policy: Policy, layout: Layout | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""By what tasks were slowed down, by hand, and against the stretch that the engine works with."""
+"""By what tasks were slowed down, by hand, and against the slow-down that the engine works with."""
 
 import numpy as np
 import pytest
@@ -48,18 +48,18 @@ def test_remote_memory():
 
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(cases())
-def test_parts_of_a_stretch_add_up_to_it(case):
+def test_parts_of_a_slowdown_add_up_to_it(case):
     """At every update of every replay."""
 
     class Checked(Contention):
         def update(self):
             changed = list(super().update())
             for task, team in self._running.items():
-                assert 1 + sum(self.excess(task)) == pytest.approx(team.stretch, rel=1e-9)
+                assert 1 + sum(self.excess(task)) == pytest.approx(team.slowdown, rel=1e-9)
             return changed
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simsched.replay.sharing_run.Contention", Checked)
+        patch.setattr("simsched.replay.sharing_replay.Contention", Checked)
         ss.simulate(**case, engine="simpy")
 
 

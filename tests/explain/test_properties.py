@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import simsched as ss
 from simsched.explain.team_time import costs_of
 from simsched.replay import simpy_engine
-from simsched.replay.run import Run
-from simsched.replay.sharing_run import SharingRun
+from simsched.replay.replay import Replay
+from simsched.replay.sharing_replay import SharingReplay
 from simsched.testing.equivalence import cases
 from simsched.testing.invariants import RELATIVE
 
@@ -86,17 +86,17 @@ def test_decisions_cost_what_the_engine_says(case):
     """Buffers hide decisions, and those that fill them from a shared queue look like those of others."""
     cost_s = {}
 
-    class Listening(Run):
+    class Listening(Replay):
         def begin(self, decision):
             cost_s[decision.task] = decision.delay_s
             super().begin(decision)
 
-    class ListeningSharing(SharingRun, Listening):
+    class ListeningSharing(SharingReplay, Listening):
         pass
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simpy_engine, "Run", Listening)
-        patch.setattr(simpy_engine, "SharingRun", ListeningSharing)
+        patch.setattr(simpy_engine, "Replay", Listening)
+        patch.setattr(simpy_engine, "SharingReplay", ListeningSharing)
         schedule = ss.simulate(**case, engine="simpy")
     assert len(cost_s) == schedule.graph.n_tasks
     costs = [cost_s[task] for task in range(len(cost_s))]

@@ -3,7 +3,7 @@
 #include "../../simsched/native/corun.hpp"
 #include "../../simsched/native/crew.hpp"
 #include "../../simsched/native/execution.hpp"
-#include "../../simsched/native/lister.hpp"
+#include "../../simsched/native/list_scheduler.hpp"
 #include "../../simsched/native/teams.hpp"
 
 #include <algorithm>
@@ -134,14 +134,14 @@ void run_list(Crew &crew, const Graph &graph, const Program &program, Queue queu
     for (std::size_t core = 0; core < executors * width; ++core)
         cores.push_back(static_cast<std::int32_t>(core));
     const std::vector<std::int64_t> none{0};
-    Lister<Queue> lister(std::move(queue), {seconds,
+    ListScheduler<Queue> scheduler(std::move(queue), {seconds,
                                             {},
                                             {indptr, cores},
                                             {},
                                             producer ? graph.predecessors() : Csr{none, {}},
                                             {0, 0},
                                             columns.executor});
-    run(crew, graph, program, lister, columns, executors * width, width, thread, what);
+    run(crew, graph, program, scheduler, columns, executors * width, width, thread, what);
 }
 
 } // namespace
@@ -225,9 +225,9 @@ int main(int argc, char **argv) {
         const std::vector<double> at_once(2);
         std::vector<float> memory(2);
         Program throwing({std::make_shared<Throws>()}, which, places, memory);
-        Lister<FifoQueue> first(FifoQueue(2),
+        ListScheduler<FifoQueue> first(FifoQueue(2),
                                 {at_once, {}, {of_each, each}, {}, {nothing, {}}, {0, 0}, out.executor});
-        Chosen<Lister<FifoQueue>> chosen(first);
+        Chosen<ListScheduler<FifoQueue>> chosen(first);
         const auto failing = std::make_shared<Execution>(two.after(), throwing, chosen, out.results(),
                                                          ExecutionSettings{2, 1, thread, true, false});
         require(crew.run(failing, failing->threads(), 60, 1, [] {}), "a run that fails ends");
@@ -244,9 +244,9 @@ int main(int argc, char **argv) {
     const std::vector<std::int64_t> indptr{0, 1}, none{0};
     const std::vector<std::int32_t> core{0}, spins{Program::spins};
     const Program spin({}, spins, {}, {});
-    Lister<FifoQueue> lister(FifoQueue(1),
+    ListScheduler<FifoQueue> scheduler(FifoQueue(1),
                              {for_ever, {}, {indptr, core}, {}, {none, {}}, {0, 0}, columns.executor});
-    Chosen<Lister<FifoQueue>> any(lister);
+    Chosen<ListScheduler<FifoQueue>> any(scheduler);
     const auto stuck = std::make_shared<Execution>(one.after(), spin, any, columns.results(),
                                                    ExecutionSettings{1, 1, false, true, false});
     require(!crew.run(stuck, 1, 0.2, 10, [] {}) && !crew.broken() && stuck->story().running[0].task == 0,

@@ -43,7 +43,7 @@ def test_one_warning_says_how_to_get_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("compiler", "header", "told"),
+    ("compiler", "header", "message"),
     [
         (False, True, "install a C++ compiler (Debian: apt install g++) and then simsched again"),
         (True, False, "install Python's headers (Debian: apt install python3-dev) and then simsched again"),
@@ -52,7 +52,7 @@ def test_one_warning_says_how_to_get_it() -> None:
     ],
 )
 def test_what_to_install_is_what_is_not_there(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, compiler: bool, header: bool, told: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, compiler: bool, header: bool, message: str
 ) -> None:
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -61,7 +61,7 @@ def test_what_to_install_is_what_is_not_there(
         (tmp_path / "clang++").touch(mode=0o755)
     if header:
         (tmp_path / "Python.h").touch()
-    assert told in how_to_get()
+    assert message in how_to_get()
     assert "pip install --force-reinstall --no-deps ." in how_to_get()
 
 

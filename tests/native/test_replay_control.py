@@ -59,23 +59,23 @@ def replay(given: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def test_progress_adds_up() -> None:
-    told: list[int] = []
-    replay(arguments(N, told.append))
-    assert sum(told) == N
-    assert len(told) > 2
+    reported: list[int] = []
+    replay(arguments(N, reported.append))
+    assert sum(reported) == N
+    assert len(reported) > 2
 
 
 def test_progress_that_raises_stops_the_replay() -> None:
-    told: list[int] = []
+    reported: list[int] = []
 
     def stop(tasks: int) -> None:
-        told.append(tasks)
+        reported.append(tasks)
         raise LookupError("enough")
 
     with pytest.raises(LookupError, match="enough"):
         replay(arguments(N, stop))
-    assert len(told) == 1
-    assert told[0] < N
+    assert len(reported) == 1
+    assert reported[0] < N
 
 
 def interrupted() -> None:
@@ -84,20 +84,20 @@ def interrupted() -> None:
     The signal comes after 0.1 s of this process's own time, however busy the machine is, and is handled as Ctrl-C is.
     """
     signal.signal(signal.SIGPROF, signal.default_int_handler)
-    told: list[int] = []
+    reported: list[int] = []
     n = 5_000_000
     # list.append is not Python code, which would let the signal through itself.
-    given = arguments(n, told.append)
+    given = arguments(n, reported.append)
     try:
         signal.setitimer(signal.ITIMER_PROF, 0.1)
         replay(given)
     except KeyboardInterrupt:
-        print("stopped early" if sum(told) < n else "stopped at the end", flush=True)
+        print("stopped early" if sum(reported) < n else "stopped at the end", flush=True)
         raise
 
 
 def test_ctrl_c_stops_a_replay() -> None:
-    """Told nothing, the replay looks for signals by itself."""
+    """Without a progress function, the replay looks for signals by itself."""
     code = f"import runpy; runpy.run_path({__file__!r})['interrupted']()"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False

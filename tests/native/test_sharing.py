@@ -1,4 +1,4 @@
-"""What running tasks share, as the compiled module is told: numbers that describe a machine, or none at all."""
+"""What running tasks share, as the compiled module takes it: numbers that describe a machine, or none at all."""
 
 from __future__ import annotations
 

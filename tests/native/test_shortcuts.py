@@ -1,4 +1,4 @@
-"""What runs past the queue, as the compiled module is told."""
+"""What runs past the queue, as the compiled module takes it."""
 
 from __future__ import annotations
 

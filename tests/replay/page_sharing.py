@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 
-def stretches(machine, costs, running, ran_on, before):
+def slowdowns(machine, costs, running, ran_on, before):
     """Return S of each running task, from its hardware threads; `ran_on` has those of finished tasks, too."""
-    return {task: _Sharing(machine, costs, running, ran_on, before).stretch(task) for task in running}
+    return {task: _Sharing(machine, costs, running, ran_on, before).slowdown(task) for task in running}
 
 
 class _Sharing:
@@ -78,7 +78,7 @@ class _Sharing:
         threads = sum(count for core, count in self.load.items() if self.segment[core] in mine)
         return max(1.0, (threads * self.machine.interconnect_share - 1) / (len(cores) - 1))
 
-    def stretch(self, task):
+    def slowdown(self, task):
         """Return S of a running task."""
         m, o, core, waiting, turns = self.m[task], self.o[task], 1.0, 1.0, 1.0
         if self.on.share_cores:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from .page_sharing import stretches
+from .page_sharing import slowdowns
 
 
 class Simulator:
@@ -23,7 +23,7 @@ class Simulator:
         self.now_s, self.round = 0.0, 0
         self.ready_at_s, self.start_s, self.finish_s, self.order = {}, {}, {}, []
         self.released, self.ended = {}, {}  # rounds
-        self.threads, self.due_s, self.stretch = {}, {}, {}
+        self.threads, self.due_s, self.slowdown = {}, {}, {}
         self.decision = None  # (when it ends, what then)
         self.doubtful = False  # whether rounding may decide what comes first
 
@@ -32,7 +32,7 @@ class Simulator:
         self.start_s[task], self.threads[task] = self.now_s, threads
         self.order.append(task)
         seconds = self.costs.seconds_of(task, len(threads)) * self.factors[task]
-        self.due_s[task], self.stretch[task] = self.now_s + (seconds + extra_s), 1.0
+        self.due_s[task], self.slowdown[task] = self.now_s + (seconds + extra_s), 1.0
 
     def completions(self):
         """Handle all completions of this round, ascending; return whether there were any."""
@@ -69,14 +69,14 @@ class Simulator:
         return False
 
     def retime(self):
-        """Stretch what is left of the running tasks."""
+        """Rescale what is left of the running tasks."""
         if not self.machine.effects.any:
             return
         running = {task: self.threads[task] for task in self.due_s}
-        for task, stretch in stretches(self.machine, self.costs, running, self.threads, self.before).items():
-            if stretch != self.stretch[task]:
-                left_s = (self.due_s[task] - self.now_s) * (stretch / self.stretch[task])
-                self.due_s[task], self.stretch[task] = self.now_s + left_s, stretch
+        for task, slowdown in slowdowns(self.machine, self.costs, running, self.threads, self.before).items():
+            if slowdown != self.slowdown[task]:
+                left_s = (self.due_s[task] - self.now_s) * (slowdown / self.slowdown[task])
+                self.due_s[task], self.slowdown[task] = self.now_s + left_s, slowdown
 
     def run(self):
         """Run to the end and return itself."""

@@ -44,7 +44,7 @@ def test_rates_change_when_a_task_starts(engine):
 
 
 @pytest.mark.rule("Memory bandwidth")
-def test_only_the_memory_bound_share_is_stretched(engine):
+def test_only_the_memory_bound_share_is_slowed_down(engine):
     """Each moves 5 GB in 1 s: half of its time at 10 GB/s. Three at once ask for 15 of 10 GB/s.
 
     p = 1 + (1.5 - 1) / 0.5 = 2, so each takes 0.5 + 0.5 x 2 = 1.5 s, in which the memory moves its 15 GB.

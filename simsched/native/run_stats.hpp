@@ -10,7 +10,7 @@
 namespace simsched {
 
 // What came of a run, beside its columns.
-struct Told {
+struct RunStats {
     bool in_time = false;
     std::size_t done = 0;
     std::string failure;
@@ -22,23 +22,24 @@ struct Told {
     bool abandoned = false;
 };
 
-inline Told told(const Execution &run, bool in_time, bool abandoned) {
-    Told told{in_time, in_time ? run.done() : run.story().done, {}, 0, {}, {}, {}, {}, 0, 0, {}, abandoned};
+inline RunStats stats_of(const Execution &run, bool in_time, bool abandoned) {
+    RunStats stats{in_time,  in_time ? run.done() : run.story().done, {}, 0, {}, {}, {}, {}, 0, 0, {},
+                   abandoned};
     for (const auto &[task, since] : run.story().running)
-        told.running.emplace_back(task, since);
+        stats.running.emplace_back(task, since);
     if (abandoned) // the rest is still being written
-        return told;
-    told.failure = run.failure();
-    told.latency_s = run.latency_s();
+        return stats;
+    stats.failure = run.failure();
+    stats.latency_s = run.latency_s();
     for (const auto &usage : run.usage()) {
-        told.wall_s.push_back(usage.wall_s);
-        told.cpu_s.push_back(usage.cpu_s);
-        told.preemptions.push_back(usage.preemptions);
-        told.cpus.push_back(usage.cpu);
-        told.tasks += usage.tasks;
-        told.sum += usage.sum;
+        stats.wall_s.push_back(usage.wall_s);
+        stats.cpu_s.push_back(usage.cpu_s);
+        stats.preemptions.push_back(usage.preemptions);
+        stats.cpus.push_back(usage.cpu);
+        stats.tasks += usage.tasks;
+        stats.sum += usage.sum;
     }
-    return told;
+    return stats;
 }
 
 } // namespace simsched

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lister.hpp"
+#include "list_scheduler.hpp"
 
 #include <deque>
 
@@ -19,12 +19,12 @@ struct Shortcuts {
     bool buffered;
 };
 
-template <class Queue> class ShortcutLister : Lister<Queue> {
+template <class Queue> class ShortcutScheduler : ListScheduler<Queue> {
   public:
-    using Base = Lister<Queue>;
+    using Base = ListScheduler<Queue>;
     using Base::progress_every;
 
-    ShortcutLister(Queue queue, Queue apart, const ListPlan &plan, const Shortcuts &shortcuts)
+    ShortcutScheduler(Queue queue, Queue apart, const ListPlan &plan, const Shortcuts &shortcuts)
         : Base(std::move(queue), plan), apart_(std::move(apart)), shortcuts_(shortcuts),
           n_teams_(plan.executors.n()), idle_singles_(shortcuts.singles.size(), true),
           freed_(n_teams_ + shortcuts.singles.size()), open_(n_teams_, shortcuts.buffered),
@@ -129,7 +129,7 @@ template <class Queue> class ShortcutLister : Lister<Queue> {
         decision.held = false;
         decision.seconds = (single ? shortcuts_.seconds : this->plan_.seconds)[t];
         decision.cores = single ? one(t, executor, room) : this->team(t, executor, room);
-        (single ? shortcuts_.loads : this->plan_.loads).tell(t, decision);
+        (single ? shortcuts_.loads : this->plan_.loads).copy_to(t, decision);
     }
 
     std::span<const std::int32_t> one(std::size_t task, std::size_t executor,

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 from simsched.machine import Effects
 from simsched.replay.bandwidth import Bandwidth
 from simsched.replay.contention import Contention
-from simsched.replay.run import Run
+from simsched.replay.replay import Replay
 
 if TYPE_CHECKING:
     from simsched.machine import Machine
     from simsched.replay.decision import Decision
     from simsched.replay.plan import Plan
-    from simsched.replay.run import Chooser
+    from simsched.replay.replay import Chooser
 
 
 class Sharing(Protocol):
     """What running tasks share."""
 
     def begin(self, decision: Decision) -> float:
-        """Note a task that starts; return how stretched it is until the update of this instant."""
+        """Note a task that starts; return its slow-down until the update of this instant."""
         ...
 
     def end(self, task: int) -> None:
@@ -35,12 +35,12 @@ class Sharing(Protocol):
         ...
 
     def update(self) -> Iterable[tuple[int, float]]:
-        """Return the running tasks whose stretch has changed, and the factor on what is left of them."""
+        """Return the running tasks whose slow-down has changed, and the factor on what is left of them."""
         ...
 
 
 def only_bandwidth(machine: Machine) -> bool:
-    """Return whether tasks share nothing but one memory's bandwidth, which can be told more simply."""
+    """Return whether tasks share nothing but one memory's bandwidth, for which a simpler model suffices."""
     one = machine.n_domains == 1 and machine.memory.cluster_bandwidth_Bps == inf
     return one and machine.effects == Effects(share_bandwidth=True)
 
@@ -53,7 +53,7 @@ class _Running:
     version: int = 0
 
 
-class SharingRun(Run):
+class SharingReplay(Replay):
     """A run on a machine where running tasks share something."""
 
     def __init__(self, plan: Plan, chooser: Chooser, progress: Callable[[int], object] | None) -> None:
@@ -107,7 +107,7 @@ class SharingRun(Run):
         self.retime()
 
     def retime(self) -> None:
-        """Stretch or shorten what is left of the running tasks."""
+        """Rescale what is left of the running tasks."""
         now = self.env.now
         for task, factor in self.sharing.update():
             running = self.running[task]

@@ -1,4 +1,4 @@
-#include "lister.hpp"
+#include "list_scheduler.hpp"
 
 #include <stdexcept>
 #include <string>

@@ -82,11 +82,11 @@ struct ListPlan {
 };
 
 // The next ready task on an idle executor.
-template <class Queue> class Lister {
+template <class Queue> class ListScheduler {
   public:
     static constexpr std::size_t progress_every = 1 << 16;
 
-    Lister(Queue queue, const ListPlan &plan)
+    ListScheduler(Queue queue, const ListPlan &plan)
         : queue_(std::move(queue)), plan_(plan), idle_(plan.executors.n(), true),
           finished_(plan.prefers_producer() ? plan.seconds.size() : 0) {}
 
@@ -112,7 +112,7 @@ template <class Queue> class Lister {
         decision.executor = decision.team = static_cast<std::int32_t>(executor);
         decision.seconds = plan_.seconds[task];
         decision.cores = team(task, executor, team_);
-        plan_.loads.tell(task, decision);
+        plan_.loads.copy_to(task, decision);
         return true;
     }
 

@@ -59,7 +59,7 @@ class Chooser(Protocol):
         ...
 
 
-class Run:
+class Replay:
     """State of one replay."""
 
     def __init__(self, plan: Plan, chooser: Chooser, progress: Callable[[int], object] | None) -> None:
@@ -73,7 +73,7 @@ class Run:
         self.waiting = np.bincount(graph.successors.indices, minlength=n).tolist()
         self.done: list[int] = []
         self.n_done = 0
-        self.n_told = 0
+        self.n_reported = 0
         self.busy = False  # the dispatcher, with a decision already taken
         self.ready_s = [0.0] * n
         self.start_s = [0.0] * n
@@ -90,7 +90,7 @@ class Run:
             raise CostError(BEYOND_NUMBERS)
         if self.n_done < len(self.waiting):
             raise self.chooser.stuck()
-        self.tell()
+        self.report()
 
     def open(self) -> None:
         """Start the first tasks."""
@@ -98,11 +98,11 @@ class Run:
         self.chooser.released(sources, 0.0)
         self.decide()
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Report the tasks finished since the last report."""
         if self.progress is not None:
-            self.progress(self.n_done - self.n_told)
-        self.n_told = self.n_done
+            self.progress(self.n_done - self.n_reported)
+        self.n_reported = self.n_done
 
     def on_finish(self, event: Any) -> None:
         """A task finished."""
@@ -146,8 +146,8 @@ class Run:
                 self.ready_s[task] = now
             self.chooser.released(released, now)
         self.n_done += len(done)
-        if self.n_done - self.n_told >= PROGRESS_EVERY:
-            self.tell()
+        if self.n_done - self.n_reported >= PROGRESS_EVERY:
+            self.report()
 
     def decide(self) -> None:
         """Start tasks until the chooser starts nothing more, or the dispatcher is busy."""
