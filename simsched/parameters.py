@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import Field, dataclass, field, fields
-from math import isfinite
-from typing import Any, ClassVar
+from math import inf, isfinite
+from numbers import Integral, Real
+from typing import Any, ClassVar, TypeGuard
 
 from simsched.errors import SpecError
 from simsched.spec import Spec
 
 #: Of any whole number: far beyond real ones, and counts of elements still have a shape that can be written.
 MOST = 2**24
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether a value is a number, of Python or NumPy; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_whole(value: object, least: float = -inf, most: float = inf) -> TypeGuard[int]:
+    """Return whether a value is a whole number within limits, of Python or NumPy; True and False are none.
+
+    Examples
+    --------
+    >>> is_whole(3, least=1), is_whole(3.0), is_whole(True), is_whole(0, least=1)
+    (True, False, False, False)
+    """
+    return isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) <= most
 
 
 def whole(default: int, least: int = 1) -> Any:
@@ -127,17 +144,15 @@ class Parameters:
 def _judged(each: Field[Any], value: object) -> tuple[bool, str]:
     """Return whether a value fits its field, and what does."""
     allowed = each.metadata
-    number = isinstance(value, int | float) and not isinstance(value, bool)
     if "least" in allowed:
-        fits = number and isinstance(value, int) and allowed["least"] <= value <= MOST
-        return fits, f"a whole number from {allowed['least']} to {MOST}"
+        return is_whole(value, allowed["least"], MOST), f"a whole number from {allowed['least']} to {MOST}"
     if "words" in allowed:
         return value in allowed["words"], f"one of {', '.join(allowed['words'])}"
     if "above" in allowed:
-        fits = number and isinstance(value, int | float) and isfinite(value) and value > allowed["above"]
+        fits = is_number(value) and isfinite(value) and value > allowed["above"]
         return fits, f"a number above {allowed['above']:g}"
     if "from" in allowed:
-        fits = number and isinstance(value, int | float) and isfinite(value) and value >= allowed["from"]
+        fits = is_number(value) and isfinite(value) and value >= allowed["from"]
         return fits, f"a number of at least {allowed['from']:g}"
     if "text" in allowed:
         return isinstance(value, str), "text"

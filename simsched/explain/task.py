@@ -12,6 +12,7 @@ from simsched.errors import SimschedError
 from simsched.explain.names import task_names
 from simsched.explain.places import entries
 from simsched.explain.waits import REASONS
+from simsched.parameters import is_whole
 from simsched.text import printable
 from simsched.units import format_time
 
@@ -149,7 +150,7 @@ def found(graph: TaskGraph, task: int | str) -> int:
                 f"{len(called)} tasks are called {printable(task)!r} ({some}, ...); give the index of one"
             )
         raise SimschedError(f"no task is called {printable(task)!r}; schedule.tasks lists all names")
-    if isinstance(task, bool) or not isinstance(task, (int, np.integer)) or not 0 <= task < graph.n_tasks:
+    if not is_whole(task, 0, graph.n_tasks - 1):
         known = f"tasks are 0 to {graph.n_tasks - 1}, or names" if graph.n_tasks else "the graph has none"
         raise SimschedError(f"there is no task {task!r}; {known}")
     return int(task)

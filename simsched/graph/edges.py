@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph.adjacency import Csr, find_cycle, from_edges
+from simsched.parameters import is_whole
 
 MAX_EDGES = 2**31 - 1
 
@@ -115,6 +116,6 @@ def _object_pairs(edges: Any) -> npt.NDArray[Any]:
         if len(ends) != 2 or isinstance(pair, (str, bytes)):
             raise GraphError(f"edge {row} is {pair!r}; an edge is a pair of task indices")
         for end in ends:
-            if isinstance(end, (bool, np.bool_)) or not isinstance(end, (int, np.integer)):
+            if not is_whole(end):
                 raise GraphError(f"edge {row} has endpoint {end!r}; give task indices, whole numbers")
     return np.array([[int(end) for end in pair] for pair in edges], object)

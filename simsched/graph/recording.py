@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph.columns import Floats
+from simsched.parameters import is_number
 
 if TYPE_CHECKING:
     from simsched.machine import Machine
@@ -37,7 +37,7 @@ def positive(value: object, what: str) -> float:
         If it is none.
     """
     number = math.nan
-    if isinstance(value, Real) and not isinstance(value, bool):
+    if is_number(value):
         try:
             number = float(value)
         except OverflowError:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from simsched.errors import MachineError
 from simsched.machine.clocks import Clocks
 from simsched.machine.effects import NAMES, Effects
@@ -16,6 +14,7 @@ from simsched.machine.memory import SHARPNESS, Memory
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.variations import edited, quantities
 from simsched.mistakes import refusal, short, told
+from simsched.parameters import is_whole
 from simsched.plugins import named, registered
 from simsched.spec import Scalar, Spec, parse_path
 
@@ -301,6 +300,6 @@ def _runtime(table: Runtime, reuse_teams: Scalar, name: str) -> RuntimeProfile:
 
 
 def _whole(value: Scalar, most: int, key: str, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
+    if not is_whole(value, 1, most):
         raise MachineError(f"{name}[{key}={value}]: expected a whole number of {key} from 1 to {most}")
     return int(value)

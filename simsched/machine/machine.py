@@ -19,6 +19,7 @@ from simsched.machine.reach import team_reach_Bps
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.stated import unused
 from simsched.machine.structure import Structure
+from simsched.parameters import is_whole
 from simsched.spec import Scalar
 
 if TYPE_CHECKING:
@@ -361,7 +362,7 @@ class Machine:
         return self.structure.transfer_s(self._checked_core(core))
 
     def _checked_core(self, core: int) -> int:
-        if isinstance(core, bool) or not isinstance(core, (int, np.integer)):
+        if not is_whole(core):
             raise MachineError(f"core {core!r} is not the number of a core; expected a whole number from 0")
         if not 0 <= core < self.n_cores:
             raise MachineError(f"core {core} does not exist: {self} has {self.n_cores}")

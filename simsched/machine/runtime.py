@@ -8,6 +8,7 @@ from math import inf
 import numpy as np
 
 from simsched.errors import MachineError
+from simsched.parameters import is_number
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class RuntimeProfile:
             value = getattr(self, name)
             if value is None and name == "decide_s":
                 continue
-            if not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value < inf:
+            if not is_number(value) or not 0 <= value < inf:
                 raise MachineError(f"runtime cost {name} is {value!r}; it must be zero or more, and finite")
         if not isinstance(self.reuse_teams, (bool, np.bool_)):
             raise MachineError(f"reuse_teams is {self.reuse_teams!r}; expected True or False")

@@ -26,13 +26,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from difflib import get_close_matches
-from numbers import Real
 from sys import float_info
 from typing import Any
 
 from simsched.errors import MachineError
 from simsched.machine.effects import NAMES
 from simsched.machine.stated import meant
+from simsched.parameters import is_number
 from simsched.spec import Scalar, format_scalar
 
 #: Numbers of the memory in use.
@@ -95,7 +95,7 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
 
 
 def _set(quantity: dict[str, Any], value: Scalar, where: str, unit: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if not is_number(value):
         raise MachineError(f"{where}: expected a number")
     try:
         number = float(value)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import PolicyError
+from simsched.parameters import is_whole
 from simsched.policy.policy import Policy, Start
 
 if TYPE_CHECKING:
@@ -244,7 +245,6 @@ def _check_count(name: str, count: object, most: int | None) -> None:
     """Raise `PolicyError` unless a count is a whole number from 1 to `most`; None where it may be left out."""
     if count is None and most is not None:
         return
-    whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
-    if not whole or not 1 <= count <= (most or count):  # type: ignore[operator] # it is a whole number
+    if not is_whole(count, 1, most or inf):
         limits = f"1 to {most}" if most else "1 or more"
         raise PolicyError(f"{name} is {count!r}; expected a whole number of {limits}")

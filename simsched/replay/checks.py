@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from simsched.costs import CostModel
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import RuntimeProfile
+from simsched.parameters import is_whole
 from simsched.replay import engines
 from simsched.spec import Engine
 
@@ -43,5 +42,5 @@ def check_seed(seed: object, what: str = "seed") -> None:
     SimschedError
         If not.
     """
-    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
+    if not is_whole(seed, 0):
         raise SimschedError(f"{what} is {seed!r}; expected a whole number of zero or more")

@@ -17,6 +17,7 @@ from simsched.errors import LayoutError, SimschedError
 from simsched.intervals import spread
 from simsched.machine import machine as machine_of
 from simsched.notes import Note
+from simsched.parameters import is_whole
 from simsched.plots.scaling import scaling
 from simsched.policy.layout import BEST, Best, Layout
 from simsched.progress import shows_progress
@@ -161,7 +162,7 @@ def _points(
 def _layout(machine: Machine, width: int | None) -> Layout | Best:
     if width is None:
         return BEST
-    if not isinstance(width, int | np.integer) or width < 1:
+    if not is_whole(width, 1):
         raise LayoutError(f"width is {width!r}; expected cores of one executor, at least 1")
     return Layout(max(machine.n_cores // int(width), 1), int(width))
 
@@ -201,7 +202,7 @@ def _sampled(
 
 
 def _seeds(seed: int, samples: int) -> range:
-    if not isinstance(samples, int | np.integer) or samples < 1:
+    if not is_whole(samples, 1):
         raise SimschedError(f"samples is {samples!r}; expected a whole number, at least 1")
     return range(seed, seed + samples)
 

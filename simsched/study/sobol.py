@@ -15,6 +15,7 @@ from simsched.defaults import MACHINE, POLICY
 from simsched.errors import SimschedError
 from simsched.intervals import LEVEL
 from simsched.machine import machine as machine_of
+from simsched.parameters import is_whole
 from simsched.plots.tornado import sobol_bars
 from simsched.progress import shows_progress
 from simsched.replay.checks import check_seed
@@ -105,7 +106,7 @@ def sobol(
 
 def _check(samples: int, seed: int) -> None:
     check_seed(seed)
-    if not isinstance(samples, int | np.integer) or samples < 2 or samples & (samples - 1):
+    if not is_whole(samples, 2) or samples & (samples - 1):
         raise SimschedError(f"samples is {samples!r}; expected a power of two, as 64")
 
 

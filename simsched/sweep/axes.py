@@ -11,6 +11,7 @@ import numpy as np
 
 from simsched.costs.noise import Noise, noise_of
 from simsched.errors import SpecError
+from simsched.parameters import is_number, is_whole
 from simsched.spec import Scalar
 
 #: Points of one sweep; each is a row in memory when the results are read.
@@ -45,7 +46,7 @@ class Range:
 
     def __post_init__(self) -> None:
         ends = (self.low, self.high)
-        if any(isinstance(end, bool) or not isinstance(end, int | float | np.number) for end in ends):
+        if not all(map(is_number, ends)):
             raise SpecError(f"{self}: the ends of a range are numbers")
         if not isinstance(self.log, bool):
             raise SpecError(f"{self}: log is true or false")
@@ -154,9 +155,9 @@ def number_axis(name: str, values: Sequence[float] | Range, *, whole: bool = Fal
         If a value is none.
     """
     found = axis(name, values)
-    kinds, end = ((int, np.integer), 1 << 63) if whole else ((int, float, np.number), float("inf"))
+    fits, end = (is_whole, 1 << 63) if whole else (is_number, float("inf"))
     for value in [values.low, values.high] if isinstance(values, Range) else found.listed:
-        if isinstance(value, bool) or not isinstance(value, kinds) or not 0 <= value < end:
+        if not fits(value) or not 0 <= value < end:
             most = ", below 2^63" * whole
             raise SpecError(
                 f"{name}: {value!r:.80}: expected a {'whole ' * whole}number of zero or more{most}"

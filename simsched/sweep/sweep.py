@@ -17,6 +17,7 @@ from simsched.graph import TaskGraph
 from simsched.graph.loading import load
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine import machine as machine_of
+from simsched.parameters import is_number
 from simsched.policy import Layout, Policy
 from simsched.policy import policy as policy_of
 from simsched.replay.checks import check_models, check_seed
@@ -300,10 +301,6 @@ def checked_scaling(value: object) -> Scaling:
     """
     factors = value.values() if isinstance(value, Mapping) else [value]
     for factor in factors:
-        if (
-            isinstance(factor, bool)
-            or not isinstance(factor, int | float | np.integer)
-            or not 0 < factor < np.inf
-        ):
+        if not is_number(factor) or not 0 < factor < np.inf:
             raise SpecError(f"scalings: {value!r:.80}: expected a factor above 0, or factors by kind")
     return dict(value) if isinstance(value, Mapping) else float(value)  # type: ignore[arg-type] # checked above
