@@ -175,5 +175,5 @@ def crosscheck(
         say_json({"cases": records(checked.table), "summary": checked.summary(), "notes": checked.notes})
     else:
         say_markdown(text)
-    if not checked.told:
+    if not checked.conclusive:
         raise typer.Exit(CANNOT_TELL)

@@ -52,7 +52,7 @@ def _range(number: Mapping[str, Any], most: float) -> Range:
     return Range(float(low), float(min(high, most)), confidence)
 
 
-def drawn_between(value: float, low: float, high: float, z: float) -> float:
+def sampled_between(value: float, low: float, high: float, z: float) -> float:
     """Return what a standard normal z makes of a number: the number itself at 0, an end of its interval at -+1.96.
 
     Parameters
@@ -68,10 +68,10 @@ def drawn_between(value: float, low: float, high: float, z: float) -> float:
     return float(max(value + (end - value) * share, 0.0))
 
 
-def drawn_curve(curve: Curve, generator: np.random.Generator) -> Curve:
+def sampled_curve(curve: Curve, generator: np.random.Generator) -> Curve:
     """Return a curve with each number sampled from its interval; a curve of no family of `curves.toml` as it is."""
     found: dict[str, Any] = {
-        name: min(drawn_between(getattr(curve, name), low, high, generator.standard_normal()), MOST[name])
+        name: min(sampled_between(getattr(curve, name), low, high, generator.standard_normal()), MOST[name])
         for name, (low, high, _) in ranges().get(curve.family, {}).items()
     }
     return replace(curve, **found)

@@ -10,12 +10,12 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from simsched.costs.curve_ranges import drawn_curve, ranges
+from simsched.costs.curve_ranges import ranges, sampled_curve
 from simsched.costs.curves import Curve, default_curves, normalised
 from simsched.costs.discrepancy import Discrepancy
 from simsched.costs.kernels.library import DEFAULT, Parameters, parameters
 from simsched.costs.noise import Noise, noise_of
-from simsched.costs.rescaling import Mask, carried, one_core_of_recorded
+from simsched.costs.rescaling import Mask, one_core_of_recorded, rescaled
 from simsched.costs.shapes.by_shape import ShapeCosts, by_shape, planner_of
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import MeasuredSeconds, WidthTable
@@ -24,6 +24,7 @@ from simsched.graph import LabelColumn, TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
 from simsched.notes import Note, Weight
+from simsched.renamed import warn_renamed
 
 #: What runs ops on a machine whose local memories are planned.
 PLANNED = "a plan of the machine's local memories"
@@ -59,7 +60,7 @@ class CostModel:
         `graphi`, `plain`, `tensorflow-1.9`; docs/costs.md). When not given, that of the graph (its report's fact
         `library`), else that of the machine's file, else `onednn`.
     discrepancy : Discrepancy, optional
-        By how much all seconds are off, in a model that `drawn` returns; not at all when not given.
+        By how much all seconds are off, in a model that `sampled` returns; not at all when not given.
 
     Examples
     --------
@@ -126,7 +127,7 @@ class CostModel:
     def _by_kind(self) -> Mapping[str, Curve]:
         return {normalised(kind): curve for kind, curve in self.curves.items()}
 
-    def drawn(self, generator: np.random.Generator) -> Self:
+    def sampled(self, generator: np.random.Generator) -> Self:
         """Return a model whose curves are sampled from their uncertainty: one of those that could be true.
 
         Curves of `curves.toml` are sampled within the intervals stated there, all kinds of a family alike; measured
@@ -137,21 +138,35 @@ class CostModel:
         --------
         >>> import numpy as np
         >>> import simsched as ss
-        >>> drawn = ss.CostModel().drawn(np.random.default_rng(2))
-        >>> drawn.curve("MatMul").serial_share == ss.CostModel().curve("MatMul").serial_share
+        >>> sampled = ss.CostModel().sampled(np.random.default_rng(2))
+        >>> sampled.curve("MatMul").serial_share == ss.CostModel().curve("MatMul").serial_share
         False
         >>> own = ss.CostModel({"MatMul": ss.Curve(serial_share=0.1)})
-        >>> own.drawn(np.random.default_rng(1)).curve("MatMul").serial_share
+        >>> own.sampled(np.random.default_rng(1)).curve("MatMul").serial_share
         0.1
         """
         table, other = default_curves(self.library or DEFAULT)
-        families = {curve.family: drawn_curve(curve, generator) for curve in [*table.values(), other]}
+        families = {curve.family: sampled_curve(curve, generator) for curve in [*table.values(), other]}
         known = {kind: families[curve.family] for kind, curve in table.items()}
-        measured = None if self.measured is None else self.measured.drawn(generator)
+        measured = None if self.measured is None else self.measured.sampled(generator)
         off = Discrepancy(int(generator.integers(2**62)))
         return replace(
             self, curves={**known, **self._by_kind, **self.curves}, measured=measured, discrepancy=off
         )
+
+    def drawn(self, generator: np.random.Generator) -> Self:
+        """Return `sampled(generator)`, under its old name.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pytest
+        >>> import simsched as ss
+        >>> with pytest.warns(DeprecationWarning, match="CostModel.sampled"):
+        ...     model = ss.CostModel().drawn(np.random.default_rng(2))
+        """
+        warn_renamed("CostModel.drawn", "CostModel.sampled")
+        return self.sampled(generator)
 
     def factors(self, n_tasks: int, seed: int) -> Seconds | None:
         """Return the noise of a replay: a factor for each task, float64 (n_tasks,), or None without noise.
@@ -168,7 +183,7 @@ class CostModel:
         True
         """
         noise = noise_of(self.noise)
-        return None if noise.silent else noise.drawn(n_tasks, np.random.default_rng([seed, 0]))
+        return None if noise.silent else noise.sampled(n_tasks, np.random.default_rng([seed, 0]))
 
     def on(self, graph: TaskGraph, machine: Machine, runtime: RuntimeProfile | None = None) -> TaskCosts:
         """Return the costs of a graph's tasks on a machine.
@@ -218,7 +233,7 @@ class CostModel:
         if table is not None:
             recorded, threads = table.one_core(recorded), np.where(table.covers, 1, threads)
         covers = None if table is None or not table.covers.any() else table.covers
-        one_core, notes = carried(graph, machine, recorded, covers)
+        one_core, notes = rescaled(graph, machine, recorded, covers)
         found = TaskCosts(
             one_core_s=one_core,
             labels=graph.kinds.codes,

@@ -19,6 +19,7 @@ import numpy as np
 from simsched.errors import CostError, SpecError
 from simsched.graph.taskgraph import Seconds
 from simsched.parameters import Parameters, not_negative, positive
+from simsched.renamed import warn_renamed
 from simsched.spec import made, parse
 
 
@@ -31,7 +32,7 @@ class Noise(Parameters):
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
     ... class Twice(Noise):
-    ...     def drawn(self, n_tasks, generator):
+    ...     def sampled(self, n_tasks, generator):
     ...         return np.full(n_tasks, 2.0)
     >>> import simsched as ss
     >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
@@ -44,8 +45,13 @@ class Noise(Parameters):
         """Whether every factor is 1."""
         return False
 
+    def __init_subclass__(cls) -> None:
+        if "drawn" in vars(cls):
+            warn_renamed(f"{cls.__name__}.drawn", f"{cls.__name__}.sampled")
+            cls.sampled = vars(cls)["drawn"]  # type: ignore[method-assign]
+
     @abstractmethod
-    def drawn(self, n_tasks: int, generator: np.random.Generator) -> Seconds:
+    def sampled(self, n_tasks: int, generator: np.random.Generator) -> Seconds:
         """Return a factor for each task, float64 (n_tasks,), above 0; it depends on the generator alone."""
 
 
@@ -60,8 +66,8 @@ class LogNormal(Noise):
 
     Examples
     --------
-    >>> drawn = LogNormal(sigma=0.2).drawn(10_000, np.random.default_rng(1))
-    >>> round(float(np.median(drawn)), 2), round(float(np.std(np.log(drawn))), 2)
+    >>> sampled = LogNormal(sigma=0.2).sampled(10_000, np.random.default_rng(1))
+    >>> round(float(np.median(sampled)), 2), round(float(np.std(np.log(sampled))), 2)
     (1.0, 0.2)
     """
 
@@ -74,7 +80,7 @@ class LogNormal(Noise):
         """Whether every factor is 1."""
         return self.sigma == 0
 
-    def drawn(self, n_tasks: int, generator: np.random.Generator) -> Seconds:
+    def sampled(self, n_tasks: int, generator: np.random.Generator) -> Seconds:
         """Return a factor for each task."""
         with np.errstate(over="ignore"):
             return np.exp(self.sigma * generator.standard_normal(n_tasks))
@@ -95,8 +101,8 @@ class Stragglers(Noise):
 
     Examples
     --------
-    >>> drawn = Stragglers(share=0.1, factor=4.0).drawn(10_000, np.random.default_rng(1))
-    >>> round(float(np.mean(drawn == 4)), 2), round(float(np.mean(drawn == 1)), 2)
+    >>> sampled = Stragglers(share=0.1, factor=4.0).sampled(10_000, np.random.default_rng(1))
+    >>> round(float(np.mean(sampled == 4)), 2), round(float(np.mean(sampled == 1)), 2)
     (0.1, 0.9)
     """
 
@@ -116,9 +122,9 @@ class Stragglers(Noise):
         """Whether every factor is 1."""
         return self.sigma == 0 and (self.share == 0 or self.factor == 1)
 
-    def drawn(self, n_tasks: int, generator: np.random.Generator) -> Seconds:
+    def sampled(self, n_tasks: int, generator: np.random.Generator) -> Seconds:
         """Return a factor for each task; those of `lognormal` under the same seed, times those of the stragglers."""
-        usual = LogNormal(self.sigma).drawn(n_tasks, generator)
+        usual = LogNormal(self.sigma).sampled(n_tasks, generator)
         return usual * np.where(generator.random(n_tasks) < self.share, self.factor, 1.0)
 
 

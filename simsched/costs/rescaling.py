@@ -1,4 +1,4 @@
-"""Recorded seconds, carried to another width and another machine."""
+"""Recorded seconds, converted to another width and another machine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def one_core_of_recorded(graph: TaskGraph, terms: Terms) -> Seconds:
     return np.where(graph.widths > 1, np.maximum(recorded, root**2), recorded)
 
 
-def carried(
+def rescaled(
     graph: TaskGraph, machine: Machine, one_core: Seconds, measured: Mask | None = None
 ) -> tuple[Seconds, list[str]]:
     """Return one-core seconds on `machine`, and what was done, in sentences.

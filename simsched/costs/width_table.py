@@ -190,6 +190,6 @@ class MeasuredSeconds(Protocol):
         """
         ...
 
-    def drawn(self, generator: np.random.Generator) -> MeasuredSeconds:
-        """Return seconds drawn from what is known of these; the same where nothing tells how far they may be off."""
+    def sampled(self, generator: np.random.Generator) -> MeasuredSeconds:
+        """Return seconds sampled from what is known of these; the same where nothing tells how far they may be off."""
         ...

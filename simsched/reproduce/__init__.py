@@ -1,8 +1,9 @@
 """Published systems: what their papers say beside what is simulated."""
 
+from simsched.renamed import old_names
 from simsched.reproduce.crossed.crossed import crossed
 from simsched.reproduce.crossed.jobs import JOBS, Job
-from simsched.reproduce.crossed.table import Crossed, Run
+from simsched.reproduce.crossed.table import Crossed, CrossedCell
 from simsched.reproduce.published import Published, Quantity
 from simsched.reproduce.reproduction import Reproduction
 from simsched.reproduce.rows import Claim, Row
@@ -13,13 +14,13 @@ __all__ = [
     "JOBS",
     "Claim",
     "Crossed",
+    "CrossedCell",
     "Job",
     "Predicted",
     "Published",
     "Quantity",
     "Reproduction",
     "Row",
-    "Run",
     "System",
     "crossed",
     "reproduce",
@@ -27,3 +28,4 @@ __all__ = [
 ]
 
 make_callable(__name__, reproduce)
+__getattr__ = old_names(__name__, {"Run": "CrossedCell"})

@@ -189,7 +189,7 @@ def _sampled(
     if not seeds:
         return [[] for _ in points]
     numbers = MachineNumbers.of(points[0].machine)
-    drawn = {seed: costs.drawn(np.random.default_rng([seed, 1])) for seed in seeds}
+    drawn = {seed: costs.sampled(np.random.default_rng([seed, 1])) for seed in seeds}
 
     def sampled_s(pair: tuple[_Point, int]) -> float:
         point, seed = pair

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.costs.curve_ranges import drawn_between
+from simsched.costs.curve_ranges import sampled_between
 from simsched.costs.model import CostModel
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
@@ -65,4 +65,4 @@ def _numbers(machine: Machine) -> MachineNumbers:
 
 
 def _between(one: Parameter, z: float) -> float:
-    return min(max(drawn_between(one.value, one.low, one.high, z), one.low), one.high)
+    return min(max(sampled_between(one.value, one.low, one.high, z), one.low), one.high)

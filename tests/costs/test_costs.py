@@ -232,8 +232,8 @@ def test_impossible_curves(bad):
 
 def test_a_kind_takes_the_curve_that_is_spelled_as_it_is():
     model = ss.CostModel({"aten::tanh": ss.Curve(0.1), "aten::tanh_backward": ss.Curve(0.5)})
-    for drawn in (model, model.drawn(np.random.default_rng(0))):
-        shares = [drawn.curve(kind).serial_share for kind in ("aten::tanh", "aten::tanh_backward", "Tanh")]
+    for sampled in (model, model.sampled(np.random.default_rng(0))):
+        shares = [sampled.curve(kind).serial_share for kind in ("aten::tanh", "aten::tanh_backward", "Tanh")]
         assert shares == [0.1, 0.5, 0.5]
 
 

@@ -126,9 +126,9 @@ def test_disturbed_and_scattering_calibrations_are_less_certain():
     spreads = []
     for facts in ({"runs": 20, "dropped": 0}, {"runs": 20, "dropped": 10}, {"scatter": 0.25}):
         of_host = Calibration.of(ops, "by hand", machine="generic", facts=facts)
-        drawn = [of_host.cost_model().drawn(np.random.default_rng(seed)) for seed in range(60)]
+        sampled = [of_host.cost_model().sampled(np.random.default_rng(seed)) for seed in range(60)]
         one_core = ss.machine("generic[cores=1]")
-        spreads.append(np.std([np.log(one.on(graph, one_core).one_core_s[0]) for one in drawn]))
+        spreads.append(np.std([np.log(one.on(graph, one_core).one_core_s[0]) for one in sampled]))
     known = sigmas()["measured"]
     assert spreads[0] == pytest.approx(np.hypot(known.common, known.discrepancy), rel=0.25)
     assert min(spreads[1:]) > 0.2

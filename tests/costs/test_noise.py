@@ -1,4 +1,4 @@
-"""Noise models: what is drawn, by hand and in numbers; common random numbers; wrong specs."""
+"""Noise models: what is sampled, by hand and in numbers; common random numbers; wrong specs."""
 
 import numpy as np
 import pytest
@@ -6,36 +6,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simsched as ss
-from simsched.costs import LogNormal, Stragglers
+from simsched.costs import LogNormal, Noise, Stragglers
 from simsched.costs.noise import noise_of
 from simsched.errors import CostError
 
 MANY = ss.TaskGraph.from_edges([1.0] * 50)
 
 
-def drawn(noise, n=20_000, seed=0):
+def sampled(noise, n=20_000, seed=0):
     return ss.CostModel(noise=noise).factors(n, seed)
 
 
 def test_a_number_is_the_sigma_of_lognormal():
     assert noise_of(0.3) == noise_of("0.3") == noise_of("lognormal[sigma=0.3]") == LogNormal(0.3)
-    assert drawn(0.3).tolist() == drawn("lognormal[sigma=0.3]").tolist()
-    assert np.log(drawn(0.3)).std() == pytest.approx(0.3, rel=0.02)
-    assert np.median(drawn(0.3)) == pytest.approx(1, rel=0.02)
+    assert sampled(0.3).tolist() == sampled("lognormal[sigma=0.3]").tolist()
+    assert np.log(sampled(0.3)).std() == pytest.approx(0.3, rel=0.02)
+    assert np.median(sampled(0.3)) == pytest.approx(1, rel=0.02)
 
 
 def test_stragglers_take_so_many_times_as_long():
-    factors = drawn("stragglers[share=0.05,factor=7]")
+    factors = sampled("stragglers[share=0.05,factor=7]")
     assert set(factors.tolist()) == {1.0, 7.0}
     assert (factors == 7).mean() == pytest.approx(0.05, abs=0.005)
-    both = drawn("stragglers[share=0.05,factor=7,sigma=0.2]") / drawn(0.2)
+    both = sampled("stragglers[share=0.05,factor=7,sigma=0.2]") / sampled(0.2)
     assert np.unique(both.round(9)).tolist() == [1, 7], "on top of log-normal noise, the same draws"
 
 
 def test_all_or_none_straggle():
-    assert set(drawn("stragglers[share=1,factor=3]", 9).tolist()) == {3.0}
+    assert set(sampled("stragglers[share=1,factor=3]", 9).tolist()) == {3.0}
     for silent in (0.0, "lognormal[sigma=0]", "stragglers[share=0]", "stragglers[factor=1]"):
-        assert drawn(silent) is None
+        assert sampled(silent) is None
 
 
 def test_stragglers_by_hand(engine):
@@ -86,3 +86,13 @@ def test_models_print_as_the_spec_that_makes_them(noise):
 def test_what_is_no_noise_is_told(noise, said):
     with pytest.raises(CostError, match=said):
         ss.CostModel(noise=noise)
+
+
+def test_noise_written_for_the_last_release_samples_by_its_old_method():
+    with pytest.warns(DeprecationWarning, match=r"Twice\.drawn is now Twice\.sampled"):
+
+        class Twice(Noise):
+            def drawn(self, n_tasks, generator):
+                return np.full(n_tasks, 2.0)
+
+    assert ss.CostModel(noise=Twice()).factors(2, 0).tolist() == [2.0, 2.0]

@@ -1,4 +1,4 @@
-"""Cost models drawn from what is uncertain: intervals of curves, errors of measured medians, fits."""
+"""Cost models sampled from what is uncertain: intervals of curves, errors of measured medians, fits."""
 
 from dataclasses import replace
 from math import erf
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simsched as ss
-from simsched.costs.curve_ranges import drawn_between, ranges
+from simsched.costs.curve_ranges import ranges, sampled_between
 from simsched.costs.curves import default_curves
 from simsched.costs.fitting import (
     Calibration,
@@ -21,15 +21,15 @@ from simsched.costs.fitting import (
     Op,
     Point,
 )
-from simsched.costs.fitting.drawing import drawn_curve_of, sigma_of_error
+from simsched.costs.fitting.sampling import sampled_curve_of, sigma_of_error
 
 GRAPH = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["Conv2D", "MatMul"], shapes=["4x4", "2x2"])
 
 
 def draws(model, n=400):
     """Return models as they could be, but for the discrepancy, which has tests of its own."""
-    drawn = [model.drawn(np.random.default_rng(seed)) for seed in range(n)]
-    return [replace(one, discrepancy=None) for one in drawn]
+    sampled = [model.sampled(np.random.default_rng(seed)) for seed in range(n)]
+    return [replace(one, discrepancy=None) for one in sampled]
 
 
 def measured(spread=0.1, runs=25, widths=(1, 2, 4)):
@@ -38,13 +38,13 @@ def measured(spread=0.1, runs=25, widths=(1, 2, 4)):
 
 
 def test_ends_of_the_interval_and_the_number_itself():
-    assert [drawn_between(4.0, 2.0, 16.0, z) for z in (-1.959963984540054, 0, 1.959963984540054)] == [
+    assert [sampled_between(4.0, 2.0, 16.0, z) for z in (-1.959963984540054, 0, 1.959963984540054)] == [
         pytest.approx(2),
         4,
         pytest.approx(16),
     ]
-    assert drawn_between(0.0, 0.0, 0.5, -1) == 0
-    assert drawn_between(0.0, 0.0, 0.5, 1.959963984540054) == pytest.approx(0.5)
+    assert sampled_between(0.0, 0.0, 0.5, -1) == 0
+    assert sampled_between(0.0, 0.0, 0.5, 1.959963984540054) == pytest.approx(0.5)
 
 
 def test_intervals_that_leave_out_their_value_reach_as_far_as_it():
@@ -53,16 +53,16 @@ def test_intervals_that_leave_out_their_value_reach_as_far_as_it():
         fit = Fit(
             "apart", Interval(1.0), Interval(value, low, high), Interval(0.0), 0.95, "bootstrap", None, 0.0, 9
         )
-        shares = [drawn_curve_of([fit], np.random.default_rng(seed)).serial_share for seed in range(200)]
+        shares = [sampled_curve_of([fit], np.random.default_rng(seed)).serial_share for seed in range(200)]
         assert min(shares) <= value <= max(shares)
         assert 0 <= min(shares) < max(shares) <= 1
 
 
 @given(z=st.floats(-6, 6), value=st.floats(0, 1), below=st.floats(0, 1), above=st.floats(1, 4))
 def test_what_is_drawn_lies_on_its_side_of_the_number(z, value, below, above):
-    drawn = drawn_between(value, value * below, value * above, z)
-    assert drawn >= 0
-    assert (drawn >= value - 1e-12) if z >= 0 else (drawn <= value + 1e-12)
+    sampled = sampled_between(value, value * below, value * above, z)
+    assert sampled >= 0
+    assert (sampled >= value - 1e-12) if z >= 0 else (sampled <= value + 1e-12)
 
 
 def test_published_curves_are_drawn_within_their_intervals():
@@ -85,10 +85,12 @@ def test_every_number_lies_within_its_own_interval():
 
 def test_curves_given_as_numbers_stay_as_they_are():
     given = ss.CostModel({"Conv2D": ss.Curve(0.5)}, noise=0.3)
-    (drawn,) = draws(given, 1)
-    assert drawn.curve("Conv2D") == ss.Curve(0.5)
-    assert drawn.curve("nothing-known") == given.curve("nothing-known"), "not assumed to gain, by definition"
-    assert drawn.noise == 0.3
+    (sampled,) = draws(given, 1)
+    assert sampled.curve("Conv2D") == ss.Curve(0.5)
+    assert sampled.curve("nothing-known") == given.curve("nothing-known"), (
+        "not assumed to gain, by definition"
+    )
+    assert sampled.noise == 0.3
 
 
 def test_measured_seconds_vary_by_the_error_of_their_median():
@@ -100,12 +102,12 @@ def test_measured_seconds_vary_by_the_error_of_their_median():
 
 
 def test_one_run_of_which_no_spread_is_known_is_taken_as_it_is():
-    (drawn,) = draws(ss.CostModel(measured=measured(spread=None, runs=1)), 1)
-    assert drawn.on(GRAPH, ss.machine("generic")).seconds(4)[1] == 0.5
+    (sampled,) = draws(ss.CostModel(measured=measured(spread=None, runs=1)), 1)
+    assert sampled.on(GRAPH, ss.machine("generic")).seconds(4)[1] == 0.5
 
 
 def test_same_generator_same_model():
-    one, other = (ss.CostModel(measured=measured()).drawn(np.random.default_rng(7)) for _ in range(2))
+    one, other = (ss.CostModel(measured=measured()).sampled(np.random.default_rng(7)) for _ in range(2))
     machine = ss.machine("generic")
     assert one.on(GRAPH, machine).seconds(3).tolist() == other.on(GRAPH, machine).seconds(3).tolist()
 
@@ -167,8 +169,8 @@ def test_spellings_of_a_kind_are_drawn_from_their_own_fits():
 
     calibration = Calibration.of([op("mine", 0.1), op("mine_backward", 0.5)], "made up", machine="generic")
     model = calibration.cost_model()
-    for drawn in (model, *draws(model, 3)):
-        found = [drawn.curve(kind).serial_share for kind in ("mine", "mine_backward")]
+    for sampled in (model, *draws(model, 3)):
+        found = [sampled.curve(kind).serial_share for kind in ("mine", "mine_backward")]
         assert found == [pytest.approx(0.1), pytest.approx(0.5)]
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simsched as ss
-from simsched.costs import curve_through
+from simsched.costs import two_point_curve
 from simsched.errors import CostError
 
 KNL = ss.machine("knl-7250")
@@ -31,7 +31,7 @@ PUBLISHED = [
 @pytest.mark.parametrize("runtime", [KNL.runtime, ss.RuntimeProfile()], ids=["with fork and join", "without"])
 @pytest.mark.parametrize(("best", "best_s", "slower"), PUBLISHED)
 def test_published_curves_are_met(best, best_s, slower, runtime):
-    curve = seconds(*curve_through(best, best_s, 68, slower, runtime), runtime)
+    curve = seconds(*two_point_curve(best, best_s, 68, slower, runtime), runtime)
     assert abs(int(curve.argmin()) + 1 - best) <= 1
     assert curve[best - 1] == pytest.approx(best_s, rel=1e-9)
     assert curve[67] / curve[best - 1] - 1 == pytest.approx(slower, abs=0.005)
@@ -57,7 +57,7 @@ def test_a_curve_is_found_again(serial, overhead, one_core_s, runtime):
             - overhead * np.sqrt(1e-3 * one_core_s) + runtime.region_s
         )  # fmt: skip
 
-    found_s, found = curve_through(best, at(best), 68, at(68) / at(best) - 1, runtime)
+    found_s, found = two_point_curve(best, at(best), 68, at(68) / at(best) - 1, runtime)
     assert found_s == pytest.approx(one_core_s, rel=1e-6)
     assert found.serial_share == pytest.approx(curve.serial_share, abs=1e-6)
     assert found.thread_overhead == pytest.approx(curve.thread_overhead, rel=1e-6)
@@ -77,4 +77,4 @@ def test_a_curve_is_found_again(serial, overhead, one_core_s, runtime):
 )
 def test_impossible_facts(facts, says):
     with pytest.raises(CostError, match=says):
-        curve_through(*facts, KNL.runtime)
+        two_point_curve(*facts, KNL.runtime)

@@ -15,7 +15,7 @@ from simsched.costs.fitting import Calibration, MeasuredOp, Op, Point
 from simsched.errors import SimschedError
 from simsched.execute.crosscheck.checked import Checked, CrossCheck
 from simsched.execute.kernels.module import module
-from simsched.execute.run.execution import Execution, Run
+from simsched.execute.run.execution import Execution, MeasuredRun
 from simsched.graph.adjacency import Csr
 from simsched.machine import RuntimeProfile
 from simsched.schedule import Schedule
@@ -50,7 +50,7 @@ def _measured(graph, start, finish, executor=None, cores=2):
 
 def _run(schedule, stolen=0.0, latency_s=1e-7):
     """Return a run of which a share was stolen."""
-    return Run(schedule, stolen, 0, latency_s, (1.0,), (1.0,))
+    return MeasuredRun(schedule, stolen, 0, latency_s, (1.0,), (1.0,))
 
 
 def _checked(graph, runs, policy="fifo", layout="2x1", name="graph"):

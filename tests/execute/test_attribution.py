@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.execute.crosscheck.overlap import company, without_company
+from simsched.execute.crosscheck.overlap import alone_s, overlaps
 from simsched.execute.run.execution import Execution
 
 
@@ -56,7 +56,7 @@ def test_tasks_in_turn_have_no_interference(made_up):
 )
 def test_sources_add_up(policy, layout, made_up):
     random = np.random.default_rng(3)
-    # Eight tasks that have company, and a chain that is alone in the end.
+    # Eight tasks that overlap, and a chain that is alone in the end.
     seconds, edges = random.uniform(0.5, 2, 30), [(i, i + 1) for i in range(8, 29)]
     graph = ss.TaskGraph.from_edges(seconds, edges, kinds=["a"] * 30)
     runs = []
@@ -89,15 +89,17 @@ def test_replays_decide_as_the_prediction_did(made_up):
     assert case.sources.dispatch_s == 0
 
 
-def test_company(made_up):
+def test_overlaps(made_up):
     graph = ss.TaskGraph.from_edges([1.0] * 4)
-    np.testing.assert_allclose(company(made_up.measured(graph, [0, 1, 3, 5], [2, 3, 4, 5])), [0.5, 0.5, 0, 0])
-    assert company(made_up.measured(ss.TaskGraph.from_edges([]), [], [])).shape == (0,)
+    np.testing.assert_allclose(
+        overlaps(made_up.measured(graph, [0, 1, 3, 5], [2, 3, 4, 5])), [0.5, 0.5, 0, 0]
+    )
+    assert overlaps(made_up.measured(ss.TaskGraph.from_edges([]), [], [])).shape == (0,)
 
 
 def test_disturbed_runs_tell_nothing_of_tasks_alone(made_up, slower):
     graph = forked()
     execution = Execution((slower(graph), made_up.run(slower(graph).schedule, stolen=0.5)))
-    seconds, told_apart = without_company(execution)
+    seconds, told_apart = alone_s(execution)
     assert told_apart == 0
     assert seconds.tolist() == pytest.approx([1.5, 1.5, 1.2, 1.2])

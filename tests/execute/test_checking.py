@@ -11,7 +11,7 @@ from simsched.errors import SimschedError
 from simsched.execute import Case, Settings, calibrate, interleaved
 from simsched.execute.calibrate.calibrating import _gap_s, _seconds, calibration_cases
 from simsched.execute.crosscheck.checking import _named, _suited, crosscheck
-from simsched.execute.run.execution import Execution, Run
+from simsched.execute.run.execution import Execution, MeasuredRun
 from simsched.execute.run.run import _order
 
 
@@ -53,7 +53,7 @@ def measured(starts, finishes):
     made = ss.simulate(graph, "generic[cores=1]", "sequential", runtime=ss.RuntimeProfile())
     return Execution(
         tuple(
-            Run(
+            MeasuredRun(
                 replace(made, start_s=np.array(start), finish_s=np.array(finish)),
                 0.0,
                 0,

@@ -8,7 +8,7 @@ from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.errors import EngineError
 from simsched.execute import calibrate
 from simsched.execute.calibrate.climbing import chosen_widths, climbed, grid_cases
-from simsched.execute.run.execution import Execution, Run
+from simsched.execute.run.execution import Execution, MeasuredRun
 
 HOST = ss.machine("knl-7250[contention=false]")
 
@@ -45,8 +45,8 @@ class FakeHost:
             )
             for scale in self._runs
         ]
-        runs = [Run(s, 0.0, 0, float("nan"), (), ()) for s in schedules]
-        runs += [Run(schedules[0], stolen, 0, float("nan"), (), ()) for stolen in self._stolen]
+        runs = [MeasuredRun(s, 0.0, 0, float("nan"), (), ()) for s in schedules]
+        runs += [MeasuredRun(schedules[0], stolen, 0, float("nan"), (), ()) for stolen in self._stolen]
         return Execution(tuple(runs))
 
 

@@ -18,7 +18,7 @@ from simsched.execute.calibrate.pairs import (
     strands,
     team_width,
 )
-from simsched.execute.run.execution import Execution, Run
+from simsched.execute.run.execution import Execution, MeasuredRun
 
 TWO = ss.machine("generic[cores=2]")
 
@@ -89,7 +89,7 @@ def slower_beside(cases, factor=1.5, disturbed=()):
         for turn in range(5):
             times = slow * (1 + turn / 100 if case.layout[0] == 2 else 1) * (9 if turn in disturbed else 1)
             run = replace(schedule, start_s=times * schedule.start_s, finish_s=times * schedule.finish_s)
-            runs.append(Run(run, 0.5 if turn in disturbed else 0.0, 0, float("nan"), (), ()))
+            runs.append(MeasuredRun(run, 0.5 if turn in disturbed else 0.0, 0, float("nan"), (), ()))
         found.append(Execution(tuple(runs)))
     return found
 

@@ -208,7 +208,7 @@ def test_declined_cases_count_for_no_figure(parts, made_up, tmp_path):
     numbers = check.summary()
     assert (numbers["cases"], numbers["declined"]) == (1, 1)
     assert numbers["largest_error"] == abs(kept.error)
-    assert check.told == (kept,)
+    assert check.conclusive == (kept,)
     assert check.table["cannot_tell"].tolist() == ["0 of 20 runs were undisturbed", ""]
     assert not len(check.rankings)
     text = check.to_markdown()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.costs import curve_through
+from simsched.costs import two_point_curve
 
 KNL = ss.machine("knl-7250[contention=true]")
 LAYOUTS = ("1x64", "2x32", "4x16", "8x8", "16x4", "32x2", "64x1")
@@ -21,7 +21,7 @@ RUNS = 50
 
 def two_chains():
     """Return 50 runs of each convolution, one after the other, and their curves."""
-    known = {kind: curve_through(68, best_s, 68, 0, KNL.runtime) for kind, best_s in CONVOLUTIONS.items()}
+    known = {kind: two_point_curve(68, best_s, 68, 0, KNL.runtime) for kind, best_s in CONVOLUTIONS.items()}
     seconds = [one_core_s for one_core_s, _ in known.values() for _ in range(RUNS)]
     edges = [(i, i + 1) for i in range(2 * RUNS - 1) if i != RUNS - 1]
     graph = ss.TaskGraph.from_edges(seconds, edges, kinds=[kind for kind in known for _ in range(RUNS)])

@@ -10,7 +10,6 @@ from statistics import median
 from typing import TYPE_CHECKING, Self
 
 from simsched.costs.curves import normalised
-from simsched.costs.fitting.drawing import disturbed, drawn_curve_of, scatter, sigma_of_spread
 from simsched.costs.fitting.fingerprint import Fingerprint
 from simsched.costs.fitting.interpolation import Method
 from simsched.costs.fitting.measured import MeasuredCurves
@@ -18,6 +17,7 @@ from simsched.costs.fitting.overheads import Overheads
 from simsched.costs.fitting.pair import Pair, pairs_frame
 from simsched.costs.fitting.parametric import curve_of, fitted
 from simsched.costs.fitting.points import STRICT, Fit, MeasuredOp, Sharing, fits_frame, points_frame
+from simsched.costs.fitting.sampling import disturbed, sampled_curve_of, scatter, sigma_of_spread
 from simsched.costs.fitting.summary import summary
 from simsched.costs.model import CostModel
 from simsched.costs.noise import Noise
@@ -469,19 +469,19 @@ class CalibratedModel(CostModel):
 
     calibration: Calibration | None = None
 
-    def drawn(self, generator: np.random.Generator) -> Self:
+    def sampled(self, generator: np.random.Generator) -> Self:
         """Return a model sampled from what is known, curves of kinds from the intervals of their fits.
 
         What is common to all its seconds is the less certain, the more of its runs were dropped as disturbed, and the
         more the others differed.
         """
-        model = super().drawn(generator)
+        model = super().sampled(generator)
         if self.calibration is not None and model.discrepancy is not None:
             facts = self.calibration.facts
             off = replace(model.discrepancy, disturbed=disturbed(facts), scatter=scatter(facts))
             model = replace(model, discrepancy=off)
         fits = {} if self.calibration is None else self.calibration.wide_fits()
-        curves = {kind: drawn_curve_of(of, generator) for kind, of in fits.items()}
+        curves = {kind: sampled_curve_of(of, generator) for kind, of in fits.items()}
         of_others = {normalised(kind): curve for kind, curve in curves.items()}
         return replace(model, curves={**model.curves, **of_others, **curves})
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S
 from simsched.costs.fitting.by_work import WorkModel, work_model
-from simsched.costs.fitting.drawing import drawn_ops, work_sigma
 from simsched.costs.fitting.interpolation import Method, WidthCurve
 from simsched.costs.fitting.points import MeasuredOp, Sharing
+from simsched.costs.fitting.sampling import sampled_ops, work_sigma
 from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
 from simsched.spec import parse_path
@@ -108,9 +108,9 @@ class MeasuredCurves:
         )
         return table, (*self.notes, *self._said(graph, table, np.flatnonzero(learned >= 0)))
 
-    def drawn(self, generator: np.random.Generator) -> MeasuredCurves:
+    def sampled(self, generator: np.random.Generator) -> MeasuredCurves:
         """Return curves through points that are sampled within the errors of their medians."""
-        ops = drawn_ops(self.ops, generator)
+        ops = sampled_ops(self.ops, generator)
         return replace(self, ops=ops, work_seed=int(generator.integers(2**62)))
 
     def curve(self, op: MeasuredOp, sharing: Sharing = "apart") -> WidthCurve:

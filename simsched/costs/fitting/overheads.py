@@ -57,5 +57,5 @@ class Overheads:
     def runtime(self, base: RuntimeProfile | None = None) -> RuntimeProfile:
         """Return a runtime profile with what was measured, the rest that of `base` (nothing when not given)."""
         known = {f.name for f in fields(RuntimeProfile)}
-        told = {f.name: getattr(self, f.name) for f in fields(self) if f.name in known}
-        return replace(base or RuntimeProfile(), **{name: v for name, v in told.items() if v is not None})
+        measured = {f.name: getattr(self, f.name) for f in fields(self) if f.name in known}
+        return replace(base or RuntimeProfile(), **{name: v for name, v in measured.items() if v is not None})

@@ -118,7 +118,7 @@ def fit_curve(
     confidence : float
         Of the intervals.
     bootstrap : int
-        Residuals are drawn again so often, and the intervals are percentiles; 0 takes them from the covariance.
+        Residuals are sampled again so often, and the intervals are percentiles; 0 takes them from the covariance.
     generator : numpy Generator, optional
         Of the draws; needed for a bootstrap.
 
@@ -232,7 +232,7 @@ def _percentiles(
     times: int,
     generator: np.random.Generator,
 ) -> tuple[Array, Array]:
-    """Return percentiles of the parameters of curves fitted again, each to the first plus residuals drawn anew."""
+    """Return percentiles of the parameters of curves fitted again, each to the first plus residuals sampled again."""
     fitted = problem.curve(x)
     draws = [problem.solved(fitted + generator.choice(residual, len(residual)))[0] for _ in range(times)]
     low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)

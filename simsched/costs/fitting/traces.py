@@ -111,7 +111,7 @@ class TaskCurves:
         )
         return table, (f"{len(seconds)} of {graph.n_tasks} tasks take their own measured seconds",)
 
-    def drawn(self, generator: np.random.Generator) -> TaskCurves:
+    def sampled(self, generator: np.random.Generator) -> TaskCurves:
         """Return itself: of a task that ran once on each width it is not known how far its seconds may be off."""
         return self
 

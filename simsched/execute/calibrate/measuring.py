@@ -156,13 +156,13 @@ def _calibration(ops: Sequence[MeasuredOp], runs: Runs, host: Machine, widths: s
     threads = {name: value for name, value in asdict(thread_costs(host)).items() if value is not None}
     overheads = replace(found.overheads, **threads)
     counts = {"runs": sum(len(run) for _, run in runs), "dropped": sum(run.n_dropped for _, run in runs)}
-    told = with_doubts(
+    calibration = with_doubts(
         found, [(case, run) for case, run in runs if isinstance(policy_of(case.policy), RankPolicy)]
     )
     return replace(
-        told,
+        calibration,
         ops=tuple(fitted(one, overheads.runtime()) for one in ops),
         method=f"{METHOD}; {widths}",
         overheads=overheads,
-        facts={**told.facts, **counts},
+        facts={**calibration.facts, **counts},
     )

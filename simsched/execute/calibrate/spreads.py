@@ -48,21 +48,21 @@ def with_spreads(ops: Sequence[MeasuredOp], runs: Sequence[tuple[Case, Execution
         for key, tasks in tasks_by_op(case.graph).items():
             spreads.setdefault((key, width), []).extend(of_task[tasks].tolist())
             dropped[key, width] = dropped.get((key, width), 0) + execution.n_dropped * len(tasks)
-    return tuple(_told(one, spreads, dropped) for one in ops)
+    return tuple(_with_spreads(one, spreads, dropped) for one in ops)
 
 
-def _told(
+def _with_spreads(
     one: MeasuredOp,
     spreads: Mapping[tuple[Key, int], Sequence[float]],
     dropped: Mapping[tuple[Key, int], int],
 ) -> MeasuredOp:
-    def told(point: Point) -> Point:
+    def scattered(point: Point) -> Point:
         key = ((one.op.kind, one.op.shape), point.width)
         known = [spread for spread in spreads.get(key, ()) if np.isfinite(spread)]
         spread = float(np.median(known)) if known else None
         return replace(point, spread=spread, dropped=dropped.get(key, 0))
 
-    return replace(one, points=tuple(told(point) for point in one.points))
+    return replace(one, points=tuple(scattered(point) for point in one.points))
 
 
 def _spreads(execution: Execution) -> npt.NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.execute.crosscheck.overlap import Floats, without_company
+from simsched.execute.crosscheck.overlap import Floats, alone_s
 from simsched.machine import Effects
 from simsched.policy import policy as policy_of
 from simsched.replay import simulate
@@ -61,7 +61,7 @@ def sources(execution: Execution, simulated: Schedule, costs: CostModel, runtime
         dispatch     = R(real) - M
 
     "real" are the seconds of the run nearest to the median; "alone" is without overlap: for the model what it says
-    before anything is shared, for the real run as `without_company` defines it.
+    before anything is shared, for the real run as `alone_s` defines it.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def sources(execution: Execution, simulated: Schedule, costs: CostModel, runtime
     """
     measured = execution.schedule
     again = _Replay(simulated, costs, runtime)
-    own_s, told_apart = without_company(execution)
+    own_s, told_apart = alone_s(execution)
     predicted_alone_s = again.makespan_s(simulated.alone_s, simulated.widths)
     real_alone_s = again.makespan_s(own_s, measured.widths)
     real_s = again.makespan_s(measured.finish_s - measured.start_s, measured.widths)

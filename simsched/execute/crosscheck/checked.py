@@ -16,6 +16,7 @@ from simsched.files import replacing
 from simsched.machine import RuntimeProfile
 from simsched.notes import weighed
 from simsched.plots.accuracy import accuracy
+from simsched.renamed import warn_renamed
 from simsched.schedule.caveats import notes_of
 
 if TYPE_CHECKING:
@@ -108,9 +109,9 @@ class CrossCheck:
     >>> from simsched.costs.fitting import MeasuredOp, Op, Point
     >>> from simsched.execute import CrossCheck
     >>> from simsched.execute.crosscheck.checked import Checked
-    >>> from simsched.execute.run.execution import Run
+    >>> from simsched.execute.run.execution import MeasuredRun
     >>> simulated = ss.simulate(ss.TaskGraph.from_edges([2.0]), "generic[cores=1]", "fifo")
-    >>> measured = ss.Execution((Run(simulated, 0.0, 0, 1e-7, (2.0,), (2.0,)),))
+    >>> measured = ss.Execution((MeasuredRun(simulated, 0.0, 0, 1e-7, (2.0,), (2.0,)),))
     >>> case = Checked("one task", measured, simulated, ss.CostModel(), ss.RuntimeProfile())
     >>> points = ss.Calibration.of([MeasuredOp(Op("Add"), (Point(1, 2.0),))], "by hand")
     >>> check = CrossCheck((case,), points)
@@ -140,13 +141,19 @@ class CrossCheck:
 
     @cached_property
     def rankings(self) -> pd.DataFrame:
-        """One row per pair of told cases of one graph; see `simsched.execute.crosscheck.rankings.rankings_frame`."""
-        return rankings_frame(self.told)
+        """One row per pair of conclusive cases; see `simsched.execute.crosscheck.rankings.rankings_frame`."""
+        return rankings_frame(self.conclusive)
+
+    @property
+    def conclusive(self) -> tuple[Checked, ...]:
+        """The cases that are not declined."""
+        return tuple(case for case in self.cases if not case.doubt)
 
     @property
     def told(self) -> tuple[Checked, ...]:
-        """The cases that are not declined."""
-        return tuple(case for case in self.cases if not case.doubt)
+        """`conclusive`, under its old name."""
+        warn_renamed("CrossCheck.told", "CrossCheck.conclusive")
+        return self.conclusive
 
     def summary(self) -> dict[str, float]:
         """Return the check in numbers; see `simsched.execute.crosscheck.verdict.summary`."""

@@ -21,7 +21,7 @@ ALONE = 0.1
 FEWEST = 3
 
 
-def company(schedule: Schedule) -> Floats:
+def overlaps(schedule: Schedule) -> Floats:
     """Return the share of each task's time in which another one ran, shape (n,); 0 where it took no time."""
     start, finish = schedule.start_s, schedule.finish_s
     times = np.concatenate([start, finish])
@@ -36,8 +36,8 @@ def company(schedule: Schedule) -> Floats:
     return found
 
 
-def without_company(execution: Execution) -> tuple[Floats, float]:
-    """Return what the tasks of the median run would have taken alone.
+def alone_s(execution: Execution) -> tuple[Floats, float]:
+    """Return the seconds that the tasks of the median run would have taken alone.
 
     A task is alone if others ran for at most a tenth of its time, and then took what it would have. One that overlapped
     others would have taken the median of the tasks of its kind, shape and width that were alone, over all runs that
@@ -59,16 +59,16 @@ def without_company(execution: Execution) -> tuple[Floats, float]:
 
     runs = [_observed(schedule) for schedule in execution.counting]
     seen = pd.concat(runs)
-    alone = seen[seen["company"] <= ALONE].groupby(["op", "width"])["seconds"].agg(["median", "size"])
-    known = alone.loc[alone["size"] >= FEWEST, "median"]
+    alone = seen[seen["overlap"] <= ALONE].groupby(["op", "width"])["seconds"].agg(["median", "size"])
+    medians = alone.loc[alone["size"] >= FEWEST, "median"]
     of_median = _observed(execution.schedule)
-    beside = (of_median["company"] > ALONE).to_numpy()
-    elsewhere = known.reindex(pd.MultiIndex.from_frame(of_median[["op", "width"]])).to_numpy(np.float64)
+    overlapping = (of_median["overlap"] > ALONE).to_numpy()
+    elsewhere = medians.reindex(pd.MultiIndex.from_frame(of_median[["op", "width"]])).to_numpy(np.float64)
     took = of_median["seconds"].to_numpy()
     area_s = took * of_median["width"].to_numpy()
-    told = beside & np.isfinite(elsewhere)
-    total_s = float(area_s[beside].sum())
-    return np.where(told, elsewhere, took), float(area_s[told].sum()) / total_s if total_s else float("nan")
+    known = overlapping & np.isfinite(elsewhere)
+    total_s = float(area_s[overlapping].sum())
+    return np.where(known, elsewhere, took), float(area_s[known].sum()) / total_s if total_s else float("nan")
 
 
 def _observed(schedule: Schedule) -> pd.DataFrame:
@@ -81,6 +81,6 @@ def _observed(schedule: Schedule) -> pd.DataFrame:
             "op": graph.kinds.codes.astype(np.int64) * max(len(graph.shapes.labels), 1) + graph.shapes.codes,
             "width": schedule.widths,
             "seconds": schedule.finish_s - schedule.start_s,
-            "company": company(schedule),
+            "overlap": overlaps(schedule),
         }
     )

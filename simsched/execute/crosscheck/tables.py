@@ -105,8 +105,8 @@ def all_kinds_table(check: CrossCheck) -> Table:
     """Return one row a kind over all cases."""
     import pandas as pd
 
-    told = check.told or check.cases
-    return _kinds("Kinds of tasks over all cases", kinds_frame(pd.concat([case.tasks for case in told])))
+    cases = check.conclusive or check.cases
+    return _kinds("Kinds of tasks over all cases", kinds_frame(pd.concat([case.tasks for case in cases])))
 
 
 def kinds_table(case: Checked) -> Table:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from simsched.execute.kernels.rules import Dims, Seen, Sizes
-from simsched.execute.kernels.windows import Window, Windows, checked, places, told_by_image
+from simsched.execute.kernels.windows import Window, Windows, checked, places, windows_by_image
 from simsched.graph.shapes import numel
 
 
@@ -20,7 +20,7 @@ def convolution(seen: Seen) -> Sizes | None:
     if layout is None:
         return None
     n, c, h, w, f, kh, kw, groups = layout
-    windows = _told_by_flops(seen, layout) or _windows(seen, kh, kw)
+    windows = _windows_by_flops(seen, layout) or _windows(seen, kh, kw)
     bias = int(len(seen.shape) > 2 and math.prod(seen.shape[2]) == f)
     return checked([n, c, h, w, f, kh, kw], windows, (h, w), [groups, bias])
 
@@ -35,7 +35,7 @@ def convolution_gradients(seen: Seen) -> Sizes | None:
         return None
     n, c, h, wide, f, kh, kw, groups = layout
     out = dy[-2:] if len(dy) == 4 else (1, dy[-1])
-    windows = _told_by_output(seen, (kh, kw), (h, wide), out)
+    windows = _windows_by_output(seen, (kh, kw), (h, wide), out)
     return windows and checked([n, c, h, wide, f, kh, kw], windows, (h, wide), [groups, 0])
 
 
@@ -48,7 +48,7 @@ def data_gradient(seen: Seen) -> Sizes | None:
     if filters != f:
         return None
     pixels = (seen.bytes_B / 4 - sum(map(numel, seen.shape))) / max(n * c, 1)
-    windows, image = told_by_image(_candidates(seen, kh, kw), (out_h, out_w), pixels)
+    windows, image = windows_by_image(_candidates(seen, kh, kw), (out_h, out_w), pixels)
     return checked([n, c, *image, f, kh, kw], windows, image, [1, 0]) if min(image) > 0 else None
 
 
@@ -62,7 +62,7 @@ def weights_gradient(seen: Seen) -> Sizes | None:
     each = 2.0 * n * out_h * out_w * f * c
     if "filter" not in seen.pinned and seen.flops > 0 and each:
         high, wide = _sides(max(round(seen.flops / each), 1))
-    windows = _told_by_output(seen, (high, wide), (h, w), (out_h, out_w))
+    windows = _windows_by_output(seen, (high, wide), (h, w), (out_h, out_w))
     return windows and checked([n, c, h, w, f, high, wide], windows, (h, w), [1, 0])
 
 
@@ -105,7 +105,7 @@ def _candidates(seen: Seen, kh: int, kw: int) -> list[Windows]:
     return found
 
 
-def _told_by_flops(seen: Seen, layout: tuple[int, ...]) -> Windows | None:
+def _windows_by_flops(seen: Seen, layout: tuple[int, ...]) -> Windows | None:
     n, c, h, w, f, kh, kw, groups = layout
     if not seen.flops > 0:
         return None
@@ -117,7 +117,7 @@ def _told_by_flops(seen: Seen, layout: tuple[int, ...]) -> Windows | None:
     return None
 
 
-def _told_by_output(seen: Seen, sides: tuple[int, int], image: Dims, out: Dims) -> Windows | None:
+def _windows_by_output(seen: Seen, sides: tuple[int, int], image: Dims, out: Dims) -> Windows | None:
     for windows in _candidates(seen, *sides):
         if places(windows, image) == tuple(out):
             return windows

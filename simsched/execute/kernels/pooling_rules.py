@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from simsched.execute.kernels.rules import Dims, Seen, Sizes
-from simsched.execute.kernels.windows import Window, Windows, checked, places, told_by_image
+from simsched.execute.kernels.windows import Window, Windows, checked, places, windows_by_image
 from simsched.graph.shapes import numel
 
 #: Largest window that is looked for.
@@ -75,7 +75,7 @@ def average_gradient(seen: Seen) -> Sizes | None:
     if seen.flops > 0 and "pool_window" not in seen.pinned:
         side = max(round(math.sqrt(seen.flops / numel(seen.shape[1]))), 1)
     pixels = (seen.bytes_B / 4 - sum(map(numel, seen.shape))) / (n * c)
-    windows, image = told_by_image(_averages(seen, side, whole=out[0] == 1), tuple(out), pixels)
+    windows, image = windows_by_image(_averages(seen, side, whole=out[0] == 1), tuple(out), pixels)
     return _pooling((n * c, *image), windows)
 
 
@@ -138,8 +138,8 @@ def _choices(seen: Seen, key: str, others: Sequence[int]) -> list[int]:
 def _of_flops(seen: Seen, images: Images, found: list[Windows]) -> list[Windows]:
     """Return the windows that have the FLOPs seen, an operation an element; all where none has."""
     planes, image = images[0], images[1:]
-    told = [v for v in found if planes * v[0].size * v[1].size * math.prod(places(v, image)) == seen.flops]
-    return told or found
+    fitting = [v for v in found if planes * v[0].size * v[1].size * math.prod(places(v, image)) == seen.flops]
+    return fitting or found
 
 
 def _of_bytes(seen: Seen, images: Images, found: list[Windows]) -> list[Windows]:
@@ -147,8 +147,8 @@ def _of_bytes(seen: Seen, images: Images, found: list[Windows]) -> list[Windows]
     planes, image = images[0], images[1:]
     left_B = seen.bytes_B - 4.0 * math.prod(images)
     pooled = [(v, planes * math.prod(places(v, image))) for v in found]
-    told = [v for each_B in (4, 12) for v, n in pooled if math.isclose(each_B * n, left_B, rel_tol=0.01)]
-    return told or found
+    fitting = [v for each_B in (4, 12) for v, n in pooled if math.isclose(each_B * n, left_B, rel_tol=0.01)]
+    return fitting or found
 
 
 def _pooling(images: Images, windows: Windows) -> Sizes | None:

@@ -38,7 +38,7 @@ def places(windows: Windows, image: Dims) -> Dims:
     return tuple(v.count(extent) for v, extent in zip(windows, image, strict=True))
 
 
-def told_by_image(candidates: list[Windows], out: Dims, pixels: float) -> tuple[Windows, tuple[int, int]]:
+def windows_by_image(candidates: list[Windows], out: Dims, pixels: float) -> tuple[Windows, tuple[int, int]]:
     """Return the first windows that lead from an image of so many pixels to the output, and its height and width.
 
     Where none do, or the pixels are unknown, the first windows and the least image for them.

@@ -120,7 +120,7 @@ class Gaps:
         import pandas as pd
 
         return pd.DataFrame([
-            {"cause": name, **_told(self.of_cause(cause))} for cause, name in enumerate(CAUSES)
+            {"cause": name, **_statistics(self.of_cause(cause))} for cause, name in enumerate(CAUSES)
         ])  # fmt: skip
 
 
@@ -129,12 +129,12 @@ def _longest_usual_s(dispatches: Seconds) -> float:
     return INTERRUPTION * float(np.median(usual)) if len(usual) else np.inf
 
 
-def _told(seconds: Seconds) -> dict[str, float]:
+def _statistics(seconds: Seconds) -> dict[str, float]:
     names = ("median_s", "p90_s", "p99_s", "max_s")
     quantiles = np.percentile(seconds, [50, 90, 99, 100]) if len(seconds) else np.full(4, np.nan)
     mean_s = float(seconds.mean()) if len(seconds) else np.nan
-    told = {"gaps": len(seconds), "total_s": float(seconds.sum()), "mean_s": mean_s}
-    return told | dict(zip(names, quantiles.tolist(), strict=True))
+    moments = {"gaps": len(seconds), "total_s": float(seconds.sum()), "mean_s": mean_s}
+    return moments | dict(zip(names, quantiles.tolist(), strict=True))
 
 
 def free_s(schedule: Schedule) -> Seconds:

@@ -29,7 +29,7 @@ def too_few(undisturbed: npt.NDArray[np.bool_]) -> bool:
 
 
 @dataclass(frozen=True)
-class Run:
+class MeasuredRun:
     """One run.
 
     Parameters
@@ -61,7 +61,7 @@ class Execution(Sequence[Schedule]):
 
     Parameters
     ----------
-    runs : tuple of Run
+    runs : tuple of MeasuredRun
         All runs but those that warm up.
     most_stolen : float
         Runs with a larger stolen share are dropped from the figures, not from the sequence.
@@ -83,7 +83,7 @@ class Execution(Sequence[Schedule]):
     (True, nan)
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[MeasuredRun, ...]
     most_stolen: float = MOST_STOLEN
     repeated: int = 0
 
@@ -160,7 +160,7 @@ class Execution(Sequence[Schedule]):
 
     @property
     def latency_s(self) -> float:
-        """Median latency between the first two workers over the runs that count; see `Run`."""
+        """Median latency between the first two workers over the runs that count; see `MeasuredRun`."""
         return float(
             np.median([run.latency_s for run, kept in zip(self.runs, self.kept, strict=True) if kept])
         )
@@ -179,18 +179,18 @@ class Execution(Sequence[Schedule]):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the figures should know."""
-        told = list(self.schedule.notes)
+        notes = list(self.schedule.notes)
         if not self.undisturbed.any():
-            told.append(
+            notes.append(
                 f"every run lost more than {self.most_stolen:.0%} of its time to other processes: the figures are of "
                 "all runs, and worth little"
             )
         elif self.n_dropped:
-            told.append(
+            notes.append(
                 f"{self.n_dropped} of {len(self)} runs lost more than {self.most_stolen:.0%} of their time to other "
                 "processes and are dropped"
             )
-        return tuple(told)
+        return tuple(notes)
 
     @cached_property
     def table(self) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from simsched.execute.kernels.memory import Operands, arena
 from simsched.execute.kernels.module import module
 from simsched.execute.kernels.operators import Options
 from simsched.execute.kernels.work import Backend, Unknown, Work
-from simsched.execute.run.execution import MOST_STOLEN, Run
+from simsched.execute.run.execution import MOST_STOLEN, MeasuredRun
 from simsched.execute.run.host import cpus_of
 from simsched.execute.run.story import stopped
 from simsched.execute.run.threads import Crews, Scheduler, Threads, threads_of
@@ -155,7 +155,7 @@ class Prepared:
     timeout_s: float
     notes: tuple[str, ...]
 
-    def run(self, crews: Crews) -> Run:
+    def run(self, crews: Crews) -> MeasuredRun:
         """Run once.
 
         Raises
@@ -164,16 +164,16 @@ class Prepared:
             If it does not end in time, with the story of what ran.
         """
         crew = crews.on(self.threads.cpus)
-        told, times, teams = self._static(crew) if isinstance(self.plan, StaticPlan) else self._corun(crew)
+        stats, times, teams = self._static(crew) if isinstance(self.plan, StaticPlan) else self._corun(crew)
         alone_s = times.finish_s - times.start_s
         measured = schedule_of(self.plan, times, teams, alone_s, "measured")
-        return Run(
+        return MeasuredRun(
             schedule=replace(measured, notes=self.notes),
-            stolen=float("nan") if self.threads.share else _stolen(told),
-            preemptions=sum(told.preemptions),
-            latency_s=told.latency_s if self.threads.measure_latency else float("nan"),
-            wall_s=tuple(told.wall_s),
-            cpu_s=tuple(told.cpu_s),
+            stolen=float("nan") if self.threads.share else _stolen(stats),
+            preemptions=sum(stats.preemptions),
+            latency_s=stats.latency_s if self.threads.measure_latency else float("nan"),
+            wall_s=tuple(stats.wall_s),
+            cpu_s=tuple(stats.cpu_s),
         )
 
     def _static(self, crew: Any) -> tuple[Any, Times, Csr]:
@@ -181,7 +181,7 @@ class Prepared:
         assert isinstance(plan, StaticPlan)  # noqa: S101 - narrows the type
         graph = plan.problem.graph
         before = graph.predecessors if plan.prefer == "producer" else NO_TASKS
-        told, *columns = module().execute_list(
+        stats, *columns = module().execute_list(
             crew,
             self.program,
             graph.successors.indptr,
@@ -195,13 +195,13 @@ class Prepared:
             before.indices,
             **self._how(),
         )
-        self._check(told)
+        self._check(stats)
         ready, start, finish, _, executor, order = columns
-        return told, Times(ready, start, finish, executor, executor, order), plan.executors
+        return stats, Times(ready, start, finish, executor, executor, order), plan.executors
 
     def _corun(self, crew: Any) -> tuple[Any, Times, Csr]:
         problem, rule = self.plan.problem, _rule(self.plan)
-        (told, *columns), indptr, indices = module().execute_corun(
+        (stats, *columns), indptr, indices = module().execute_corun(
             crew,
             self.program,
             problem.graph.successors.indptr,
@@ -218,8 +218,8 @@ class Prepared:
             rule.beside,
             **self._how(),
         )
-        self._check(told)
-        return told, Times(*columns), Csr(indptr, indices)
+        self._check(stats)
+        return stats, Times(*columns), Csr(indptr, indices)
 
     def _how(self) -> dict[str, Any]:
         threads = self.threads
@@ -232,17 +232,17 @@ class Prepared:
             "tick": None,
         }
 
-    def _check(self, told: Any) -> None:
+    def _check(self, stats: Any) -> None:
         n = self.plan.problem.graph.n_tasks
-        if not told.in_time or told.failure or told.abandoned:
-            raise EngineError(stopped(self.plan, told, self.timeout_s))
-        if (told.done, told.tasks, told.sum) != (n, n, module().expected_sum(n)):
-            raise EngineError(f"{told.tasks} tasks ran of {n}, or one ran twice; this is a bug in simsched")
+        if not stats.in_time or stats.failure or stats.abandoned:
+            raise EngineError(stopped(self.plan, stats, self.timeout_s))
+        if (stats.done, stats.tasks, stats.sum) != (n, n, module().expected_sum(n)):
+            raise EngineError(f"{stats.tasks} tasks ran of {n}, or one ran twice; this is a bug in simsched")
 
 
-def _stolen(told: Any) -> float:
+def _stolen(stats: Any) -> float:
     """Return the largest share of a run in which a thread had no CPU; threads spin, so they always want one."""
-    shares = [1 - cpu / wall for cpu, wall in zip(told.cpu_s, told.wall_s, strict=True) if wall > 0]
+    shares = [1 - cpu / wall for cpu, wall in zip(stats.cpu_s, stats.wall_s, strict=True) if wall > 0]
     return max(0.0, *shares) if shares else 0.0
 
 

@@ -14,7 +14,7 @@ from simsched.defaults import POLICY
 from simsched.errors import EngineError
 from simsched.execute.kernels.operators import Options
 from simsched.execute.kernels.work import Backend, Unknown
-from simsched.execute.run.execution import MOST_STOLEN, Execution, Run
+from simsched.execute.run.execution import MOST_STOLEN, Execution, MeasuredRun
 from simsched.execute.run.prepared import Prepared, Settings, prepared
 from simsched.execute.run.threads import Crews, Scheduler
 from simsched.execute.run.tries import Tries
@@ -216,7 +216,7 @@ class _Turns:
             self.tries[place].take_further(first, again)
         self.before = self.cases[place]
 
-    def _first(self, place: int) -> Run:
+    def _first(self, place: int) -> MeasuredRun:
         """Run a short case, where another one ran before, for a while and forget what came of it; then once more."""
         case, runs = self.cases[place], self.tries[place].runs
         long = runs and runs[-1].schedule.makespan_s > LONG * self.settle_s
@@ -225,7 +225,7 @@ class _Turns:
             case.run(self.crews)
         return case.run(self.crews)
 
-    def _again(self, case: Prepared) -> Run:
+    def _again(self, case: Prepared) -> MeasuredRun:
         """Run a case after what its first run came after: itself where it settles, else another case."""
         if not self.settle_s and self.before not in (None, case):
             self.before.run(self.crews)

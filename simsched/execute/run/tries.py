@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
 
-from simsched.execute.run.execution import MOST_STOLEN, Execution, Run, too_few
+from simsched.execute.run.execution import MOST_STOLEN, Execution, MeasuredRun, too_few
 
 #: Disturbed runs in a row after which a case is run once a turn only, until one is not.
 HOPELESS = 20
@@ -24,7 +24,7 @@ class Tries:
         Runs with a larger stolen share are disturbed.
     patience : float
         Most seconds of all repeated runs, as a multiple of those of the first runs of all turns so far.
-    runs : list of Run
+    runs : list of MeasuredRun
         One a turn.
     repeated : int
         Runs that were done again; they count for nothing.
@@ -34,11 +34,11 @@ class Tries:
     Examples
     --------
     >>> import simsched as ss
-    >>> from simsched.execute.run.execution import Run
+    >>> from simsched.execute.run.execution import MeasuredRun
     >>> schedule = ss.simulate(ss.TaskGraph.from_edges([1.0]), "generic[cores=1]", "fifo")
     >>> shares, seconds = iter([0.3, 0.2, 0.0, 0.1]), iter(range(10))
     >>> tries = Tries(0.01, patience=2.0, clock=lambda: float(next(seconds)))
-    >>> once = lambda: Run(schedule, next(shares), 0, 1e-7, (1.0,), (1.0,))
+    >>> once = lambda: MeasuredRun(schedule, next(shares), 0, 1e-7, (1.0,), (1.0,))
     >>> tries.take(once, once)
     >>> [run.stolen for run in tries.runs], tries.repeated
     ([0.0], 2)
@@ -46,18 +46,18 @@ class Tries:
 
     most_stolen: float = MOST_STOLEN
     patience: float = 0.0
-    runs: list[Run] = field(default_factory=list)
+    runs: list[MeasuredRun] = field(default_factory=list)
     repeated: int = 0
     clock: Callable[[], float] = monotonic
     _first_s: float = 0.0
     _again_s: float = 0.0
     _in_a_row: int = 0
 
-    def take(self, first: Callable[[], Run], again: Callable[[], Run]) -> None:
+    def take(self, first: Callable[[], MeasuredRun], again: Callable[[], MeasuredRun]) -> None:
         """Run the case for one turn, and again while it is disturbed."""
         self._first_s += self._take(first, again, self._first_s)
 
-    def take_further(self, first: Callable[[], Run], again: Callable[[], Run]) -> None:
+    def take_further(self, first: Callable[[], MeasuredRun], again: Callable[[], MeasuredRun]) -> None:
         """Run the case for a turn beyond those that were asked for, at the expense of patience."""
         self._again_s += self._take(first, again, 0.0)
 
@@ -73,7 +73,9 @@ class Tries:
         execution = Execution(tuple(self.runs), self.most_stolen)
         return too_few(execution.undisturbed) or execution.uncertainty > precision
 
-    def _take(self, first: Callable[[], Run], again: Callable[[], Run], before_s: float) -> float:
+    def _take(
+        self, first: Callable[[], MeasuredRun], again: Callable[[], MeasuredRun], before_s: float
+    ) -> float:
         """Return the seconds of the first run."""
         began_s = self.clock()
         run = first()
@@ -88,7 +90,7 @@ class Tries:
         self.runs.append(run)
         return first_s
 
-    def _disturbed(self, run: Run) -> bool:
+    def _disturbed(self, run: MeasuredRun) -> bool:
         disturbed = run.stolen > self.most_stolen
         self._in_a_row = self._in_a_row + 1 if disturbed else 0
         return disturbed

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from simsched.costs import Curve, curve_through
+from simsched.costs import Curve, two_point_curve
 from simsched.costs.fitting.points import Op
 from simsched.errors import CostError
 from simsched.machine import Machine
@@ -80,7 +80,7 @@ def published_ops(machine: Machine) -> Iterator[MixedOp]:
         for row in paper().inputs["op_curves"][name]:
             batch, height, width, channels = row["input"]
             best_s, slower = float(row["time_s"]) / 1000, float(row["gain_over_68"])
-            seconds, curve = curve_through(
+            seconds, curve = two_point_curve(
                 row["best_threads"], best_s, machine.n_cores, slower, machine.runtime
             )
             op = Op(kind, f"{batch}x{channels}x{height}x{width}", seconds * machine.core_flops, None)

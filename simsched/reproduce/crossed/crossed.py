@@ -14,7 +14,7 @@ from simsched.machine import machine as machine_of
 from simsched.replay import simulate
 from simsched.reproduce.crossed.jobs import JOBS, Column, Job
 from simsched.reproduce.crossed.rules import RULES, Choice
-from simsched.reproduce.crossed.table import OWN, Crossed, Run
+from simsched.reproduce.crossed.table import OWN, Crossed, CrossedCell
 from simsched.spec import Scalar
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def crossed(
     if not columns or not systems:
         raise SpecError("nothing to run; give at least one machine, one job and one system")
 
-    def best(cell: tuple[tuple[str, Column], str]) -> Run:
+    def best(cell: tuple[tuple[str, Column], str]) -> CrossedCell:
         run = _best(*cell[0], cell[1])
         if progress is not None:
             progress(1)
@@ -99,8 +99,10 @@ def _column(
     return Column(job, machine.varied(variation) if variation else machine, own=on == OWN, curves=curves)
 
 
-def _best(on: str, column: Column, system: str) -> Run:
-    runs = (Run(on, system, column, choice, _replay(column, choice)) for choice in RULES[system](column))
+def _best(on: str, column: Column, system: str) -> CrossedCell:
+    runs = (
+        CrossedCell(on, system, column, choice, _replay(column, choice)) for choice in RULES[system](column)
+    )
     best = min(runs, key=lambda run: run.schedule.makespan_s, default=None)
     if best is None:
         machine = column.machine

@@ -30,7 +30,7 @@ _COLUMNS = ("workload_of", "workload")
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class CrossedCell:
     """The best way that a system found to run a job.
 
     Parameters
@@ -88,7 +88,7 @@ class Crossed:
 
     Parameters
     ----------
-    runs : sequence of Run
+    runs : sequence of CrossedCell
 
     Examples
     --------
@@ -100,7 +100,7 @@ class Crossed:
     (('own',), [[1.0]])
     """
 
-    runs: Sequence[Run]
+    runs: Sequence[CrossedCell]
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -177,7 +177,7 @@ class Crossed:
         systems, columns = (list(dict.fromkeys(rows[key])) for key in ("policy_of", by))
         return means.reindex(index=systems, columns=columns).apply(np.exp)
 
-    def run(self, policy_of: str, workload: str, on: str = OWN) -> Run:
+    def run(self, policy_of: str, workload: str, on: str = OWN) -> CrossedCell:
         """Return a run, whose `schedule` has all the rest.
 
         Raises

@@ -13,7 +13,7 @@ from simsched.schedule.gallery import file_stem, make_folder
 from simsched.units import format_time
 
 if TYPE_CHECKING:
-    from simsched.reproduce.crossed.table import Crossed, Run
+    from simsched.reproduce.crossed.table import Crossed, CrossedCell
 
 
 def crossed_markdown(crossed: Crossed) -> str:
@@ -54,10 +54,10 @@ def matrix_text(crossed: Crossed, on: str) -> str:
     return markdown_table(["policy of, workloads of", *matrix.columns], rows)
 
 
-def _runs(runs: Sequence[Run]) -> str:
+def _runs(runs: Sequence[CrossedCell]) -> str:
     """Return a table with a line a workload and a column a system."""
     systems = list(dict.fromkeys(run.system for run in runs))
-    lines: dict[tuple[str, str], dict[str, Run]] = {}
+    lines: dict[tuple[str, str], dict[str, CrossedCell]] = {}
     for run in runs:
         lines.setdefault((run.column.job.system, run.column.job.workload), {})[run.system] = run
     rows = []
@@ -67,7 +67,7 @@ def _runs(runs: Sequence[Run]) -> str:
     return markdown_table(["workload", "best", *systems], rows)
 
 
-def _cell(run: Run, best_s: float) -> str:
+def _cell(run: CrossedCell, best_s: float) -> str:
     choice = run.choice
     said = [run.schedule.layout or "its own widths"]
     said += [f"{choice.parts} parts"] * (choice.parts > 1) + [f"{choice.ways} ways"] * (choice.ways > 1)

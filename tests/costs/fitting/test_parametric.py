@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import simsched as ss
 from simsched.costs.fitting import MeasuredOp, Op, Point, curve_of, fit_curve
-from simsched.costs.fitting.drawing import drawn_curve_of
 from simsched.costs.fitting.parametric import formula
+from simsched.costs.fitting.sampling import sampled_curve_of
 from simsched.errors import CostError
 
 RUNTIME = ss.RuntimeProfile(fork_join_s=1e-6, fork_join_per_thread_s=1e-7)
@@ -103,15 +103,15 @@ def test_intervals_hold_the_truth_mostly(bootstrap):
 
 
 def test_a_share_of_zero_is_in_its_bootstrap_interval():
-    """What the solver left a hair above the bound made intervals begin there, and curves drawn from them stay there."""
+    """What the solver left a hair above the bound made intervals begin there, and sampled curves stay there."""
     widths, generator = np.array([1, 2, 4, 8, 16, 32, 64], float), np.random.default_rng(1)
     seconds = formula(widths, 0.01, 0.0, 0.006, RUNTIME) * np.exp(generator.normal(0, 0.02, len(widths)))
     fit = fit_curve(
         points(widths.astype(int).tolist(), seconds), runtime=RUNTIME, bootstrap=60, generator=generator
     )
     assert fit.serial_share.low == 0 < fit.serial_share.high
-    drawn = [drawn_curve_of([fit], generator).serial_share for _ in range(40)]
-    assert max(drawn) > fit.serial_share.high / 4
+    sampled = [sampled_curve_of([fit], generator).serial_share for _ in range(40)]
+    assert max(sampled) > fit.serial_share.high / 4
 
 
 def test_same_generator_same_intervals():

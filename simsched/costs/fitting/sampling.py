@@ -8,7 +8,7 @@ from math import asinh, erf, exp, log, log1p, pi, sqrt
 from statistics import NormalDist, median
 from typing import TYPE_CHECKING
 
-from simsched.costs.curve_ranges import drawn_between
+from simsched.costs.curve_ranges import sampled_between
 from simsched.costs.fitting.parametric import curve_of
 from simsched.machine.confidence import FACTORS
 
@@ -43,25 +43,25 @@ def standard_error(point: Point, usual: float) -> float:
     return MEDIAN * sigma_of_spread(usual if point.spread is None else point.spread) / sqrt(point.runs)
 
 
-def drawn_ops(ops: Sequence[MeasuredOp], generator: np.random.Generator) -> tuple[MeasuredOp, ...]:
-    """Return the ops with every point drawn anew; points without a spread have the median of the others'."""
+def sampled_ops(ops: Sequence[MeasuredOp], generator: np.random.Generator) -> tuple[MeasuredOp, ...]:
+    """Return the ops with every point sampled anew; points without a spread have the median of the others'."""
     spreads = [point.spread for one in ops for point in one.points if point.spread is not None]
     usual = median(spreads) if spreads else 0.0
 
-    def drawn(point: Point) -> Point:
+    def sampled(point: Point) -> Point:
         error = standard_error(point, usual) * generator.standard_normal()
         return replace(point, seconds=point.seconds * exp(error))
 
-    return tuple(replace(one, points=tuple(drawn(point) for point in one.points)) for one in ops)
+    return tuple(replace(one, points=tuple(sampled(point) for point in one.points)) for one in ops)
 
 
-def drawn_curve_of(fits: Sequence[Fit], generator: np.random.Generator) -> Curve:
+def sampled_curve_of(fits: Sequence[Fit], generator: np.random.Generator) -> Curve:
     """Return the curve of a kind from as many of its fits, sampled with replacement, each within its intervals."""
     again = [fits[place] for place in generator.integers(len(fits), size=len(fits)).tolist()]
-    return curve_of([_drawn_fit(fit, generator) for fit in again])
+    return curve_of([_sampled_fit(fit, generator) for fit in again])
 
 
-def _drawn_fit(fit: Fit, generator: np.random.Generator) -> Fit:
+def _sampled_fit(fit: Fit, generator: np.random.Generator) -> Fit:
     serial = min(_within(fit.serial_share, fit.confidence, generator), 1.0)
     added = _within(fit.thread_overhead, fit.confidence, generator)
     return replace(
@@ -75,10 +75,10 @@ def _within(number: Interval, confidence: float, generator: np.random.Generator)
     z = generator.standard_normal()
     if number.low is None or number.high is None:
         return number.value
-    # `drawn_between` reads the ends as those of 95 %. Percentiles of a bootstrap may leave out the value itself.
+    # `sampled_between` reads the ends as those of 95 %. Percentiles of a bootstrap may leave out the value itself.
     scale = NormalDist().inv_cdf(0.975) / NormalDist().inv_cdf((1 + confidence) / 2)
     low = max(number.value - scale * max(number.value - number.low, 0.0), 0.0)
-    return drawn_between(number.value, low, number.value + scale * max(number.high - number.value, 0.0), z)
+    return sampled_between(number.value, low, number.value + scale * max(number.high - number.value, 0.0), z)
 
 
 def disturbed(facts: Mapping[str, object]) -> float:
