@@ -55,7 +55,6 @@ class Bandwidth:
 
     def __init__(self, capacity_Bps: float) -> None:
         self._capacity_Bps = capacity_Bps
-        self._demand_Bps = self._bound_Bps = 0  # whole bytes, so that adding and subtracting leaves no rest
         self._pressure = 1.0
         self._running: dict[int, Load] = {}
 
@@ -63,23 +62,20 @@ class Bandwidth:
         """Note a task that starts; return how much longer it takes under the pressure of the last update."""
         load = decision.load
         self._running[decision.task] = load
-        self._demand_Bps += load.demand_Bps
-        self._bound_Bps += bound(load)
         return slowdown(load.memory_share, self._pressure)
 
     def end(self, task: int) -> None:
         """Forget a task that finished."""
-        load = self._running.pop(task)
-        self._demand_Bps -= load.demand_Bps
-        self._bound_Bps -= bound(load)
+        del self._running[task]
 
     def feed(self, task: int, followers: Iterable[int]) -> None:
         """Nothing: there is one memory, wherever data are."""
 
     def update(self) -> Iterable[tuple[int, float]]:
         """Take the present pressure; return the tasks it concerns, and the factor on what is left of them."""
-        before = self._pressure
-        self._pressure = pressure(self._demand_Bps, self._bound_Bps, self._capacity_Bps)
+        before, loads = self._pressure, self._running.values()
+        demand_Bps, bound_Bps = sum(load.demand_Bps for load in loads), sum(map(bound, loads))
+        self._pressure = pressure(demand_Bps, bound_Bps, self._capacity_Bps)
         if self._pressure == before:
             return ()
         return [

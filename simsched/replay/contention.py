@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
@@ -11,29 +11,42 @@ from typing import TYPE_CHECKING
 from simsched.replay.bandwidth import bound, pressure
 
 if TYPE_CHECKING:
+    from simsched.costs.loads import Load
     from simsched.machine import Machine
     from simsched.replay.decision import Decision
+
+#: Demand on each of several places, and demand times memory share, in whole bytes a second.
+Traffic = Sequence[tuple[int, int]]
 
 
 @dataclass(slots=True)
 class _Team:
-    """A running task: its threads' cores, what it asks for, where its data are, and its slow-down."""
+    """A running task: its threads' cores, its demands, and where its data are."""
 
     cores: Sequence[int]
-    segments: Sequence[int]
+    segments: set[int]
     memory_share: float
     overhead_share: float
+    here: Sequence[float]  # share of its threads in each domain
     local: Sequence[float]  # share of its traffic within each domain
     remote: Sequence[float]  # share of its traffic that comes from each domain to another
-    demand_Bps: Sequence[int]  # on the memory of each domain
-    bound_Bps: Sequence[int]  # the same times the memory share
-    link_Bps: Sequence[int]  # on what leaves each domain
-    link_bound_Bps: Sequence[int]
-    here: list[float]  # share of its threads in each domain
-    clusters: Sequence[int]  # of its threads, where clusters have a limit
-    cluster_Bps: Sequence[int]  # on the way of each of these to memory
-    cluster_bound_Bps: Sequence[int]
+    clusters: Sequence[float]  # share of its threads in each cluster, where clusters have a limit
+    on_domains: Traffic
+    on_links: Traffic  # on what leaves each domain
+    on_clusters: Traffic
     slowdown: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Crowd:
+    """The load that all running teams together put on the machine."""
+
+    threads_on: Counter[int]  # by core
+    busy_on: Counter[int]  # cores with threads, by tile
+    threads_in: Counter[int]  # by segment
+    near: Sequence[float]  # pressure on each domain
+    far: Sequence[float]  # pressure on what comes from each domain to others
+    clusters: Sequence[float]  # pressure on each cluster
 
 
 class Contention:
@@ -49,6 +62,9 @@ class Contention:
     its clusters or tiles let through where that is less; net is the number of threads besides one that run on the
     interconnects of its cores over those of its own team besides one. Each is 1 where its switch is off.
 
+    All of it follows from the set of running teams, and is computed from it at each update. The compiled engine keeps
+    the counts and sums from one update to the next; they are whole numbers, and so the same ones.
+
     Parameters
     ----------
     machine : Machine
@@ -59,59 +75,49 @@ class Contention:
         self._on = machine.effects
         self._n_cores, self._n_domains = machine.n_cores, machine.n_domains
         self._tile_of, self._domain_of = structure.tile_of.tolist(), structure.domain_of.tolist()
-        self._compute, self._memory = machine.compute_throughput, machine.memory_throughput
-        self._capacity_Bps = machine.domain_Bps
-        self._link_Bps, self._penalty = memory.link_bandwidth_Bps, memory.remote_penalty
-        self._tile_slowdowns: list[float] = machine.tile_slowdowns.tolist()
-        self._threads_on = [0] * self._n_cores
-        self._busy_on = [0] * machine.n_tiles  # cores with threads
         self._segment_of = structure.segment_of.tolist()
+        self._compute, self._memory = machine.compute_throughput, machine.memory_throughput
+        bandwidths = (machine.domain_Bps, memory.link_bandwidth_Bps, memory.cluster_bandwidth_Bps)
+        self._domain_Bps, self._link_Bps, self._cluster_Bps = (
+            bandwidths if self._on.share_bandwidth else (inf, inf, inf)
+        )
+        self._penalty = memory.remote_penalty
+        self._cluster_of: list[int] = structure.cluster_of.tolist() if self._cluster_Bps < inf else []
+        self._n_clusters = max(self._cluster_of, default=-1) + 1
+        self._tile_slowdowns: list[float] = machine.tile_slowdowns.tolist()
         self._interconnect_share = machine.interconnect_share
-        self._threads_in = [0] * structure.n_segments
-        self._demand_Bps, self._bound_Bps = [0] * self._n_domains, [0] * self._n_domains
-        self._out_Bps, self._out_bound_Bps = [0] * self._n_domains, [0] * self._n_domains
-        self._cluster_limit_Bps = memory.cluster_bandwidth_Bps
-        limited = self._on.share_bandwidth and self._cluster_limit_Bps < inf
-        self._cluster_of: list[int] = structure.cluster_of.tolist() if limited else []
-        n_clusters = max(self._cluster_of, default=-1) + 1
-        self._cluster_Bps, self._cluster_bound_Bps = [0] * n_clusters, [0] * n_clusters
         self._running: dict[int, _Team] = {}
-        self._made: dict[int, list[float]] = {}  # finished at this instant
+        self._crowd = self._crowd_of(())
+        self._made: dict[int, Sequence[float]] = {}  # finished at this instant
         # Where the data that each task reads are: sums of its predecessors' shares, and how many added to them.
         self._fed: dict[int, tuple[list[float], int]] = {}
 
     def begin(self, decision: Decision) -> float:
         """Note a task that starts; it is slowed down at the next update, in this instant."""
-        cores = [thread % self._n_cores for thread in decision.cores]
-        here = self._shares(cores)
+        load, cores = decision.load, [thread % self._n_cores for thread in decision.cores]
+        here = _shares(cores, self._domain_of, self._n_domains)
         data = self._data(decision.task, here)
         local = [min(d, h) for d, h in zip(data, here, strict=True)]
         remote = [d - near for d, near in zip(data, local, strict=True)]
-        clusters = self._clusters(cores)
-        team = _Team(
+        clusters = _shares(cores, self._cluster_of, self._n_clusters) if self._cluster_of else []
+        self._running[decision.task] = _Team(
             cores=cores,
-            segments=sorted({self._segment_of[core] for core in cores}),
-            memory_share=decision.load.memory_share,
-            overhead_share=decision.load.overhead_share,
+            segments={self._segment_of[core] for core in cores},
+            memory_share=load.memory_share,
+            overhead_share=load.overhead_share,
+            here=here,
             local=local,
             remote=remote,
-            demand_Bps=[int(decision.load.demand_Bps * d) for d in data],
-            bound_Bps=[int(bound(decision.load) * d) for d in data],
-            link_Bps=[int(decision.load.demand_Bps * r) for r in remote],
-            link_bound_Bps=[int(bound(decision.load) * r) for r in remote],
-            here=here,
-            clusters=list(clusters),
-            cluster_Bps=[int(decision.load.demand_Bps * share) for share in clusters.values()],
-            cluster_bound_Bps=[int(bound(decision.load) * share) for share in clusters.values()],
+            clusters=clusters,
+            on_domains=_traffic(load, data),
+            on_links=_traffic(load, remote),
+            on_clusters=_traffic(load, clusters),
         )
-        self._running[decision.task] = team
-        self._add(team, 1)
         return 1.0
 
     def end(self, task: int) -> None:
         """Forget a task that finished, but for where its data are."""
         team = self._running.pop(task)
-        self._add(team, -1)
         if self._on.remote_memory:
             self._made[task] = team.here
 
@@ -124,48 +130,16 @@ class Contention:
             total, count = self._fed.get(follower, ([0.0] * self._n_domains, 0))
             self._fed[follower] = ([t + m for t, m in zip(total, made, strict=True)], count + 1)
 
-    def _shares(self, cores: Sequence[int]) -> list[float]:
-        """Return the share of a team's threads in each domain."""
-        counts = [0] * self._n_domains
-        for core in cores:
-            counts[self._domain_of[core]] += 1
-        return [count / len(cores) for count in counts]
-
-    def _clusters(self, cores: Sequence[int]) -> dict[int, float]:
-        """Return the share of a team's threads in each of its clusters, ascending; none where these have no limit."""
-        if not self._cluster_of:
-            return {}
-        counts = Counter(self._cluster_of[core] for core in cores)
-        return {cluster: counts[cluster] / len(cores) for cluster in sorted(counts)}
-
-    def _data(self, task: int, here: list[float]) -> list[float]:
+    def _data(self, task: int, here: Sequence[float]) -> Sequence[float]:
         """Return the share of a task's data in each domain: where its predecessors ran, else with its own team."""
         if not self._on.remote_memory or task not in self._fed:
             return here
         total, count = self._fed.pop(task)
         return [t / count for t in total]
 
-    def _add(self, team: _Team, sign: int) -> None:
-        for core in team.cores:
-            idle = not self._threads_on[core]
-            self._threads_on[core] += sign
-            if idle or not self._threads_on[core]:
-                self._busy_on[self._tile_of[core]] += sign
-        for core in team.cores:
-            self._threads_in[self._segment_of[core]] += sign
-        for domain in range(self._n_domains):
-            self._demand_Bps[domain] += sign * team.demand_Bps[domain]
-            self._bound_Bps[domain] += sign * team.bound_Bps[domain]
-            self._out_Bps[domain] += sign * team.link_Bps[domain]
-            self._out_bound_Bps[domain] += sign * team.link_bound_Bps[domain]
-        for cluster, demand, waited in zip(
-            team.clusters, team.cluster_Bps, team.cluster_bound_Bps, strict=True
-        ):
-            self._cluster_Bps[cluster] += sign * demand
-            self._cluster_bound_Bps[cluster] += sign * waited
-
     def update(self) -> Iterable[tuple[int, float]]:
         """Return the tasks whose slow-down has changed, and the factor on what is left of them."""
+        self._crowd = self._crowd_of(self._running.values())
         changed = []
         for task, team in self._running.items():
             slowdown = self._slowdown(team)
@@ -174,8 +148,21 @@ class Contention:
                 team.slowdown = slowdown
         return changed
 
+    def _crowd_of(self, teams: Collection[_Team]) -> _Crowd:
+        threads_on = Counter(core for team in teams for core in team.cores)
+        near = _pressures([team.on_domains for team in teams], self._domain_Bps)
+        links = _pressures([team.on_links for team in teams], self._link_Bps)
+        return _Crowd(
+            threads_on=threads_on,
+            busy_on=Counter(self._tile_of[core] for core in threads_on),
+            threads_in=Counter(self._segment_of[core] for team in teams for core in team.cores),
+            near=near,
+            far=[max(pressures) for pressures in zip(near, links, strict=True)],
+            clusters=_pressures([team.on_clusters for team in teams], self._cluster_Bps),
+        )
+
     def excess(self, task: int) -> tuple[float, float, float, float, float]:
-        """Return the parts of a running task's slow-down beside 1.
+        """Return the parts of a running task's slow-down beside 1, at the last update.
 
         By hardware threads that share a core, memory bandwidth, tiles, remote memory and the interconnect.
         """
@@ -184,10 +171,10 @@ class Contention:
         m, o = team.memory_share, team.overhead_share
         threads = (1.0 - m - o) * (core - 1.0) + (o * (turns - 1.0) if turns >= net else 0.0)
         through_net = o * (net - 1.0) if net > turns else 0.0
-        waiting = self._waiting(team)
+        seconds, cluster, tile = self._waiting(team)
+        waiting = max(seconds, cluster, tile)
         if core_waiting >= waiting:
             return threads + m * (core_waiting - 1.0), 0.0, 0.0, 0.0, through_net
-        seconds, cluster = self._memory_seconds(team), self._cluster(team)
         if waiting > max(seconds, cluster):
             return threads, 0.0, m * (waiting - 1.0), 0.0, through_net
         if waiting > seconds:
@@ -198,66 +185,69 @@ class Contention:
     def _slowdown(self, team: _Team) -> float:
         core, core_waiting, turns, net = self._factors(team)
         m, o = team.memory_share, team.overhead_share
-        return (1.0 - m - o) * core + m * max(core_waiting, self._waiting(team)) + o * max(turns, net)
+        return (1.0 - m - o) * core + m * max(core_waiting, *self._waiting(team)) + o * max(turns, net)
 
     def _factors(self, team: _Team) -> tuple[float, float, float, float]:
         """Return core, core', turns and net of a team."""
         core = core_waiting = turns = net = 1.0
         if self._on.share_cores:
-            threads = max(self._threads_on[core] for core in team.cores)
+            threads = max(self._crowd.threads_on[core] for core in team.cores)
             ways = min(threads, len(self._compute)) - 1
             core, core_waiting = threads / self._compute[ways], threads / self._memory[ways]
             turns = threads / (ways + 1)
         if self._on.share_interconnect and len(team.cores) > 1:
-            loading = sum(self._threads_in[segment] for segment in team.segments) * self._interconnect_share
-            net = max(1.0, (loading - 1.0) / (len(team.cores) - 1))
+            threads = sum(self._crowd.threads_in[segment] for segment in team.segments)
+            net = max(1.0, (threads * self._interconnect_share - 1.0) / (len(team.cores) - 1))
         return core, core_waiting, turns, net
 
-    def _waiting(self, team: _Team) -> float:
-        """Return how much longer a team's memory traffic takes than alone."""
-        seconds = max(self._memory_seconds(team), self._cluster(team))
-        return max(seconds, self._tile(team)) if self._on.share_tiles else seconds
-
-    def _cluster(self, team: _Team) -> float:
-        """Return the pressure on the most crowded of a team's clusters."""
-        return max(
-            (
-                pressure(
-                    self._cluster_Bps[cluster], self._cluster_bound_Bps[cluster], self._cluster_limit_Bps
-                )
-                for cluster in team.clusters
-            ),
-            default=1.0,
+    def _waiting(self, team: _Team) -> tuple[float, float, float]:
+        """Return how much longer a team's memory traffic takes than alone: by memories, clusters and tiles."""
+        cluster = max(
+            (p for share, p in zip(team.clusters, self._crowd.clusters, strict=True) if share), default=1.0
         )
+        return self._memory_seconds(team), cluster, self._tile(team) if self._on.share_tiles else 1.0
 
     def _memory_seconds(self, team: _Team) -> float:
-        """Return how much longer a team's memory traffic takes than alone, were it not for its clusters and tiles."""
         seconds = 0.0
-        for domain in range(self._n_domains):
-            near, far = self._pressures(domain)
-            seconds += team.local[domain] * near
-            seconds += team.remote[domain] * (far * self._penalty)
+        for local, remote, near, far in self._by_domain(team):
+            seconds += local * near
+            seconds += remote * (far * self._penalty)
         return seconds
 
     def _near_and_far(self, team: _Team) -> tuple[float, float]:
         """Return what the memories' pressure adds to that, and what distance does, with the links' pressure."""
         pressed = distant = 0.0
-        for domain in range(self._n_domains):
-            near, far = self._pressures(domain)
-            pressed += (team.local[domain] + team.remote[domain] * self._penalty) * (near - 1.0)
-            distant += team.remote[domain] * (self._penalty - 1.0 + self._penalty * (far - near))
+        for local, remote, near, far in self._by_domain(team):
+            pressed += (local + remote * self._penalty) * (near - 1.0)
+            distant += remote * (self._penalty - 1.0 + self._penalty * (far - near))
         return pressed, distant
 
-    def _pressures(self, domain: int) -> tuple[float, float]:
-        """Return the pressure on a domain, and on what comes from it to others."""
-        if not self._on.share_bandwidth:
-            return 1.0, 1.0
-        near = pressure(self._demand_Bps[domain], self._bound_Bps[domain], self._capacity_Bps)
-        return near, max(near, pressure(self._out_Bps[domain], self._out_bound_Bps[domain], self._link_Bps))
+    def _by_domain(self, team: _Team) -> Iterable[tuple[float, float, float, float]]:
+        """Return a team's local and remote share of each domain, and the pressure on each."""
+        return zip(team.local, team.remote, self._crowd.near, self._crowd.far, strict=True)
 
     def _tile(self, team: _Team) -> float:
         """Return how much longer a team's memory traffic takes because other cores of its tiles have some, too."""
         width = len(team.cores)
         slowdown = self._tile_slowdowns[min(width, len(self._tile_slowdowns) - 1)]
-        crowded: int = sum(self._busy_on[self._tile_of[core]] > 1 for core in team.cores)
+        crowded: int = sum(self._crowd.busy_on[self._tile_of[core]] > 1 for core in team.cores)
         return 1.0 + (slowdown - 1.0) * (crowded / width)
+
+
+def _shares(cores: Sequence[int], place_of: Sequence[int], n_places: int) -> list[float]:
+    """Return the share of a team's threads in each place, from the place of each core."""
+    counts = Counter(place_of[core] for core in cores)
+    return [counts[place] / len(cores) for place in range(n_places)]
+
+
+def _traffic(load: Load, shares: Sequence[float]) -> Traffic:
+    """Return the traffic of a team on each place, from the share of its data that passes there."""
+    return [(int(load.demand_Bps * share), int(bound(load) * share)) for share in shares]
+
+
+def _pressures(of_teams: Sequence[Traffic], capacity_Bps: float) -> list[float]:
+    """Return the pressure on each place, from the traffic of each team."""
+    return [
+        pressure(sum(demand for demand, _ in on_place), sum(waited for _, waited in on_place), capacity_Bps)
+        for on_place in zip(*of_teams, strict=True)
+    ]
