@@ -1,6 +1,6 @@
 """Imports run one way through the rooms: what a file needs at import stands in its own room or in an earlier one.
 
-A method that opens a later room when it is called (`Schedule.gantt`, `TaskGraph.draw`) imports there, in its body.
+A method that opens a later room when it is called (`Schedule.gantt`, `TaskGraph.draw`) asks `simsched.later` for it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 import simsched as ss
@@ -19,7 +20,8 @@ import simsched as ss
 ROOT = Path(__file__).parents[1]
 #: Each room may import those that stand before it; small things that every room may use come first, by their names.
 SMALL = (
-    "version", "rooms", "renamed", "text", "errors", "defaults", "notes", "units", "intervals", "spec", "parameters",
+    "version", "rooms", "later", "renamed", "text", "errors", "defaults", "notes", "units", "intervals", "spec",
+    "parameters",
     "mistakes", "plugins", "files", "progress", "document",
 )  # fmt: skip
 ROOMS = (
@@ -73,6 +75,45 @@ def test_imports_run_to_earlier_rooms():
         and not ORDER.get(other, len(ORDER)) < ORDER[room]
     ]
     assert not back, "\n".join(back)
+
+
+def _modules() -> dict[str, Path]:
+    """Return the files of all modules by their names."""
+    files = [
+        path
+        for folder in ("simsched", *ADDED)
+        for path in (ROOT / folder).rglob("*.py")
+        if not any((ROOT / "simsched" / name) in path.parents for name in ADDED)
+    ]
+    names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files]
+    full = [name if name.startswith("simsched.") else f"simsched.{name}" for name in names]
+    return {name.removesuffix(".__init__"): path for name, path in zip(full, files, strict=True)}
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """Yield what a module imports anywhere, in functions, too, but for types alone."""
+    todo: list[ast.AST] = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        todo.extend(ast.iter_child_nodes(node))
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    modules = _modules()
+    imports = nx.DiGraph()
+    for module, path in modules.items():
+        for name in _imported(ast.parse(path.read_text("utf-8"))):
+            found = name if name in modules else name.rpartition(".")[0]
+            if found in modules and found != module:
+                imports.add_edge(module, found)
+    assert imports.number_of_edges() > 1000
+    assert not [sorted(circle) for circle in nx.strongly_connected_components(imports) if len(circle) > 1]
 
 
 @pytest.mark.parametrize("folder", ADDED)

@@ -12,6 +12,7 @@ from simsched.explain.core_time import LEAST_SHARE, core_time_frame, labelled
 from simsched.explain.path import Path
 from simsched.explain.task import TaskExplanation, found
 from simsched.explain.waits import Waits
+from simsched.later import later
 from simsched.text import printable
 from simsched.units import format_time
 
@@ -230,9 +231,7 @@ class Explanation:
         >>> [label.get_text() for label in ax.get_yticklabels()]
         ['MatMul: 75.0%', 'Conv2D: 25.0%']
         """
-        from simsched.plots import critical_path
-
-        return critical_path(self.critical_path, ax=ax)
+        return later("plots").critical_path(self.critical_path, ax=ax)
 
     def plot_core_time(self, ax: Axes | None = None) -> Axes:
         """Draw the breakdown of core-time; see `simsched.plots.core_time`.
@@ -254,9 +253,7 @@ class Explanation:
         >>> ax.get_xlabel()
         'core-time (%)'
         """
-        from simsched.plots import core_time
-
-        return core_time({self.schedule.policy or "schedule": self.core_time}, ax=ax)
+        return later("plots").core_time({self.schedule.policy or "schedule": self.core_time}, ax=ax)
 
     def plot_what_if(self, ax: Axes | None = None) -> Axes:
         """Replay what might help, and draw what would help most; see `simsched.plots.what_if`.
@@ -278,9 +275,7 @@ class Explanation:
         >>> [label.get_text() for label in ax.get_yticklabels()]
         ['task 2, 2x faster', 'task 0, 2x faster']
         """
-        from simsched.plots import what_if
-
-        return what_if(self.what_if(), ax=ax)
+        return later("plots").what_if(self.what_if(), ax=ax)
 
     def summary(self) -> dict[str, str]:
         """Return the makespan, what tasks waited for, what critical path and core-time are made of, in words.
@@ -321,9 +316,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         title = f"Where the time of {self.schedule.graph.name} went"
         try:
-            from simsched.plots.explained import core_time_svg
-
-            figure = core_time_svg({self.schedule.policy or "schedule": self.core_time})
+            figure = later("plots").core_time_svg({self.schedule.policy or "schedule": self.core_time})
         except MissingExtraError as error:
             return card(title, self.summary(), [*self.notes, str(error)])
         return card(title, self.summary(), self.notes, figure)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
+from typing import TYPE_CHECKING
 
 import numpy.typing as npt
 
@@ -10,9 +11,13 @@ from simsched.errors import GraphError
 from simsched.graph import checks
 from simsched.graph.columns import LabelColumn, TextColumn, plain_text
 from simsched.graph.edges import adjacency
+from simsched.graph.recording import RecordedOn, Recording
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import Shape, format_shape, parse_shape
-from simsched.graph.taskgraph import RecordedOn, Recording, TaskGraph
+from simsched.later import later
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
 
 MAX_TASKS = 2**31 - 1
 
@@ -41,7 +46,7 @@ def build(
         raise GraphError(f"{n} tasks are more than {MAX_TASKS}, the most a graph can hold")
     texts = _names(names, n)
     successors, merged = adjacency(n, edges, lambda task: called(task, texts))
-    graph = TaskGraph(
+    graph = later("TaskGraph")(
         successors=successors,
         durations_s=durations,
         widths=checks.widths(widths, n),

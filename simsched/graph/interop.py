@@ -15,11 +15,13 @@ import numpy.typing as npt
 from simsched.errors import GraphError
 from simsched.graph.columns import Floats, plain_text
 from simsched.graph.report import ImportReport
-from simsched.graph.taskgraph import TaskGraph
+from simsched.later import later
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
+
+    from simsched.graph.taskgraph import TaskGraph
 
 NUMBER_COLUMNS = ("duration_s", "flops", "bytes_B")
 TEXT_COLUMNS = ("name", "kind", "shape", "scope")
@@ -52,7 +54,7 @@ def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph"
     _tell_ignored(report, (c for c in tasks.columns if c not in (*COLUMNS, "task")))
     text = {c: _strings(tasks[c]) for c in TEXT_COLUMNS if c in tasks}
     number = {c: _numbers(tasks[c], c) for c in NUMBER_COLUMNS if c in tasks}
-    return TaskGraph.from_edges(
+    return later("TaskGraph").from_edges(
         number["duration_s"],
         _ends(tasks, edges),
         names=text.get("name"),
@@ -149,7 +151,7 @@ def from_networkx(graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> Ta
     rows: list[dict[str, Any]] = [graph.nodes[node] for node in graph]
     report = ImportReport("networkx")
     _tell_ignored(report, {key for row in rows for key in row} - {*COLUMNS, duration})
-    return TaskGraph.from_edges(
+    return later("TaskGraph").from_edges(
         [row.get(duration, np.nan) for row in rows],
         [(index[a], index[b]) for a, b in graph.edges],
         names=_node_names(graph, rows),

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph.columns import Floats
+from simsched.later import later
 from simsched.parameters import is_number
 
 if TYPE_CHECKING:
@@ -94,11 +95,9 @@ class RecordedOn:
         >>> ss.RecordedOn.of("knl-7250[cores=34]").name
         'knl-7250[cores=34]'
         """
-        from simsched.machine import machine
-
         if isinstance(source, RecordedOn):
             return source
-        found = machine(source)
+        found = later("machine")(source)
         return cls(found.spec, found.core_flops, found.one_core_Bps)
 
     def __post_init__(self) -> None:

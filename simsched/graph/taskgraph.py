@@ -12,12 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.document.html import card
+from simsched.graph import interop, longest_path
 from simsched.graph.adjacency import Csr, Index
+from simsched.graph.build import build
 from simsched.graph.columns import Floats, LabelColumn, TextColumn
 from simsched.graph.edges import cycle_error
 from simsched.graph.recording import RecordedOn, Recording, Seconds
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import Shape, parse_shape
+from simsched.later import later
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -153,8 +156,6 @@ class TaskGraph:
         >>> graph.n_tasks, graph.n_edges, graph.critical_path_s
         (3, 2, 5.0)
         """
-        from simsched.graph.build import build
-
         return build(
             durations_s, edges, kinds=kinds, names=names, shapes=shapes, scopes=scopes, flops=flops,
             bytes_B=bytes_B, widths=widths, name=name, recorded_on=recorded_on, report=report,
@@ -183,9 +184,7 @@ class TaskGraph:
         >>> TaskGraph.from_networkx(chain).critical_path_s
         1.5
         """
-        from simsched.graph.interop import from_networkx
-
-        return from_networkx(graph, duration=duration)
+        return interop.from_networkx(graph, duration=duration)
 
     @classmethod
     def from_frames(cls, tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph") -> TaskGraph:
@@ -212,9 +211,7 @@ class TaskGraph:
         >>> TaskGraph.from_frames(tasks, edges, name="layer")
         <TaskGraph 'layer': 2 tasks, 1 edges>
         """
-        from simsched.graph.interop import from_frames
-
-        return from_frames(tasks, edges, name=name)
+        return interop.from_frames(tasks, edges, name=name)
 
     def to_networkx(self) -> nx.DiGraph[int]:
         """Return a `networkx.DiGraph` whose nodes are task indices, with every column as an attribute.
@@ -230,9 +227,7 @@ class TaskGraph:
         >>> sorted(nx.descendants(graph.to_networkx(), 0))
         [1, 2]
         """
-        from simsched.graph.interop import to_networkx
-
-        return to_networkx(self)
+        return interop.to_networkx(self)
 
     def to_frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the tables of tasks (one row a task) and of edges (`before`, `after`).
@@ -247,9 +242,7 @@ class TaskGraph:
         >>> tasks["duration_s"].tolist(), edges.values.tolist()
         ([1.0, 2.0, 3.0], [[0, 2], [1, 2]])
         """
-        from simsched.graph.interop import to_frames
-
-        return to_frames(self)
+        return interop.to_frames(self)
 
     @property
     def n_tasks(self) -> int:
@@ -297,16 +290,12 @@ class TaskGraph:
         >>> graph.levels()
         array([4., 5., 3.])
         """
-        from simsched.graph.longest_path import longest_path_to_sinks
-
-        return longest_path_to_sinks(self, self.durations_s if seconds is None else seconds)
+        return longest_path.longest_path_to_sinks(self, self.durations_s if seconds is None else seconds)
 
     @cached_property
     def depths(self) -> npt.NDArray[np.int32]:
         """Number of edges on the longest path from a source to each task."""
-        from simsched.graph.longest_path import depths
-
-        return depths(self)
+        return longest_path.depths(self)
 
     @cached_property
     def critical_path_s(self) -> float:
@@ -342,16 +331,12 @@ class TaskGraph:
         >>> TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).critical_path()
         [1, 2]
         """
-        from simsched.graph.longest_path import critical_path
-
-        return critical_path(self, self.levels(seconds))
+        return longest_path.critical_path(self, self.levels(seconds))
 
     @cached_property
     def recorded(self) -> Schedule | None:
         """The measured schedule, where the graph was imported from a run."""
-        from simsched.schedule import Schedule
-
-        return None if self.recording is None else Schedule.from_recording(self, self.recording)
+        return None if self.recording is None else later("Schedule").from_recording(self, self.recording)
 
     def task_name(self, task: int) -> str:
         """Return the name of a task; tasks without one are called by kind and index.
@@ -469,9 +454,7 @@ class TaskGraph:
         >>> ax.get_xlabel()
         'depth'
         """
-        from simsched.plots.graph import draw_graph
-
-        return draw_graph(self, ax)
+        return later("plots").draw_graph(self, ax)
 
     def __repr__(self) -> str:
         return f"<TaskGraph {self.name!r}: {self.n_tasks} tasks, {self.n_edges} edges>"

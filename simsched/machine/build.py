@@ -7,18 +7,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from simsched.errors import MachineError
+from simsched.later import later
 from simsched.machine.clocks import Clocks
-from simsched.machine.effects import NAMES, Effects
-from simsched.machine.machine import Fact, Machine
+from simsched.machine.effects import Effects
 from simsched.machine.memory import SHARPNESS, Memory
 from simsched.machine.runtime import RuntimeProfile
+from simsched.machine.stated import Fact, varied_spec
 from simsched.machine.variations import edited, quantities
 from simsched.mistakes import refusal, short, told
 from simsched.parameters import is_whole
 from simsched.plugins import named, registered
-from simsched.spec import Scalar, Spec, parse_path
+from simsched.spec import Scalar, Spec
 
 if TYPE_CHECKING:
+    from simsched.machine.machine import Machine
     from simsched.machine.schema import Cores, MachineFile, Mode, Runtime
     from simsched.machine.structure import Structure
 
@@ -26,30 +28,6 @@ if TYPE_CHECKING:
 def varied(machine: Machine, params: Mapping[str, Scalar]) -> Machine:
     """Return a machine with further variations; see `Machine.varied`."""
     return built(machine.content, varied_spec(machine, params))
-
-
-def varied_spec(machine: Machine, params: Mapping[str, Scalar]) -> Spec:
-    """Return the spec of a machine with further variations.
-
-    Raises
-    ------
-    MachineError
-        If they are not a mapping of names, or one of them only stands where a machine is made.
-    """
-    if not isinstance(params, Mapping) or not all(isinstance(key, str) for key in params):
-        raise MachineError(
-            f"{machine}: expected variations by name, as in {{'cores': 8}} (got {short(params)})"
-        )
-    if "like" in params:
-        raise MachineError(
-            f"{machine}: it has its numbers already; give like={params['like']} where the machine is made: "
-            f"{parse_path(machine.spec).name}[like={params['like']}]"
-        )
-    spec = parse_path(machine.spec)
-    before = {
-        key: value for key, value in spec.params.items() if "contention" not in params or key not in NAMES
-    }
-    return Spec(spec.name, {**before, **params})
 
 
 def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
@@ -228,7 +206,7 @@ def _machine(
     cores, caches, ways = file.cores, file.caches, int(si(file.cores.smt_ways))
     peak = si(cores.clock) * si(cores.flop_per_cycle)
     one = (1.0,) * ways
-    return Machine(
+    return later("Machine")(
         spec=str(spec),
         title=file.title,
         content=content,

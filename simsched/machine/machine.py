@@ -12,12 +12,14 @@ import numpy.typing as npt
 
 from simsched.document.html import card
 from simsched.errors import MachineError
+from simsched.later import later
+from simsched.machine.build import varied
 from simsched.machine.clocks import Clocks
 from simsched.machine.effects import Effects
 from simsched.machine.memory import Memory
 from simsched.machine.reach import team_reach_Bps
 from simsched.machine.runtime import RuntimeProfile
-from simsched.machine.stated import unused
+from simsched.machine.stated import Fact, unused
 from simsched.machine.structure import Structure
 from simsched.parameters import is_whole
 from simsched.spec import Scalar
@@ -28,35 +30,6 @@ if TYPE_CHECKING:
 
 #: Demands are added as whole bytes a second, in 64 bits.
 MOST_DEMAND_BPS = 2.0**62
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A number of a machine file, or a list of them: its place, value, unit, source and confidence.
-
-    Parameters
-    ----------
-    key : str
-        Its place in the file: `runtime.dispatch`.
-    value : float or tuple of float
-        The value in `unit`, as in the file.
-    unit, source : str
-    confidence : str
-        "high", "med", "low" or "unverified".
-
-    Examples
-    --------
-    >>> import simsched as ss
-    >>> fact = ss.machine("knl-7250").facts[0]
-    >>> fact.key, fact.value, fact.unit, fact.confidence
-    ('cores.count', 68, 'core', 'high')
-    """
-
-    key: str
-    value: float | tuple[float, ...]
-    unit: str
-    source: str
-    confidence: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -392,8 +365,6 @@ class Machine:
         >>> twice.spec, twice.n_cores
         ('knl-7250[cores=136,memory=cache]', 136)
         """
-        from simsched.machine.build import varied
-
         return varied(self, params)
 
     def describe(self) -> pd.DataFrame:
@@ -440,9 +411,7 @@ class Machine:
         >>> ax.get_title(loc="left").split(":")[0]
         'knc-7120p[cores=8]'
         """
-        from simsched.plots.machine import draw
-
-        return draw(self, ax=ax, values=values, label=label)
+        return later("plots").draw_machine(self, ax=ax, values=values, label=label)
 
     @property
     def notes(self) -> tuple[str, ...]:

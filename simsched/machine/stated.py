@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from simsched.spec import Scalar, parse_path
+from simsched.errors import MachineError
+from simsched.machine.effects import NAMES
+from simsched.mistakes import short
+from simsched.spec import Scalar, Spec, parse_path
 
 if TYPE_CHECKING:
-    from simsched.machine.machine import Fact, Machine
+    from simsched.machine.machine import Machine
 
 #: Effects that use a number, by its place; within a memory mode, by its place there.
 USED_BY = {
@@ -22,6 +26,35 @@ USED_BY = {
 }
 #: In the source of a number that describes no machine.
 BY_DEFINITION = "by definition"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number of a machine file, or a list of them: its place, value, unit, source and confidence.
+
+    Parameters
+    ----------
+    key : str
+        Its place in the file: `runtime.dispatch`.
+    value : float or tuple of float
+        The value in `unit`, as in the file.
+    unit, source : str
+    confidence : str
+        "high", "med", "low" or "unverified".
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> fact = ss.machine("knl-7250").facts[0]
+    >>> fact.key, fact.value, fact.unit, fact.confidence
+    ('cores.count', 68, 'core', 'high')
+    """
+
+    key: str
+    value: float | tuple[float, ...]
+    unit: str
+    source: str
+    confidence: str
 
 
 def meant(params: Mapping[str, Scalar], mode: str) -> set[str]:
@@ -55,13 +88,35 @@ def meant(params: Mapping[str, Scalar], mode: str) -> set[str]:
     return found - params.keys()
 
 
+def varied_spec(machine: Machine, params: Mapping[str, Scalar]) -> Spec:
+    """Return the spec of a machine with further variations.
+
+    Raises
+    ------
+    MachineError
+        If they are not a mapping of names, or one of them only stands where a machine is made.
+    """
+    if not isinstance(params, Mapping) or not all(isinstance(key, str) for key in params):
+        raise MachineError(
+            f"{machine}: expected variations by name, as in {{'cores': 8}} (got {short(params)})"
+        )
+    if "like" in params:
+        raise MachineError(
+            f"{machine}: it has its numbers already; give like={params['like']} where the machine is made: "
+            f"{parse_path(machine.spec).name}[like={params['like']}]"
+        )
+    spec = parse_path(machine.spec)
+    before = {
+        key: value for key, value in spec.params.items() if "contention" not in params or key not in NAMES
+    }
+    return Spec(spec.name, {**before, **params})
+
+
 def unused(machine: Machine) -> Iterator[str]:
     """Yield a note on the numbers of a machine's file that change nothing, as the file switches off what uses them.
 
     There is none on numbers by definition, nor on what a variation switches off.
     """
-    from simsched.machine.build import varied_spec
-
     params = parse_path(machine.spec).params
     switched_off = {name for name, on in machine.content.get("effects", {}).items() if not on}
     off = {name for name in switched_off - params.keys() if not getattr(machine.effects, name)}

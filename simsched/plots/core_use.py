@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.errors import SimschedError
-from simsched.plots.machine import draw
+from simsched.plots.machine import draw_machine
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,4 +106,4 @@ def core_use(schedule: Schedule, ax: Axes | None = None, value: str = "busy_shar
     label, factor = VALUES[value]
     shown = factor * core_use_frame(schedule)[value].to_numpy(np.float64)
     most = 100.0 if value == "busy_share" else float(shown.max())
-    return draw(schedule.require_machine(), ax, shown, label, limits=(0.0, most))
+    return draw_machine(schedule.require_machine(), ax, shown, label, limits=(0.0, most))

@@ -61,7 +61,7 @@ ROLES: dict[str, Role] = {
 }
 
 
-def draw(
+def draw_machine(
     machine: Machine,
     ax: Axes | None = None,
     values: npt.ArrayLike | None = None,

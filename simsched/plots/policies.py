@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.intervals import Interval, typical
+from simsched.later import later
 from simsched.plots.canvas import log_ticks, outside_legend, plain, require_columns, shown_axes
 from simsched.plots.palette import MARKERS, OKABE_ITO
 
@@ -60,7 +62,7 @@ def policies_frame(
     -------
     DataFrame
         One row a graph and policy: workload, policy, layout, seeds (their number); makespan_s (geometric mean over the
-        seeds), low_s, high_s (its 95 % interval, `simsched.study.statistics.paired_ratio`); relative, relative_low,
+        seeds), low_s, high_s (its 95 % interval, `simsched.intervals.paired_ratio`); relative, relative_low,
         relative_high: the same of the makespan over that of the first policy with the same seed. Intervals are NaN for
         a single seed.
 
@@ -77,9 +79,9 @@ def policies_frame(
     >>> frame["makespan_s"].round(9).tolist()
     [6.0, 4.0]
     """
-    from simsched.study import replayed
-
-    return summarised(replayed(graphs, machine, policies, layout, costs, runtime, engine, seeds=seeds))
+    return summarised(
+        later("replayed")(graphs, machine, policies, layout, costs, runtime, engine, seeds=seeds)
+    )
 
 
 def summarised(replays: pd.DataFrame) -> pd.DataFrame:
@@ -96,9 +98,6 @@ def summarised(replays: pd.DataFrame) -> pd.DataFrame:
 
 
 def _intervals(makespans: np.ndarray, first: np.ndarray) -> dict[str, float]:
-    from simsched.intervals import Interval
-    from simsched.study.statistics import typical
-
     absolute = typical(makespans)
     relative = typical(makespans / first) if makespans.all() else Interval(1.0, 1.0, 1.0)
     return {

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from simsched.errors import EngineError
 from simsched.native import core
-from simsched.policy import CandidateRule
-from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
+from simsched.replay.plan import Plan, Progress, StaticPlan
 from simsched.spec import Engine
 
 if TYPE_CHECKING:
@@ -17,8 +15,6 @@ if TYPE_CHECKING:
 
 #: Bytes a second that the compiled engine counts, of all tasks that may run at once.
 MOST_BPS = 2**62
-
-Progress = Callable[[int], object] | None
 
 
 @dataclass(frozen=True)
@@ -119,11 +115,6 @@ def chosen(asked: Engine, plan: Plan) -> Choice:
     return Choice("native", _why_native(plan))
 
 
-def rule_of(plan: DynamicPlan) -> CandidateRule | None:
-    """Return the policy of a plan where it is the rule that both engines know; a subclass may decide otherwise."""
-    return plan.policy if type(plan.policy) is CandidateRule else None
-
-
 def _refused(plan: Plan) -> Limit | None:
     """Return what the compiled engine, where it is built, cannot do of a plan; None where it can replay it."""
     # Machines refuse more than their own threads can count; only a layout beyond them can ask for more.
@@ -136,6 +127,6 @@ def _refused(plan: Plan) -> Limit | None:
 
 
 def _why_native(plan: Plan) -> str:
-    if isinstance(plan, StaticPlan) or rule_of(plan):
+    if isinstance(plan, StaticPlan) or plan.rule:
         return "the compiled engine is installed and runs this policy without Python"
     return "the compiled engine is installed; it calls the policy's own decide()"

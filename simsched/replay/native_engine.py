@@ -14,8 +14,7 @@ from simsched.graph.adjacency import Csr
 from simsched.native import find
 from simsched.native.building import how_to_get
 from simsched.policy import CandidateRule
-from simsched.replay.engines import Progress, rule_of
-from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
+from simsched.replay.plan import DynamicPlan, Plan, Progress, StaticPlan
 from simsched.replay.policy_referee import PolicyReferee
 from simsched.replay.replay import BEYOND_NUMBERS
 from simsched.replay.result import Times, schedule_of
@@ -52,7 +51,7 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
     try:
         if isinstance(plan, StaticPlan):
             return _list(native, plan, progress)
-        if rule := rule_of(plan):
+        if rule := plan.rule:
             return _corun(native, plan, rule, progress)
         return _callback(native, plan, progress)
     except OverflowError as error:

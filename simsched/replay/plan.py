@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from simsched.errors import PolicyError
 from simsched.graph.adjacency import Csr, Index
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import RuntimeProfile
-from simsched.policy import Policy, Problem, RankPolicy, Shortcuts
+from simsched.policy import CandidateRule, Policy, Problem, RankPolicy, Shortcuts
 from simsched.policy.placement import strays
 from simsched.policy.policy import Discipline, Queue
 from simsched.replay.policy_checks import (
@@ -24,6 +25,9 @@ from simsched.replay.policy_checks import (
     require_static,
     shortcuts_of,
 )
+
+#: Called with the number of tasks that have finished since its last call.
+Progress = Callable[[int], object] | None
 
 
 def actual(estimated_s: Seconds, factors: Seconds | None) -> Seconds:
@@ -200,6 +204,11 @@ class DynamicPlan:
     runtime: RuntimeProfile
     factors: Seconds | None
     spec: str
+
+    @property
+    def rule(self) -> CandidateRule | None:
+        """The policy where it is the rule that both engines know; a subclass may decide otherwise."""
+        return self.policy if type(self.policy) is CandidateRule else None
 
     @classmethod
     def of(

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.errors import SimschedError
-from simsched.intervals import Interval
+from simsched.intervals import Interval, typical
 from simsched.policy import Policy
 from simsched.schedule import Schedule
-from simsched.study.statistics import typical
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds

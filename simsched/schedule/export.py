@@ -10,6 +10,7 @@ from simsched.errors import MissingExtraError, SimschedError
 from simsched.files import replacing
 from simsched.graph.columns import plain_text
 from simsched.graph.saving import writers
+from simsched.later import later
 from simsched.version import version
 
 if TYPE_CHECKING:
@@ -102,16 +103,12 @@ def _write_csv(schedule: Schedule, path: Path) -> None:
 
 
 def _write_picture(schedule: Schedule, path: Path) -> None:
-    from simsched.plots.picture import write_picture
-
     with replacing(path) as file:
-        write_picture(schedule, file, path.suffix[1:].lower())
+        later("plots").write_picture(schedule, file, path.suffix[1:].lower())
 
 
 def _write_page(schedule: Schedule, path: Path) -> None:
-    from simsched.plots.page import page
-
-    text = page(schedule)
+    text = later("plots").page(schedule)
     with replacing(path) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
 

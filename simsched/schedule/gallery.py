@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from simsched.errors import SimschedError
 from simsched.files import replacing
+from simsched.later import later
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,10 +62,7 @@ def file_stem(policy: str, taken: set[str]) -> str:
 
 
 def _bars(path: Path, frame: pd.DataFrame) -> Path:
-    from simsched.plots.comparison import comparison
-    from simsched.plots.figure import save_figure
-
-    save_figure(path, lambda ax: comparison(frame, ax=ax))
+    later("plots").save_figure(path, lambda ax: later("plots").comparison(frame, ax=ax))
     return path
 
 

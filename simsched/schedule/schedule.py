@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.document.html import card
-from simsched.errors import SimschedError
+from simsched.errors import MissingExtraError, SimschedError
 from simsched.graph.adjacency import Csr
 from simsched.graph.taskgraph import Recording, Seconds, TaskGraph
+from simsched.later import later
 from simsched.units import format_time
 
 if TYPE_CHECKING:
@@ -246,9 +247,8 @@ class Schedule:
           waited for a core            2 s
           task 1 held its core         2 s, task 1
         """
-        from simsched.explain import explain
-
-        return explain(self) if task is None else explain(self).task(task)
+        whole = later("explain")(self)
+        return whole if task is None else whole.task(task)
 
     def corunning(self) -> pd.DataFrame:
         """Return how many tasks run at every start and finish; see `simsched.plots.corunning_events_frame`.
@@ -265,9 +265,7 @@ class Schedule:
         >>> events[["time_s", "event", "tasks_running"]].values.tolist()[:3]
         [[0.0, 'start', 1], [0.0, 'start', 2], [1.0, 'finish', 2]]
         """
-        from simsched.plots import corunning_events_frame
-
-        return corunning_events_frame(self)
+        return later("plots").corunning_events_frame(self)
 
     def gantt(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the Gantt chart; see `simsched.plots.gantt`.
@@ -291,9 +289,7 @@ class Schedule:
         >>> ax.get_xlabel(), ax.get_ylabel()
         ('time (s)', 'core')
         """
-        from simsched.plots import gantt
-
-        return gantt(self, ax=ax, **options)
+        return later("plots").gantt(self, ax=ax, **options)
 
     def roofline(self, machine: str | Path | Machine | None = None, ax: Axes | None = None) -> Axes:
         """Draw the performance that ops attain below the machine's roofline; see `simsched.plots.roofline`.
@@ -315,9 +311,7 @@ class Schedule:
         >>> ax.get_ylabel()
         'GFLOP/s'
         """
-        from simsched.plots import roofline
-
-        return roofline(self, machine, ax=ax)
+        return later("plots").roofline(self, machine, ax=ax)
 
     def core_use(self, ax: Axes | None = None, value: str = "busy_share") -> Axes:
         """Draw the machine, its cores coloured by what they did; see `simsched.plots.core_use`.
@@ -339,9 +333,7 @@ class Schedule:
         >>> ax.get_title(loc="left").split(":")[0]
         'generic[cores=4]'
         """
-        from simsched.plots import core_use
-
-        return core_use(self, ax=ax, value=value)
+        return later("plots").core_use(self, ax=ax, value=value)
 
     def explore(self, *others: Schedule, color: str = "kind") -> Explorer:
         """Return an interactive chart of this schedule and others below it; see `simsched.plots.explore`.
@@ -365,9 +357,7 @@ class Schedule:
         >>> len(chart.schedules)
         2
         """
-        from simsched.plots import explore
-
-        return explore(self, *others, color=color)
+        return later("plots").explore(self, *others, color=color)
 
     def to_chrome_trace(self, path: str | Path) -> None:
         """Write the schedule in Chrome's trace format, which Perfetto opens too; a name ending in .gz is compressed.
@@ -448,12 +438,8 @@ class Schedule:
         return f"<Schedule {self.graph.name!r}: {', '.join(f'{k}={v}' for k, v in self.summary().items())}>"
 
     def _repr_html_(self) -> str:
-        from simsched.errors import MissingExtraError
-
         try:
-            from simsched.plots.svg import gantt_svg
-
-            figure = gantt_svg(self)
+            figure = later("plots").gantt_svg(self)
         except MissingExtraError as error:
             return card(f"Schedule of {self.graph.name}", self.summary(), [*self.notes, str(error)])
         return card(f"Schedule of {self.graph.name}", self.summary(), self.notes, figure)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from simsched.costs import CostModel
 from simsched.defaults import MACHINE
 from simsched.errors import SimschedError
-from simsched.intervals import LEVEL, Interval
+from simsched.intervals import LEVEL, paired_ratio
 from simsched.plots.policies import draw_replayed
 from simsched.progress import shows_progress
 from simsched.study.replayed import SEEDS, replayed
@@ -33,68 +33,11 @@ if TYPE_CHECKING:
 Over = Literal["seeds", "graphs"]
 #: Name of the row over all graphs.
 ALL = "all"
-#: Logarithms that differ by less differ by rounding.
-ROUNDING = 1e-12
 #: Columns that the display leaves out, since the sentence has them.
 HIDDEN = ("p", "verdict")
 #: Noise of task times where no costs are given.
 NOISE = 0.1
 NEEDED = ("graph", "policy", "seed", "makespan_s")
-
-
-class Ratio(NamedTuple):
-    """A ratio of geometric means, the ends of its interval, and the p-value of there being no difference.
-
-    Interval and p-value are NaN of a single pair, which tells of no spread.
-    """
-
-    ratio: float
-    low: float
-    high: float
-    p: float
-
-
-def paired_ratio(logs: npt.ArrayLike) -> Ratio:
-    """Return what pairs say of a ratio: Student's t on its logarithms, which is exact for log-normal ratios.
-
-    Parameters
-    ----------
-    logs : array_like of float, shape (n,)
-        Logarithms of the ratio in each pair, at least one.
-
-    Examples
-    --------
-    >>> found = paired_ratio(np.log([0.90, 0.92, 0.94]))
-    >>> round(found.ratio, 3), round(found.low, 3), round(found.high, 3), round(found.p, 3)
-    (0.92, 0.871, 0.971, 0.022)
-    """
-    from scipy.stats import t
-
-    values = np.asarray(logs, np.float64)
-    mean, n = float(values.mean()), len(values)
-    if n == 1:
-        return Ratio(float(np.exp(mean)), np.nan, np.nan, np.nan)
-    error = float(values.std(ddof=1)) / np.sqrt(n)
-    if error <= ROUNDING:
-        # Every pair says the same: nothing was drawn at random.
-        same = 1.0 if abs(mean) <= ROUNDING else float(np.exp(mean))
-        return Ratio(same, same, same, float(same == 1))
-    half = float(t.ppf((1 + LEVEL) / 2, n - 1)) * error
-    ratio, low, high = np.exp([mean, mean - half, mean + half]).tolist()
-    return Ratio(ratio, low, high, 2 * float(t.sf(abs(mean) / error, n - 1)))
-
-
-def typical(seconds: npt.ArrayLike) -> Interval:
-    """Return the geometric mean of some seconds, shape (n,) with n at least 1, and its interval by `paired_ratio`.
-
-    Examples
-    --------
-    >>> typical([1.0, 4.0]).middle
-    2.0
-    """
-    values = np.asarray(seconds, np.float64)
-    # A graph of no length takes as long whatever is drawn.
-    return Interval(*paired_ratio(np.log(values))[:3]) if values.all() else Interval(0.0, 0.0, 0.0)
 
 
 def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:

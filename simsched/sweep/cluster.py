@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from simsched.errors import MissingExtraError, SweepError
 from simsched.sweep.description import identity
-from simsched.sweep.replaying import Outcome, Replayer
-from simsched.sweep.running import Ended
+from simsched.sweep.replaying import Ended, Outcome, Replayer
 from simsched.text import one_line
 from simsched.version import version
 

@@ -13,8 +13,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import IO, TYPE_CHECKING
 
-from simsched.sweep.replaying import Outcome, Replayer
-from simsched.sweep.running import Ended
+from simsched.sweep.replaying import Ended, Outcome, Replayer
 
 if TYPE_CHECKING:
     from simsched.sweep.store import Store

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,28 @@ KEPT, KEPT_TASKS = 64, 4_000_000
 Parameters = tuple[tuple[str, "Scalar"], ...]
 #: What came out of one point, by column.
 Outcome = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What became of one batch.
+
+    Parameters
+    ----------
+    outcomes : sequence of dict
+        What came out.
+    back : sequence of int
+        Points that were not begun.
+    lost : sequence of int
+        Points of which one at least was running when the process that had them died.
+    how : str
+        How it died.
+    """
+
+    outcomes: Sequence[Outcome]
+    back: Sequence[int] = ()
+    lost: Sequence[int] = ()
+    how: str = ""
 
 
 @dataclass(frozen=True, eq=False)

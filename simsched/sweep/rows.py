@@ -12,7 +12,7 @@ import numpy as np
 from simsched.costs import CostModel
 from simsched.costs.noise import Noise
 from simsched.errors import SimschedError, SweepError
-from simsched.machine.build import varied_spec
+from simsched.machine.stated import varied_spec
 from simsched.spec import Scalar, format_scalar
 from simsched.sweep.description import graph_id, identity
 from simsched.sweep.points import MACHINE_PREFIX, POLICY_PREFIX, Point, with_parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,6 +11,7 @@ from simsched.errors import SweepError
 from simsched.native import core
 from simsched.policy import Policy
 from simsched.sweep.batches import Batches
+from simsched.sweep.replaying import Ended
 from simsched.sweep.store import Store, opened
 
 if TYPE_CHECKING:
@@ -19,32 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from distributed import Client
 
-    from simsched.sweep.replaying import Outcome
     from simsched.sweep.sweep import Sweep
 
 Progress = Callable[[int], object] | None
-
-
-@dataclass(frozen=True)
-class Ended:
-    """What became of one batch.
-
-    Parameters
-    ----------
-    outcomes : sequence of dict
-        What came out.
-    back : sequence of int
-        Points that were not begun.
-    lost : sequence of int
-        Points of which one at least was running when the process that had them died.
-    how : str
-        How it died.
-    """
-
-    outcomes: Sequence[Outcome]
-    back: Sequence[int] = ()
-    lost: Sequence[int] = ()
-    how: str = ""
 
 
 class Runner(Protocol):

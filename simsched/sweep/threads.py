@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
-from simsched.sweep.replaying import Outcome, Replayer
-from simsched.sweep.running import Ended
+from simsched.sweep.replaying import Ended, Outcome, Replayer
 
 if TYPE_CHECKING:
     from simsched.sweep.store import Store

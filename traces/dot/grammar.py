@@ -10,22 +10,10 @@ References
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
-
-from simsched.errors import FormatError, MissingExtraError
-from simsched.graph.columns import plain_text
-from simsched.graph.loading import open_plain
-from simsched.traces.shared.json_stream import shown
 
 #: Files that programs write nest two or three deep.
 MAX_DEPTH = 100
-
-#: Of a graph behind another.
-_OPENING = re.compile(r"(strict\s+)?(di)?graph\b", re.IGNORECASE)
 
 # Graphviz reads an unquoted 2.5e3 as 2.5 and another id e3, with a warning; here it is refused.
 # Statements are rules of their own, as are the openings of graphs, because each acts when it is complete.
@@ -111,58 +99,3 @@ class Dot:
     attributes: dict[str, str] = field(default_factory=dict)
     unread: set[str] = field(default_factory=set)
     name: str = ""
-
-
-def read_dot(
-    path: Path, *, nodes: Collection[str], edges: Collection[str] = (), graph: Collection[str] = ()
-) -> Dot:
-    """Return the directed graph in a DOT file, plain or gzipped.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    nodes, edges, graph : collection of str
-        Names of the attributes to keep; others are forgotten at once.
-
-    Raises
-    ------
-    FormatError
-        If the file is not DOT, its graph is undirected, or it is out of bounds.
-    MissingExtraError
-        If Lark is not installed.
-    """
-    try:
-        from lark.exceptions import UnexpectedInput
-    except ImportError:
-        raise MissingExtraError("lark", "formats", "reading DOT files") from None
-    from simsched.traces.dot.statements import Statements, parsed_into
-
-    with open_plain(path) as stream:
-        text = plain_text(stream.read())
-    statements = Statements(path, set(nodes), set(edges), set(graph))
-    try:
-        parsed_into(statements, text)
-    except UnexpectedInput as error:
-        raise _misplaced(path, text, error) from None
-    return statements.dot
-
-
-def _misplaced(path: Path, text: str, error: Any) -> FormatError:
-    if getattr(getattr(error, "token", None), "type", "") == "$END":
-        return FormatError(f"{path}: the DOT text ends early; was the file copied completely?")
-    found = shown(text[error.pos_in_stream : error.pos_in_stream + 40])
-    if _OPENING.match(text, error.pos_in_stream):
-        return FormatError(
-            f"{path}: line {error.line}, column {error.column}: {found} begins a second graph; write each to a file of "
-            "its own"
-        )
-    if text[error.pos_in_stream : error.pos_in_stream + 1] in ('"', "<"):
-        return FormatError(
-            f"{path}: line {error.line}, column {error.column}: what {found} begins does not end, or may not stand "
-            "here; was the file copied completely?"
-        )
-    return FormatError(
-        f"{path}: line {error.line}, column {error.column}: {found} is not what DOT expects here; "
-        "ids that are neither words nor plain numbers, as 1e-5, need quotes"
-    )

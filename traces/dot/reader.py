@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simsched.traces.dot import tdg
-from simsched.traces.dot.grammar import read_dot
-from simsched.traces.dot.statements import unescaped
+from simsched.traces.dot.statements import read_dot, unescaped
 from simsched.traces.shared.attributes import COLUMNS, LANE_NAMES, OPTIONS, Durations, Nodes
 
 if TYPE_CHECKING:

@@ -11,13 +11,18 @@ from pathlib import Path
 from threading import local
 from typing import TYPE_CHECKING, Any
 
-from simsched.errors import FormatError
+from simsched.errors import FormatError, MissingExtraError
+from simsched.graph.columns import plain_text
 from simsched.graph.contracting import MAX_EDGES
+from simsched.graph.loading import open_plain
 from simsched.traces.dot.grammar import GRAMMAR, MAX_DEPTH, Dot, Edge
+from simsched.traces.shared.json_stream import shown
 
 if TYPE_CHECKING:
     from lark import Lark
 
+#: Of a graph behind another.
+_OPENING = re.compile(r"(strict\s+)?(di)?graph\b", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\([\\nlrN])")
 #: So many names of attributes that were not asked for are worth telling.
 MAX_UNREAD = 20
@@ -189,3 +194,56 @@ def unescaped(text: str, node: str = "\\N") -> str:
     """
     meant = {"n": "\n", "l": "\n", "r": "\n", "N": node}
     return _ESCAPE.sub(lambda found: meant.get(found[1], found[1]), text)
+
+
+def read_dot(
+    path: Path, *, nodes: Collection[str], edges: Collection[str] = (), graph: Collection[str] = ()
+) -> Dot:
+    """Return the directed graph in a DOT file, plain or gzipped.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    nodes, edges, graph : collection of str
+        Names of the attributes to keep; others are forgotten at once.
+
+    Raises
+    ------
+    FormatError
+        If the file is not DOT, its graph is undirected, or it is out of bounds.
+    MissingExtraError
+        If Lark is not installed.
+    """
+    try:
+        from lark.exceptions import UnexpectedInput
+    except ImportError:
+        raise MissingExtraError("lark", "formats", "reading DOT files") from None
+    with open_plain(path) as stream:
+        text = plain_text(stream.read())
+    statements = Statements(path, set(nodes), set(edges), set(graph))
+    try:
+        parsed_into(statements, text)
+    except UnexpectedInput as error:
+        raise _misplaced(path, text, error) from None
+    return statements.dot
+
+
+def _misplaced(path: Path, text: str, error: Any) -> FormatError:
+    if getattr(getattr(error, "token", None), "type", "") == "$END":
+        return FormatError(f"{path}: the DOT text ends early; was the file copied completely?")
+    found = shown(text[error.pos_in_stream : error.pos_in_stream + 40])
+    if _OPENING.match(text, error.pos_in_stream):
+        return FormatError(
+            f"{path}: line {error.line}, column {error.column}: {found} begins a second graph; write each to a file of "
+            "its own"
+        )
+    if text[error.pos_in_stream : error.pos_in_stream + 1] in ('"', "<"):
+        return FormatError(
+            f"{path}: line {error.line}, column {error.column}: what {found} begins does not end, or may not stand "
+            "here; was the file copied completely?"
+        )
+    return FormatError(
+        f"{path}: line {error.line}, column {error.column}: {found} is not what DOT expects here; "
+        "ids that are neither words nor plain numbers, as 1e-5, need quotes"
+    )

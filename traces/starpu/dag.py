@@ -8,7 +8,8 @@ from pathlib import Path
 from simsched.errors import GraphError
 from simsched.graph import ImportReport
 from simsched.graph.contracting import Edge, contracted
-from simsched.traces.dot.grammar import Dot, read_dot
+from simsched.traces.dot.grammar import Dot
+from simsched.traces.dot.statements import read_dot
 
 
 def dag_edges(path: Path, jobs: Iterable[str], known: list[Edge], report: ImportReport) -> list[Edge]:

@@ -10,6 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Self
 
 from simsched.costs.curves import normalised
+from simsched.costs.fitting import calibration_file
 from simsched.costs.fitting.fingerprint import Fingerprint
 from simsched.costs.fitting.interpolation import Method
 from simsched.costs.fitting.measured import MeasuredCurves
@@ -23,6 +24,7 @@ from simsched.costs.model import CostModel
 from simsched.costs.noise import Noise
 from simsched.document.html import card
 from simsched.errors import CostError
+from simsched.later import later
 from simsched.machine import RuntimeProfile
 
 if TYPE_CHECKING:
@@ -156,9 +158,7 @@ class Calibration:
         ...     ss.Calibration.load(f"{folder}/host.json").ops == calibration.ops
         True
         """
-        from simsched.costs.fitting.calibration_file import write
-
-        write(self, Path(path))
+        calibration_file.write(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Calibration:
@@ -188,9 +188,7 @@ class Calibration:
         ...     ss.Calibration.load(f"{folder}/host.json").method
         'by hand'
         """
-        from simsched.costs.fitting.calibration_file import read
-
-        return read(Path(path))
+        return calibration_file.read(Path(path))
 
     def cost_model(
         self,
@@ -406,9 +404,7 @@ class Calibration:
         >>> ss.Calibration.of([op], "by hand").plot().get_ylabel()
         'time (µs)'
         """
-        from simsched.plots import cost_curves, cost_curves_frame
-
-        return cost_curves(cost_curves_frame(self, most), ax)
+        return later("plots").cost_curves(later("plots").cost_curves_frame(self, most), ax)
 
     def summary(self) -> dict[str, object]:
         """Return what was measured where and when, how well the curves fit, and what software and neighbours cost.

@@ -8,13 +8,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simsched.costs.fitting.calibration import Calibration
 from simsched.errors import CostError, FormatError
 from simsched.files import replacing
+from simsched.later import later
 from simsched.mistakes import refusal
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+    from simsched.costs.fitting.calibration import Calibration
 
 FORMAT, VERSION = "simsched-calibration", 1
 #: Most bytes of a file: some 100,000 points.
@@ -102,4 +104,4 @@ def _said(mistake: Any) -> str:
 def _adapter() -> TypeAdapter[Calibration]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Calibration)
+    return TypeAdapter(later("Calibration"))
