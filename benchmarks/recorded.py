@@ -27,8 +27,7 @@ import pandas as pd
 from recordings import GOALS, ROOT, Recorded, recordings
 
 import simsched as ss
-from simsched.execute.recorded.absences import absences_s
-from simsched.execute.recorded.gaps import DISPATCH, INTERRUPTED, Gaps
+from simsched.execute.recorded.gaps import DISPATCH, INTERRUPTED, Gaps, absences_s
 
 SHARED = ROOT.parent / "shared/samples"
 #: Errors that differ by less are the same: times are recorded in nanoseconds at best.

@@ -26,7 +26,7 @@ from simsched.document.terminal import width
 from simsched.progress import progress_bar
 
 if TYPE_CHECKING:
-    from simsched.execute.calibrate.climbing import Widths
+    from simsched.execute.calibrate.measuring import Widths
 
 RepeatsOption = Annotated[
     int, typer.Option("--repeats", "-n", metavar="N", help="Measured runs, after warming up.")

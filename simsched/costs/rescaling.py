@@ -1,4 +1,12 @@
-"""Recorded seconds, converted to another width and another machine."""
+"""Recorded seconds, converted to another width, and to another machine by the ratio of rooflines.
+
+On the roofline a task takes as long as its operations or its bytes, whichever is longer.
+
+References
+----------
+Roofline: an insightful visual performance model for multicore
+architectures. Communications of the ACM 52(4), 2009.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +17,27 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S
-from simsched.costs.roofline import one_core_roofline_s
 from simsched.costs.task_costs import Terms
 from simsched.errors import CostError
 from simsched.graph import RecordedOn, TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 from simsched.notes import Note, Weight
+
+
+def one_core_roofline_s(graph: TaskGraph, core_flops: float, core_bandwidth_Bps: float) -> Seconds:
+    """Return the roofline seconds of each task on one core; NaN where neither FLOPs nor bytes are known.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    core_flops : float
+        Operations a second.
+    core_bandwidth_Bps : float
+        Bytes a second.
+    """
+    return np.fmax(graph.flops / core_flops, graph.bytes_B / core_bandwidth_Bps)
+
 
 Mask = npt.NDArray[np.bool_]
 

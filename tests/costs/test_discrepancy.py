@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 import simsched as ss
 from simsched.costs.curves import default_curves
-from simsched.costs.discrepancy import Discrepancy
+from simsched.costs.discrepancy import Discrepancy, sigmas
 from simsched.costs.fitting import Calibration, MeasuredCurves, MeasuredOp, Op, Point
 from simsched.costs.origins import ORIGINS, REGIMES, grouped
-from simsched.costs.sigmas import sigmas
 from simsched.graph import Recording
 
 NAN = float("nan")

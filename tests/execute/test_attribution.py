@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.execute.crosscheck.overlap import alone_s, overlaps
+from simsched.execute.crosscheck.attribution import alone_s, overlaps
 from simsched.execute.run.execution import Execution
 
 

@@ -7,7 +7,7 @@ import simsched as ss
 from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.errors import EngineError
 from simsched.execute import calibrate
-from simsched.execute.calibrate.climbing import chosen_widths, climbed, grid_cases
+from simsched.execute.calibrate.measuring import chosen_widths, climbed, grid_cases
 from simsched.execute.run.execution import Execution, MeasuredRun
 
 HOST = ss.machine("knl-7250[contention=false]")

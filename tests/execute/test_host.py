@@ -6,7 +6,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import LayoutError
-from simsched.execute.run.host import cpus_of
+from simsched.execute.run.threads import cpus_of
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="threads are pinned on Linux alone")

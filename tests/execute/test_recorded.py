@@ -7,8 +7,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import GraphError, LayoutError, SimschedError
-from simsched.execute.recorded.absences import absences_s
-from simsched.execute.recorded.gaps import DISPATCH, FIRST, INTERRUPTED, WAKE_UP, Gaps
+from simsched.execute.recorded.gaps import DISPATCH, FIRST, INTERRUPTED, WAKE_UP, Gaps, absences_s
 from simsched.graph import Recording
 from simsched.traces.samples import SAMPLES, sample_files
 

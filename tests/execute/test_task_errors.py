@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import simsched as ss
-from simsched.execute.crosscheck.task_errors import kinds_frame
+from simsched.execute.crosscheck.frames import kinds_frame
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from simsched.execute import Settings
 from simsched.execute.calibrate.calibrating import calibrated, calibration_cases
 from simsched.execute.calibrate.doubts import case_doubt, doubt, op_doubts, with_doubts
 from simsched.execute.run.execution import Execution
-from simsched.execute.run.tries import HOPELESS, Tries
+from simsched.execute.run.run import HOPELESS, Tries
 
 GRAPH = ss.TaskGraph.from_edges([1e-3] * 4, [(0, 1), (1, 2), (2, 3)], kinds="MatMul", shapes="8x8;8x8")
 

@@ -1,4 +1,4 @@
-"""Streams: kernels that walk arrays once, such as copy and triad.
+"""Streams: kernels that walk arrays once, such as copy, triad and element-wise ops.
 
     seconds = region + h named / (tiles x L2 rate) + (1 - h) moved / (4/3 reach(cores))
 
@@ -142,3 +142,39 @@ def _limited(stream: Stream, team: Team) -> Team:
 def balance(n_pieces: int, threads: int) -> float:
     """Return the share of the threads' time that equal pieces fill."""
     return n_pieces / (ceil(n_pieces / threads) * threads)
+
+
+def elementwise_s(
+    elements: int, team: Team, arrays: int = 3, params: Parameters | None = None, *, resident: bool = True
+) -> float:
+    """Return the seconds of an element-wise op on FP32 arrays, the last of which is written.
+
+    Parameters
+    ----------
+    elements : int
+        Elements of an array.
+    team : Team
+        Its threads; no more of them work than the elements have blocks for.
+    arrays : int
+        Arrays read and written; at least 2.
+    params : Parameters, optional
+        Those of the default library when not given.
+    resident : bool
+        Whether data stay in the caches from call to call, where they fit.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> f"{elementwise_s(1_000_000, Team(ss.machine('knl-7250'), 16)) * 1e6:.1f} us"
+    '75.2 us'
+    """
+    if elements < 1 or arrays < 2:
+        raise CostError(f"{arrays} arrays of {elements} elements; expected at least 2 arrays of 1 element")
+    params = parameters() if params is None else params
+    blocks = ceil(elements / params.library.elementwise_block)
+    team = team.limited(blocks)
+    # The most loaded thread sets the pace: as if every thread had as many blocks.
+    busiest = elements / balance(blocks, team.threads)
+    return stream_s(
+        Stream(busiest, reads=arrays - 1, writes=1, element_B=4), team, params=params, resident=resident
+    )

@@ -1,9 +1,10 @@
-"""Kernels by kind and shape: what a task has to do, where its kind is known and its shapes can be read."""
+"""Work by kind and shape: of matrix products, walks over arrays and convolutions whose shapes can be read."""
 
 from __future__ import annotations
 
+import math
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -11,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from simsched.costs.curves import default_curves, normalised, plain
 from simsched.costs.shapes.convolutions import convolution, transposed_convolution
-from simsched.costs.shapes.parts import Part, ways
-from simsched.costs.shapes.products import product
-from simsched.costs.shapes.streams import attention, gather, stream
-from simsched.graph.shapes import Attributes, Shape, parse_attributes, parse_shape, times
+from simsched.costs.shapes.parts import Part, Product, Walk, ways
+from simsched.graph.shapes import Attributes, Shape, numel, parse_attributes, parse_shape, times
 
 if TYPE_CHECKING:
     from simsched.costs.kernels.library import Parameters
@@ -109,10 +108,6 @@ class Read:
     guessed: str = ""
 
 
-Rule = Callable[[Seen], "Sequence[Part] | None"]
-_RULES: Mapping[str, Rule] = {"product": product, "stream": stream, "gather": gather, "attention": attention}
-
-
 def work_of(kind: str, shape: str, flops: float, bytes_B: float, params: Parameters) -> Read | None:
     """Return what a task has to do; None where its kind is unknown or its shapes are not those of the kind.
 
@@ -192,3 +187,132 @@ def _table() -> tuple[dict[str, Kernel], dict[str, Kernel]]:
         kinds |= dict.fromkeys(row.get("kinds", ()), kernel)
         families |= dict.fromkeys(row.get("families", ()), kernel)
     return kinds, families
+
+
+Dims = tuple[int, ...]
+
+
+def product(seen: Seen) -> list[Product] | None:
+    """Return a product; None where the operands are not those of one."""
+    operands = [dims for dims in seen.shape if dims]
+    if seen.bias_first and len(operands) > 2:
+        operands = operands[1:]
+    found = None if len(operands) < 2 else _product(operands[0], operands[1], seen)
+    return None if found is None else [found]
+
+
+def _product(a: Dims, b: Dims, seen: Seen) -> Product | None:
+    """Return the product that the operands allow, the one whose FLOPs are nearest, the likeliest of those alike."""
+    every = list(_readings(a, b, seen.weights_transposed))
+    if not seen.flops > 0:
+        return next(iter(every), None)
+    return min(every, key=lambda one: abs(one.flops - seen.flops), default=None)
+
+
+def _readings(a: Dims, b: Dims, transposed: bool) -> Iterator[Product]:
+    if len(a) == 1:
+        a = (1, *a)
+    if len(b) == 1:
+        b = (1, *b) if transposed else (*b, 1)
+    if min(*a, *b) < 1:
+        return
+    rows, inner = math.prod(a[:-1]), a[-1]
+    if len(b) == 2:
+        orders = [(b[0], b[1]), (b[1], b[0])]
+        for k, n in reversed(orders) if transposed else orders:
+            if k == inner:
+                yield Product(1, rows, n, k)
+            if len(a) == 2 and k == a[0]:
+                yield Product(1, a[1], n, k)
+        return
+    if len(a) == 2:
+        a = (1, *a)
+    batch = max(math.prod(a[:-2]), math.prod(b[:-2]))
+    for k, n in ((b[-2], b[-1]), (b[-1], b[-2])):
+        for m, mine in ((a[-2], a[-1]), (a[-1], a[-2])):
+            if k == mine:
+                yield Product(batch, m, n, k)
+
+
+#: Bytes of an element, FP32, and of an index.
+ELEMENT_B, INDEX_B = 4.0, 8.0
+
+
+def stream(seen: Seen) -> list[Walk] | None:
+    """Return an op that reads its inputs a number of times and writes its output once."""
+    sizes = [numel(dims) for dims in seen.shape]
+    read, largest = sum(sizes), max(sizes, default=0.0)
+    if largest < 1:
+        return None
+    written = {
+        "broadcast": _broadcast(seen),
+        "largest": largest,
+        "all": read,
+        "window": _pooled(seen, largest),
+        "none": 0.0,
+    }[seen.kernel.writes]
+    named_B = ELEMENT_B * (read + written)
+    if seen.bytes_B > 0:
+        # What the graph knows of the bytes is more than the shapes tell.
+        named_B = seen.bytes_B
+        written = max(named_B / ELEMENT_B - read, 0.0)
+    again_B = ELEMENT_B * largest * (seen.kernel.passes - 1)
+    return [Walk(max(largest, written), seen.kernel.flops, named_B + again_B, ELEMENT_B * written)]
+
+
+def gather(seen: Seen) -> list[Walk] | None:
+    """Return a copy of rows of a table: of each index, a row is read and written."""
+    tables = [dims for dims in seen.shape if len(dims) == 2]
+    if not tables or len(seen.shape) < 2:
+        return None
+    table = max(tables, key=numel)
+    others = list(seen.shape)
+    others.remove(table)
+    rows = max(map(numel, others))
+    copied_B = ELEMENT_B * rows * table[1]
+    if rows * table[1] < 1:
+        return None
+    return [Walk(rows * table[1], seen.kernel.flops, 2 * copied_B + INDEX_B * rows, copied_B)]
+
+
+def attention(seen: Seen) -> list[Part] | None:
+    """Return the parts of softmax(Q K') V: two products and the softmax between them."""
+    if len(seen.shape) < 3 or any(len(dims) < 2 or min(dims) < 1 for dims in seen.shape[:3]):
+        return None
+    query, key, value = seen.shape[:3]
+    heads = seen.attributes.get("heads", (1,))[0]
+    if query[-1] != key[-1] or key[-2] != value[-2] or heads < 1 or query[-1] % heads or value[-1] % heads:
+        return None
+    batch, queries, keys = math.prod(query[:-2]) * heads, query[-2], key[-2]
+    scores = float(batch) * queries * keys
+    return [
+        Product(batch, queries, keys, query[-1] // heads),
+        Walk(scores, seen.kernel.flops, 2 * ELEMENT_B * scores, ELEMENT_B * scores),
+        Product(batch, queries, value[-1] // heads, keys),
+    ]
+
+
+def _broadcast(seen: Seen) -> float:
+    """Return the elements of the result of operands that stretch to each other; of the largest where they do not."""
+    rank = max(map(len, seen.shape))
+    padded = [(1,) * (rank - len(dims)) + dims for dims in seen.shape]
+    largest = max(map(numel, seen.shape))
+    columns = list(zip(*padded, strict=True))
+    if any(len({*sizes} - {1}) > 1 for sizes in columns):
+        return largest
+    return max(math.prod(float(max(sizes)) for sizes in columns), largest)
+
+
+def _pooled(seen: Seen, largest: float) -> float:
+    """Return the outputs of windows: of their stride where it is known, else of the common one of 2."""
+    stride = seen.attributes.get("stride", (2,))
+    down, across = stride[0], stride[-1]
+    return largest / max(down * across, 1)
+
+
+_RULES: Mapping[str, Callable[[Seen], Sequence[Part] | None]] = {
+    "product": product,
+    "stream": stream,
+    "gather": gather,
+    "attention": attention,
+}

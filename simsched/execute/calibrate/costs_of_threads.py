@@ -10,8 +10,8 @@ import numpy as np
 from simsched.costs.fitting import Overheads
 from simsched.errors import EngineError
 from simsched.execute.kernels.module import module
-from simsched.execute.run.host import cpus_of
 from simsched.execute.run.prepared import GRACE_S
+from simsched.execute.run.threads import cpus_of
 from simsched.machine import Machine
 from simsched.machine import machine as machine_of
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from simsched.costs import CostModel
 from simsched.costs.fitting import Calibration
 from simsched.execute.crosscheck.attribution import Sources, sources
-from simsched.execute.crosscheck.rankings import over, rankings_frame
+from simsched.execute.crosscheck.frames import over, rankings_frame
 from simsched.execute.run.execution import Execution
 from simsched.files import replacing
 from simsched.machine import RuntimeProfile
@@ -70,15 +70,15 @@ class Checked:
 
     @cached_property
     def tasks(self) -> pd.DataFrame:
-        """One row a task; see `simsched.execute.crosscheck.task_errors.tasks_frame`."""
-        from simsched.execute.crosscheck.task_errors import tasks_frame
+        """One row a task; see `simsched.execute.crosscheck.frames.tasks_frame`."""
+        from simsched.execute.crosscheck.frames import tasks_frame
 
         return tasks_frame(self.execution, self.simulated)
 
     @cached_property
     def kinds(self) -> pd.DataFrame:
-        """One row a kind of task; see `simsched.execute.crosscheck.task_errors.kinds_frame`."""
-        from simsched.execute.crosscheck.task_errors import kinds_frame
+        """One row a kind of task; see `simsched.execute.crosscheck.frames.kinds_frame`."""
+        from simsched.execute.crosscheck.frames import kinds_frame
 
         return kinds_frame(self.tasks)
 
@@ -141,7 +141,7 @@ class CrossCheck:
 
     @cached_property
     def rankings(self) -> pd.DataFrame:
-        """One row per pair of conclusive cases; see `simsched.execute.crosscheck.rankings.rankings_frame`."""
+        """One row per pair of conclusive cases; see `simsched.execute.crosscheck.frames.rankings_frame`."""
         return rankings_frame(self.conclusive)
 
     @property

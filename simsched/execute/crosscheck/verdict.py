@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from simsched.execute.crosscheck.rankings import over
+from simsched.execute.crosscheck.frames import over
 from simsched.units import format_time
 
 if TYPE_CHECKING:

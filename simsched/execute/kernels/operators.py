@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from simsched.errors import EngineError
-from simsched.execute.kernels import convolution_rules, pooling_rules, rules
+from simsched.execute.kernels import rules, window_rules
 from simsched.graph.shapes import parse_shape
 
 Options = Mapping[str, Mapping[str, int]]
@@ -129,6 +129,6 @@ def _table() -> tuple[dict[str, Operator], dict[str, int]]:
 
 
 def _rule(name: str) -> rules.Rule:
-    room = next(room for room in (rules, convolution_rules, pooling_rules) if hasattr(room, name))
+    room = next(room for room in (rules, window_rules) if hasattr(room, name))
     rule: rules.Rule = getattr(room, name)
     return rule

@@ -1,6 +1,6 @@
 """Sizes of kernels from the shapes of a task's inputs; see `operators.toml`.
 
-Those with windows are in `convolution_rules.py` and `pooling_rules.py`.
+Those with windows are in `window_rules.py`.
 
 A rule returns the sizes that its kernel takes (those are listed in the C++ file of the kernel's family), or None where
 the shapes are not what it expects; the task then counts as one of unknown kind.

@@ -13,8 +13,7 @@ import numpy as np
 from simsched.costs.fitting import Overheads
 from simsched.document.html import card
 from simsched.errors import GraphError, LayoutError
-from simsched.execute.recorded.absences import absences_s
-from simsched.execute.recorded.gaps import Gaps, started
+from simsched.execute.recorded.gaps import Gaps, absences_s, started
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import from_edges
 from simsched.machine import RuntimeProfile

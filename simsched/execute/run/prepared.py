@@ -16,9 +16,7 @@ from simsched.execute.kernels.module import module
 from simsched.execute.kernels.operators import Options
 from simsched.execute.kernels.work import Backend, Unknown, Work
 from simsched.execute.run.execution import MOST_STOLEN, MeasuredRun
-from simsched.execute.run.host import cpus_of
-from simsched.execute.run.story import stopped
-from simsched.execute.run.threads import Crews, Scheduler, Threads, threads_of
+from simsched.execute.run.threads import Crews, Scheduler, Threads, cpus_of, threads_of
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Csr
 from simsched.machine import Machine, RuntimeProfile
@@ -29,6 +27,7 @@ from simsched.replay import layouts
 from simsched.replay.checks import check_inputs
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.replay.result import Times, schedule_of
+from simsched.units import format_time
 
 Asked = tuple[TaskGraph, "str | Policy | type[Policy]", "str | Layout | tuple[int, int] | None"]
 
@@ -309,3 +308,28 @@ def _program(graph: TaskGraph, settings: Settings, threads: int) -> tuple[Any, t
     if settings.backend == "onednn":
         made += f"; convolutions: {module().onednn_version()}"
     return module().Program(work.kernels, work.kernel_of, operands.starts, memory), (*work.notes, made)
+
+
+def stopped(plan: Plan, stats: Any, timeout_s: float) -> str:
+    """Return the story of a run that did not end by itself.
+
+    Parameters
+    ----------
+    plan : StaticPlan or DynamicPlan
+    stats : compiled RunStats
+        What came of the run.
+    timeout_s : float
+        Seconds that it had.
+    """
+    graph = plan.problem.graph
+    what = stats.failure or f"did not end within {format_time(timeout_s)} (timeout_s)"
+    workers = []
+    for worker, (task, since_s) in enumerate(stats.running):
+        if task >= 0:
+            at = f"runs task {task} ({graph.task_name(task)!r}, {graph.kinds[task] or 'unknown kind'})"
+            workers.append(f"worker {worker} {at} since {format_time(since_s)}")
+    left = " and could not be stopped; its threads were left behind" if stats.abandoned else ""
+    return (
+        f"the run of {graph.name!r} under {plan.spec} {what}{left}: {stats.done} of {graph.n_tasks} tasks were done; "
+        + ("; ".join(workers) or "no worker ran a task")
+    )

@@ -1,4 +1,4 @@
-"""Threads: which CPUs those of a case run on, and crews, made once for every set of CPUs, asleep between runs."""
+"""Threads: CPUs of the machine `host`, those that a case runs on, and crews, made once for every set of CPUs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,27 @@ from typing import Any, Literal
 
 from simsched.errors import EngineError, LayoutError
 from simsched.execute.kernels.module import module
+from simsched.machine import Machine
+from simsched.plugins import named
 from simsched.replay.plan import Plan, StaticPlan
+
+
+def cpus_of(machine: Machine) -> list[int]:
+    """Return the system's number of each hardware thread in use.
+
+    Raises
+    ------
+    LayoutError
+        If the machine has more cores than the system: then it is another one.
+    """
+    cores: tuple[tuple[int, ...], ...] = named("hosts", "cpus")()
+    if machine.n_cores > len(cores) or machine.smt > min(map(len, cores)):
+        raise LayoutError(
+            f"{machine} has {machine.n_cores} cores; graphs really run on this system, which has {len(cores)}"
+        )
+    # As everywhere: thread `way * n_cores + core` is a way of that core.
+    return [cores[core][way] for way in range(machine.smt) for core in range(machine.n_cores)]
+
 
 Cpus = tuple[tuple[int, ...], ...]
 Scheduler = Literal["worker", "thread"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import simsched as ss
 from simsched.costs.fitting import Calibration, curves_from_traces
-from simsched.costs.fitting.matching import match
+from simsched.costs.fitting.traces import match
 from simsched.errors import CostError
 from simsched.testing.strategies import graphs
 
