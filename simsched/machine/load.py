@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Protocol
@@ -123,22 +124,25 @@ def _from(source: Path | Traversable | Any, spec: Spec) -> Machine:
         raise MachineError(
             f"{spec}: machine files state all their numbers; like=... is only for formats that do not"
         )
-    return built(read_content(source), spec, "" if not isinstance(source, Path) else str(source))
+    return _made(_text(source), str(source), str(spec), "" if not isinstance(source, Path) else str(source))
 
 
-def read_content(path: Path | Traversable) -> dict[str, Any]:
-    """Read a machine file.
-
-    Raises
-    ------
-    MachineError
-        If the file cannot be read or is not TOML.
-    """
+@lru_cache(128)
+def _made(text: str, path: str, spec: str, where: str) -> Machine:
+    """Return the machine of a file's text; the same for the same text and spec, as nothing changes a machine."""
     try:
-        return tomllib.loads(path.read_text("utf-8-sig"))
-    except OSError as error:
-        raise MachineError(f"{path}: {error.strerror or error}") from None
+        content = tomllib.loads(text)
     except RecursionError:
         raise MachineError(f"{path}: its values are nested too deeply for a machine file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
+        raise MachineError(f"{path}: not a TOML file: {error}") from None
+    return built(content, parse_path(spec), where)
+
+
+def _text(path: Path | Traversable) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except OSError as error:
+        raise MachineError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
         raise MachineError(f"{path}: not a TOML file: {error}") from None

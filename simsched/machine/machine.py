@@ -413,7 +413,7 @@ class Machine:
         """
         return later("plots").draw_machine(self, ax=ax, values=values, label=label)
 
-    @property
+    @cached_property
     def notes(self) -> tuple[str, ...]:
         """What is left out: numbers that its file states for an effect that it switches off.
 
