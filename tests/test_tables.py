@@ -5,8 +5,10 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simsched.document.markdown import markdown_table, markdown_text, unmarked
+from simsched.document.parts import Table
 from simsched.document.table_layout import GAP, Column, laid_out
-from simsched.document.tables import markdown_table, markdown_text, table_text, unmarked
+from simsched.document.tables import table_text
 from simsched.document.terminal import fitted_markdown
 from simsched.text import cells_of, printable
 
@@ -68,7 +70,7 @@ def test_markdown_for_a_terminal_has_no_escapes_and_no_bars():
 
 def test_a_terminal_shows_no_escapes_of_markdown():
     names = ["conv*_1|2", "me@host #5", r"C:\dir", "_x_ <b>"]
-    shown = fitted_markdown(markdown_table(["name"], [[name] for name in names]), 40)
+    shown = fitted_markdown(markdown_table(Table("", ["name"], [[name] for name in names])), 40)
     assert shown.splitlines() == ["name", *names]
 
 

@@ -100,8 +100,6 @@ def report(
 
 def _facts(made: Report) -> dict[str, object]:
     """Return the report as JSON has it: the verdict, and each section's tables by caption, rows as they are shown."""
-    from simsched.report.tables import tables
-
     return {
         "title": made.title,
         "headline": made.headline,
@@ -109,7 +107,7 @@ def _facts(made: Report) -> dict[str, object]:
         "makespan_s": made.findings.best.interval.middle,
         "policy": made.findings.best.name,
         "notes": list(made.findings.notes),
-        "tables": tables(made),
+        "tables": made.tables(),
     }
 
 

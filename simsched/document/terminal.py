@@ -7,8 +7,8 @@ import shutil
 import sys
 from itertools import groupby
 
+from simsched.document.markdown import unmarked
 from simsched.document.table_layout import Column, laid_out
-from simsched.document.tables import unmarked
 from simsched.text import cells_of, folded
 
 #: Narrower than this nothing is laid out for.

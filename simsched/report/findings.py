@@ -135,14 +135,14 @@ class Findings:
         """The schedule of the best run."""
         return self.best.require_schedule()
 
-    @property
-    def other(self) -> Schedule | None:
-        """What stands beside the best: the recorded run, or the first other policy, the baseline only if alone."""
+    @cached_property
+    def charted(self) -> dict[str, Schedule]:
+        """Schedules of the chart by name: the best and another, the baseline only if alone; or recorded and best."""
         if self.recorded is not None:
-            return self.recorded.recorded
+            return {"recorded": self.recorded.recorded, self.best.name: self.schedule}
         others = [run for run in self.runs if run.schedule is not None and run is not self.best]
         others.sort(key=lambda run: run.name == BASELINE)
-        return others[0].schedule if others else None
+        return {run.name: run.require_schedule() for run in (self.best, *others[:1])}
 
     @cached_property
     def why(self) -> Explanation:

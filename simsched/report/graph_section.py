@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.document.tables import Table
+from simsched.document.parts import Bullets, Facts, Folded, Paragraph, Part, Picture, Section, Table
 from simsched.notes import weighed
 from simsched.plots.canvas import plain
-from simsched.report.parts import Bullets, Facts, Folded, Paragraph, Part, Picture, Section
 from simsched.units import format_time
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def graph_section(found: Findings) -> Section:
                 f"The graph by depth, coloured by kind: {graph.n_tasks} tasks on {depth} levels",
             )
         )  # fmt: skip
-    return Section("graph", "The graph", [*parts, *_import(found.question)])
+    return Section("The graph", [*parts, *_import(found.question)], "graph")
 
 
 def _facts(found: Findings) -> dict[str, object]:

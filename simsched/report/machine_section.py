@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simsched.document.tables import Table
-from simsched.report.parts import Facts, Folded, Paragraph, Part, Picture, Section
+from simsched.document.parts import Facts, Folded, Paragraph, Part, Picture, Section, Table
 
 if TYPE_CHECKING:
     from simsched.machine import Machine
@@ -22,7 +21,7 @@ def costs_section(found: Findings) -> Section | None:
     if not found.question.graph.n_tasks:
         return None
     parts = [_curves(found), *_roofline(found)]
-    return Section("costs", "What tasks cost", parts)
+    return Section("What tasks cost", parts, "costs")
 
 
 def _curves(found: Findings) -> Picture:
@@ -78,7 +77,7 @@ def machine_section(found: Findings) -> Section:
         Facts("Machine", machine.summary()),
         Folded("Every number of the machine, with its source", [machine_table(machine)]),
     ]
-    return Section("machine", "The machine", parts)
+    return Section("The machine", parts, "machine")
 
 
 def machine_table(machine: Machine) -> Table:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Iterable
+from collections.abc import Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simsched.document.html import columns_table, document, facts_table, listed, text
-from simsched.document.tables import Table
-from simsched.plots.interactive import Explorer, explore
+from simsched.document.html import document, text
+from simsched.document.page import page_parts
+from simsched.document.parts import Bullets, Paragraph, Section
+from simsched.plots.interactive import explore
 from simsched.plots.interactive.explorer import HOW_TO
 from simsched.plots.interactive.pages import library
 from simsched.plots.stacked import stacked_svg
-from simsched.plots.svg import inline_picture
-from simsched.report.parts import Bullets, Chart, Facts, Folded, Paragraph, Part, Picture
 from simsched.version import version
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from simsched.report.report import Report
     from simsched.schedule import Schedule
 
@@ -39,77 +37,41 @@ def page(report: Report) -> str:
     MissingExtraError
         If matplotlib or bokeh, which draw, is not installed.
     """
-    links = [("verdict", "In short"), *((section.anchor, section.title) for section in report.sections)]
-    contents = "".join(f'<li><a href="#{anchor}">{text(title)}</a></li>' for anchor, title in links)
-    verdict = (
-        f'<section id="verdict" aria-labelledby="verdict-title">\n<h2 id="verdict-title">In short</h2>\n'
-        f'<p class="verdict">{text(report.headline)}</p>\n{listed(report.sentences)}</section>\n'
-    )
-    sections = "".join(_section(one.anchor, one.title, one.parts) for one in report.sections)
+    verdict = (Paragraph(report.headline, strong=True), Bullets(report.sentences))
+    sections = [Section("In short", verdict, "verdict"), *report.sections]
+    contents = "".join(f'<li><a href="#{one.anchor}">{text(one.title)}</a></li>' for one in sections)
     return document(
         report.title,
-        f'<nav aria-label="Contents">\n<ul>{contents}</ul>\n</nav>\n{verdict}{sections}'
+        f'<nav aria-label="Contents">\n<ul>{contents}</ul>\n</nav>\n{page_parts(sections)}'
         f"<footer><p>Made by simsched {text(version())}.</p></footer>\n",
         (HERE / "style.css").read_text(encoding="utf-8"),
         '<a class="skip" href="#verdict">Skip to the summary</a>\n',
     )
 
 
-def _section(anchor: str, title: str, parts: Iterable[Part]) -> str:
-    return (
-        f'<section id="{anchor}" aria-labelledby="{anchor}-title">\n<h2 id="{anchor}-title">{text(title)}</h2>\n'
-        f"{''.join(map(_part, parts))}</section>\n"
-    )
-
-
-def _part(part: Part) -> str:
-    match part:
-        case Paragraph():
-            made = f"<p>{text(part.text)}</p>"
-        case Bullets():
-            made = listed(part.items)
-        case Facts():
-            made = facts_table(part.caption, part.facts)
-        case Table():
-            made = columns_table(*part)
-        case Folded():
-            inside = "".join(map(_part, part.parts))
-            made = f"<details>\n<summary>{text(part.title)}</summary>\n{inside}</details>"
-        case Picture():
-            made = f"<figure>{inline_picture(part.draw, part.width, part.height, part.alt)}</figure>"
-        case Chart():
-            made = _chart(part.schedules)
-    return f"{made}\n"
-
-
-def _chart(schedules: Mapping[str, Schedule]) -> str:
-    """Return the still charts, and the interactive one that takes their place where scripts run."""
+def chart(schedules: Mapping[str, Schedule]) -> str:
+    """Return the still charts of schedules, and the interactive one that takes their place where scripts run."""
     names = f"<p>From the top: {text(', then '.join(schedules))}.</p>"
     still = f'<figure class="still">{stacked_svg(schedules, max_rectangles=MOST_RECTANGLES)}</figure>'
     if shown := _few(list(schedules.values())):
         rest = "<p>The interactive chart shows the first one only.</p>" * (len(shown) < len(schedules))
-        return f"{names}{rest}\n{_moving(explore(*shown))}{still}"
+        return f"{names}{rest}\n{_moving(shown)}{still}"
     instead = "Too many tasks for an interactive chart on this page; schedule.explore() makes one."
     return f"{names}\n<p>{instead}</p>\n{still}"
 
 
 def _few(schedules: list[Schedule]) -> list[Schedule]:
     """Return the first schedules whose tasks a page can hold."""
-    total, shown = 0, []
-    for one in schedules:
-        total += one.graph.n_tasks
-        if total > MOST_TASKS:
-            break
-        shown.append(one)
-    return shown
+    totals = accumulate(one.graph.n_tasks for one in schedules)
+    return [one for one, total in zip(schedules, totals, strict=True) if total <= MOST_TASKS]
 
 
-def _moving(chart: Explorer) -> str:
-    script = (HERE / "unpack.js").read_text(encoding="utf-8")
+def _moving(schedules: list[Schedule]) -> str:
+    shown, script = explore(*schedules), (HERE / "unpack.js").read_text(encoding="utf-8")
     return (
         f'{_licence(library())}<div class="moving"><p>{text(HOW_TO)}</p>\n'
-        f'<div id="chart" role="group" aria-label="{text(chart.description)}"></div></div>\n'
-        f"{_packed('library', library())}{_packed('data', chart.item)}<script>\n{script}</script>\n"
+        f'<div id="chart" role="group" aria-label="{text(shown.description)}"></div></div>\n'
+        f"{_packed('library', library())}{_packed('data', shown.item)}<script>\n{script}</script>\n"
     )
 
 

@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from simsched.document.tables import Table
+from simsched.document.parts import Facts, Folded, Markup, Paragraph, Part, Picture, Section, Table
 from simsched.plots.canvas import plain
-from simsched.report.parts import Chart, Facts, Folded, Paragraph, Part, Picture, Section
 from simsched.report.verdict import LONGEST_LAYOUT, interval_text, overlapping
 from simsched.units import format_time
 
 if TYPE_CHECKING:
     from simsched.report.findings import Findings
     from simsched.report.run import Run
-    from simsched.schedule import Schedule
 
 COLUMNS = (
     "policy",
@@ -48,7 +46,7 @@ def policies_section(found: Findings) -> Section:
     ]
     if len(found.done) > 1:
         parts.insert(1, _picture(found))
-    return Section("policies", "Policies", parts)
+    return Section("Policies", parts, "policies")
 
 
 def policies_table(found: Findings) -> Table:
@@ -131,11 +129,11 @@ def _picture(found: Findings) -> Picture:
 
 
 def chart_section(found: Findings) -> Section:
-    """Return the section of the interactive chart: the best policy beside another, or beside the recorded run."""
-    beside = found.other
-    shown: dict[str, Schedule] = {found.best.name: found.schedule}
-    if beside is not None and found.recorded is not None:
-        shown = {"recorded": beside, **shown}
-    elif beside is not None:
-        shown[next(run.name for run in found.done if run.schedule is beside)] = beside
-    return Section("schedules", "What ran where and when", [Chart(shown)])
+    """Return the section of the interactive chart: the best policy with another, or with the recorded run."""
+    return Section("What ran where and when", [Markup(lambda: _chart(found))], "schedules")
+
+
+def _chart(found: Findings) -> str:
+    from simsched.report.page import chart
+
+    return chart(found.charted)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from simsched.defaults import MACHINE
 from simsched.document.html import framed, image, listed, text
+from simsched.document.markdown import markdown
+from simsched.document.parts import Bullets, Document, Paragraph, Section, Table
 from simsched.errors import SimschedError
 from simsched.files import replacing
 from simsched.plots.stacked import stacked_svg
 from simsched.report.findings import Findings
 from simsched.report.graph_section import graph_section
 from simsched.report.machine_section import costs_section, machine_section
-from simsched.report.parts import Chart
 from simsched.report.policies_section import chart_section, policies_section
 from simsched.report.question import Question
 from simsched.report.sizes_section import cores_section, layouts_section
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
     from simsched.policy import Layout, Policy
-    from simsched.report.parts import Section
     from simsched.spec import Engine
 
 #: Height of a notebook's frame, in which the page scrolls.
@@ -106,12 +106,44 @@ class Report:
 
         return page(self)
 
+    @property
+    def document(self) -> Document:
+        """The verdict and all that follows it.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], name="three")
+        >>> ss.report(graph, "generic[cores=2]", ["fifo"]).document.parts[-1].title
+        'How far to trust it'
+        """
+        verdict = (Paragraph(self.headline, strong=True), Bullets(self.sentences))
+        return Document(self.title, [*verdict, *self.sections])
+
     @cached_property
     def markdown(self) -> str:
         """The same as Markdown, without pictures: for a pull request."""
-        from simsched.report.markdown import markdown
+        return markdown(self.document)
 
-        return markdown(self)
+    def tables(self) -> dict[str, object]:
+        """Return every table by its caption: a list of rows by column, or the facts of one of two columns; all as text.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], name="three")
+        >>> found = ss.report(graph, "generic[cores=2]", ["sequential", "fifo"])
+        >>> found.tables()["By core count"][0]["makespan"]
+        '6 s'
+        """
+        rows: dict[str, object] = {}
+        facts: dict[str, object] = {}
+        for table in self.document.tables():
+            if isinstance(table, Table):
+                rows[table.caption] = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+            else:
+                facts[table.caption] = {name: str(value) for name, value in table.facts.items()}
+        return rows | facts
 
     def save(self, path: str | Path) -> None:
         """Write the report by the suffix of `path`: .html, or .md.
@@ -142,8 +174,7 @@ class Report:
         return f"<Report: {self.headline}>"
 
     def _repr_html_(self) -> str:
-        parts = [part for section in self.sections for part in section.parts]
-        pictures = "".join(image(stacked_svg(part.schedules)) for part in parts if isinstance(part, Chart))
+        pictures = image(stacked_svg(self.findings.charted))
         instead = f"<p><b>{text(self.headline)}</b></p>{listed(self.sentences)}{pictures}"
         return framed(self.html, f"Report: {self.headline}", f"height:{FRAME_PX}px", instead)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING
 
-from simsched.document.tables import Table
+from simsched.document.parts import Paragraph, Part, Picture, Section, Table
 from simsched.plots.canvas import plain
-from simsched.report.parts import Paragraph, Part, Picture, Section
 from simsched.report.policies_section import longer
 from simsched.report.verdict import LONGEST_LAYOUT, used_layout
 from simsched.units import format_time
@@ -42,7 +41,7 @@ def cores_section(found: Findings) -> Section | None:
         ),
         _cores_table(frame),
     ]
-    return Section("cores", "More and fewer cores", parts)
+    return Section("More and fewer cores", parts, "cores")
 
 
 def _whose(found: Findings) -> str:
@@ -109,7 +108,7 @@ def layouts_section(found: Findings) -> Section | None:
         ),
         Table(f"{len(rows)} of {len(tuned)} layouts, the shortest first", COLUMNS, rows),
     ]  # fmt: skip
-    return Section("layouts", "Layouts", parts)
+    return Section("Layouts", parts, "layouts")
 
 
 def _pictured(found: Findings, tuned: pd.DataFrame) -> pd.DataFrame:

@@ -8,8 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from simsched.costs.noise import noise_of
-from simsched.document.tables import Table
-from simsched.report.parts import Bullets, Facts, Paragraph, Part, Section
+from simsched.document.parts import Bullets, Facts, Paragraph, Part, Section, Table
 from simsched.units import format_time
 from simsched.version import version
 
@@ -37,7 +36,7 @@ def trust_section(found: Findings) -> Section:
         "seeds": _seeds(found),
         "replays for what would help": "none" if found.helps is None else f"at most {question.replays}",
     })  # fmt: skip
-    return Section("trust", "How far to trust it", [*parts, made])
+    return Section("How far to trust it", [*parts, made], "trust")
 
 
 def _engines(found: Findings) -> str:

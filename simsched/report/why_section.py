@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simsched.document.tables import Table
+from simsched.document.parts import Bullets, Folded, Paragraph, Part, Picture, Section, Table
 from simsched.explain import explain
 from simsched.explain.core_time import LEAST_SHARE, labelled
 from simsched.plots.canvas import plain
-from simsched.report.parts import Bullets, Folded, Paragraph, Part, Picture, Section
 from simsched.report.verdict import run_name
 from simsched.units import format_time
 
@@ -37,7 +36,7 @@ def why_section(found: Findings) -> Section:
         *_path(found),
         *_helps(found),
     ]  # fmt: skip
-    return Section("why", "Why it takes so long", [*parts, Bullets(why.notes)] if why.notes else parts)
+    return Section("Why it takes so long", [*parts, Bullets(why.notes)] if why.notes else parts, "why")
 
 
 def _which(found: Findings) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simsched.document.html import card
+from simsched.document.markdown import markdown
 from simsched.errors import SpecError
 from simsched.reproduce.pivots import Layout, pivoted
 from simsched.reproduce.rows import Claim, Row, case_text
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from simsched.document.parts import Document
     from simsched.reproduce.published import Quantity
     from simsched.reproduce.system import System
 
@@ -128,11 +130,16 @@ class Reproduction:
         """Return counts, errors and agreement; see `simsched.reproduce.summary`."""
         return summary(self.rows, self.claims)
 
-    def to_markdown(self) -> str:
-        """Return tables in the paper's form, simulated numbers beside published ones, and the statements."""
-        from simsched.reproduce.markdown import markdown
+    @property
+    def document(self) -> Document:
+        """Tables in the paper's form, simulated numbers beside published ones, and the statements."""
+        from simsched.reproduce.text import document
 
-        return markdown(self)
+        return document(self)
+
+    def to_markdown(self) -> str:
+        """Return the document as Markdown."""
+        return markdown(self.document)
 
     def plot(self, table: str, ax: Axes | None = None) -> Axes:
         """Draw a table in the paper's form.

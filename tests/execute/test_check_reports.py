@@ -8,7 +8,7 @@ import pytest
 
 import simsched as ss
 from simsched.document.html import text as escaped
-from simsched.document.tables import markdown_text
+from simsched.document.markdown import markdown_text
 from simsched.errors import SimschedError
 from simsched.notes import Weight, weight_of
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import simsched as ss
-from simsched.document.tables import unmarked
+from simsched.document.markdown import unmarked
 from simsched.testing.strategies import graphs, machines
 from simsched.units import UNITS
 

@@ -6,7 +6,6 @@ import pytest
 import simsched as ss
 from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.report import Question
-from simsched.report.tables import tables
 
 
 def test_the_best_policy_and_how_far_it_is_from_the_bounds(three):
@@ -26,7 +25,7 @@ def test_the_best_policy_and_how_far_it_is_from_the_bounds(three):
 
 
 def test_the_table_of_policies(three):
-    first, *_, last = tables(three)["Policies on generic[cores=2], the shortest first"]
+    first, *_, last = three.tables()["Policies on generic[cores=2], the shortest first"]
     assert first == {
         "policy": "fifo", "layout": "2x1", "chosen by": "replays", "makespan": "4 s", "over best": "+0.0%",
         "above bound": "+0.0%",
@@ -89,8 +88,8 @@ def test_a_policy_that_fails_is_a_row_with_its_error():
 
 
 def test_the_recorded_run_stands_beside_its_replay(recorded):
-    assert recorded.findings.other.policy == "recorded"
-    rows = tables(recorded)["The recorded run beside its replay on its own lanes"]
+    assert list(recorded.findings.charted) == ["recorded", "fifo"]
+    rows = recorded.tables()["The recorded run beside its replay on its own lanes"]
     assert [(row["makespan"], row["error"]) for row in rows] == [
         ("4 s", "-"),
         ("3 s", "-25.00%"),

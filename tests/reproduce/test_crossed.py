@@ -8,7 +8,7 @@ import pytest
 
 import simsched as ss
 from simsched.document.html import text
-from simsched.document.tables import markdown_text
+from simsched.document.markdown import markdown_text
 from simsched.errors import SpecError
 from simsched.machine import machine as machine_of
 from simsched.notes import weighed, weight_of

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from simsched.costs import CostModel
 from simsched.costs.fitting import Calibration
+from simsched.document.markdown import markdown
 from simsched.execute.crosscheck.attribution import Sources, sources
 from simsched.execute.crosscheck.frames import over, rankings_frame
 from simsched.execute.run.execution import Execution
@@ -22,6 +23,7 @@ from simsched.schedule.caveats import notes_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simsched.document.parts import Document
     from simsched.document.result import Result
     from simsched.schedule import Schedule
 
@@ -161,6 +163,13 @@ class CrossCheck:
 
         return summary(self)
 
+    @property
+    def document(self) -> Document:
+        """The report without pictures: what the check comes to, and its tables."""
+        from simsched.execute.crosscheck.report import document
+
+        return document(self)
+
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return the report as Markdown, and write it to a file if one is named.
 
@@ -169,9 +178,7 @@ class CrossCheck:
         SimschedError
             If the file cannot be written.
         """
-        from simsched.execute.crosscheck.markdown import markdown
-
-        text = markdown(self)
+        text = markdown(self.document)
         if path is not None:
             with replacing(Path(path)) as file:
                 file.write(text.encode())
@@ -187,7 +194,7 @@ class CrossCheck:
         MissingExtraError
             If matplotlib, which draws the charts, is not installed.
         """
-        from simsched.execute.crosscheck.page import page
+        from simsched.execute.crosscheck.report import page
 
         text = page(self)
         with replacing(Path(path)) as file:

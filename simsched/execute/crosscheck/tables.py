@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.document.tables import Table
+from simsched.document.parts import Table
 from simsched.execute.crosscheck.frames import kinds_frame
 from simsched.execute.crosscheck.verdict import RATIO_BAR, SOURCES, percent
 from simsched.units import format_time

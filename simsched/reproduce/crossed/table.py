@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.document.html import card
+from simsched.document.markdown import markdown
 from simsched.errors import SpecError
 from simsched.notes import weighed
 from simsched.reproduce.crossed.jobs import Column
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from simsched.document.parts import Document
     from simsched.document.result import Result
     from simsched.schedule import Schedule
 
@@ -190,11 +192,16 @@ class Crossed:
                 return run
         raise SpecError(f"no run of {policy_of!r:.60} on {workload!r:.60} ({on!r:.60}); see table")
 
+    @property
+    def document(self) -> Document:
+        """The matrices, and every run."""
+        from simsched.reproduce.crossed.text import document
+
+        return document(self)
+
     def to_markdown(self) -> str:
         """Return the matrices, and every run, as Markdown."""
-        from simsched.reproduce.crossed.text import crossed_markdown
-
-        return crossed_markdown(self)
+        return markdown(self.document)
 
     def plot(self, on: str = OWN, ax: Axes | None = None, *, by: str = "workload_of") -> Axes:
         """Draw the matrix of `over_best` as a heat map."""

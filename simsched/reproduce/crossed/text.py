@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simsched.document.tables import markdown_notes, markdown_table
+from simsched.document.markdown import markdown_table
+from simsched.document.parts import Document, Paragraph, Section, Table, notes_section
 from simsched.files import replacing
 from simsched.reproduce.crossed.rules import RULES
 from simsched.schedule.gallery import file_stem, make_folder
@@ -15,28 +16,24 @@ from simsched.units import format_time
 if TYPE_CHECKING:
     from simsched.reproduce.crossed.table import Crossed, CrossedCell
 
+CELLS = "Time over the best (layout; parts of the batch and hardware threads a core, where more than one)."
 
-def crossed_markdown(crossed: Crossed) -> str:
+
+def document(crossed: Crossed) -> Document:
     """Return a matrix a machine, what each system may choose, and every run; see `Crossed.to_markdown`."""
-    systems = list(dict.fromkeys(run.system for run in crossed.runs))
-    lines = ["# Every policy on every other system's workloads", ""]
-    for on in crossed.machines:
-        lines += [
-            f"## {place(on)}: time over the best policy's, geometric means",
-            "",
-            matrix_text(crossed, on),
-        ]
+    systems = dict.fromkeys(run.system for run in crossed.runs)
     rules = [(system, (RULES[system].__doc__ or "").strip()) for system in systems]
-    lines += ["## What each system may choose", "", markdown_table(["policy of", "choice"], rules)]
-    for on in crossed.machines:
-        lines += [
-            f"## {place(on)}: every run",
-            "",
-            "Time over the best (layout; parts of the batch and hardware threads a core, where more than one).",
-            "",
-            _runs([run for run in crossed.runs if run.on == on]),
-        ]
-    return "\n".join(lines) + markdown_notes(crossed.notes)
+    matrices = [
+        Section(f"{place(on)}: time over the best policy's, geometric means", [_matrix(crossed, on)])
+        for on in crossed.machines
+    ]
+    runs = [
+        Section(f"{place(on)}: every run", [Paragraph(CELLS), _runs([r for r in crossed.runs if r.on == on])])
+        for on in crossed.machines
+    ]
+    choices = Section("What each system may choose", [Table("", ("policy of", "choice"), rules)])
+    title = "Every policy on every other system's workloads"
+    return Document(title, [*matrices, choices, *runs, *notes_section(crossed.notes)])
 
 
 def place(on: str) -> str:
@@ -46,15 +43,17 @@ def place(on: str) -> str:
 
 def matrix_text(crossed: Crossed, on: str) -> str:
     """Return a matrix of times over the best policy's as a Markdown table."""
+    return markdown_table(_matrix(crossed, on))
+
+
+def _matrix(crossed: Crossed, on: str) -> Table:
     matrix = crossed.matrix(on)
-    rows = [
-        [name, *(f"{value:.3g}" for value in row)]
-        for name, row in zip(matrix.index, matrix.to_numpy(), strict=True)
-    ]
-    return markdown_table(["policy of, workloads of", *matrix.columns], rows)
+    values = zip(matrix.index, matrix.to_numpy(), strict=True)
+    rows = [(name, *(f"{value:.3g}" for value in row)) for name, row in values]
+    return Table("", ("policy of, workloads of", *matrix.columns), rows)
 
 
-def _runs(runs: Sequence[CrossedCell]) -> str:
+def _runs(runs: Sequence[CrossedCell]) -> Table:
     """Return a table with a line a workload and a column a system."""
     systems = list(dict.fromkeys(run.system for run in runs))
     lines: dict[tuple[str, str], dict[str, CrossedCell]] = {}
@@ -63,8 +62,8 @@ def _runs(runs: Sequence[CrossedCell]) -> str:
     rows = []
     for (_, workload), line in lines.items():
         best_s = min(run.schedule.makespan_s for run in line.values())
-        rows.append([workload, format_time(best_s), *(_cell(line[system], best_s) for system in systems)])
-    return markdown_table(["workload", "best", *systems], rows)
+        rows.append((workload, format_time(best_s), *(_cell(line[system], best_s) for system in systems)))
+    return Table("", ("workload", "best", *systems), rows)
 
 
 def _cell(run: CrossedCell, best_s: float) -> str:
