@@ -35,6 +35,7 @@ class Benchmark(NamedTuple):
 
 BENCHMARKS = {
     "engines": Benchmark("engines.py", ("--growth", "--bars")),
+    "policies": Benchmark("deciding.py"),
     "building": Benchmark("build_graph.py", ()),
     "imports": Benchmark("imports.py"),
     "executor": Benchmark("executor.py"),

@@ -1,7 +1,8 @@
 """The compiled core, where a compiler was there to build it.
 
 Its stub is made by `python -m nanobind.stubgen -m simsched.native._core -o simsched/native/_core.pyi` and then
-put into the house style by `ruff check --fix --unsafe-fixes` and `ruff format`.
+put into the house style by `ruff check --fix --unsafe-fixes` and `ruff format`; `Numbers` is written by hand, since
+its slots have no types.
 """
 
 from __future__ import annotations
@@ -92,13 +93,19 @@ class Core(Protocol):
         """See `simsched.replay.native_engine`."""
         ...
 
-    def replay_callback(
+    def PolicyView(self, **numbers: object) -> Any:
+        """See `simsched.replay.native_engine`."""
+        ...
+
+    def replay_policy(
         self,
         indptr: npt.NDArray[np.int64],
         indices: npt.NDArray[np.int32],
-        chooser: object,
+        view: object,
+        decide: object,
+        start: object,
+        factors: npt.NDArray[np.float64],
         shared: object | None,
-        cores: int,
         progress: object,
     ) -> tuple[Any, ...]:
         """See `simsched.replay.native_engine`."""

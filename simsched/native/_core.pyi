@@ -1,7 +1,7 @@
 """The compiled core of simsched."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -106,6 +106,64 @@ class Shortcuts:
         ],
         buffered: bool,
     ) -> None: ...
+
+class Numbers(Sequence[int]):
+    """Ascending numbers of tasks or cores: a tuple, made when it is needed."""
+
+    @overload
+    def __getitem__(self, key: int, /) -> int: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> tuple[int, ...]: ...
+    def __len__(self, /) -> int: ...
+    def __add__(self, value: Numbers | tuple[int, ...], /) -> tuple[int, ...]: ...
+    def __array__(self, dtype: object | None = "int64", copy: object | None = None) -> object: ...
+
+    class Iterator:
+        def __iter__(self, /) -> Numbers.Iterator: ...
+        def __next__(self, /) -> int: ...
+
+class PolicyView:
+    """What a policy sees: see simsched.policy.View."""
+
+    def __init__(
+        self,
+        *,
+        problem: object | None,
+        checks: object,
+        running: object,
+        n_tasks: int,
+        cores: int,
+        cores_per_tile: int,
+        ways: int,
+        delay_s: float,
+        per_poller_s: float,
+        resize_s: float,
+        resize_per_thread_s: float,
+    ) -> None: ...
+    @property
+    def now_s(self) -> float: ...
+    @property
+    def ready(self) -> object: ...
+    @property
+    def newly_ready(self) -> tuple: ...
+    @property
+    def running(self) -> object: ...
+    @property
+    def idle_cores(self) -> object: ...
+    @property
+    def problem(self) -> object: ...
+    @property
+    def levels(self) -> object: ...
+    def ready_s(self, task: object) -> object: ...
+    def seconds(self, task: object, width: object = 1) -> object: ...
+    def became_ready_s(self, task: object) -> float | None:
+        """Return when a task became ready; None before."""
+
+    def finished_s(self, task: object) -> float | None:
+        """Return about when a task finished; None before."""
+
+    def teams(self) -> tuple:
+        """Return every distinct team in order of first use, as indptr (int64) and indices (int32)."""
 
 def replay_list(
     indptr: Annotated[
@@ -227,24 +285,28 @@ def replay_corun(
     cores as indptr (int64) and indices (int32).
     """
 
-def replay_callback(
+def replay_policy(
     indptr: Annotated[
         NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
     indices: Annotated[
         NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
-    chooser: object,
+    view: PolicyView,
+    decide: object,
+    start: object,
+    factors: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
     shared: Sharing | None,
-    cores: int,
     progress: object | None,
 ) -> tuple:
     """
     Replay a policy written in Python.
 
-    chooser: has released(tasks, now_s), finished(task) and next(now_s), which returns a Decision or None.
-    cores: the machine's.
-    Holds the interpreter's lock; its time is that of the calls. The rest as in replay_list.
+    view: what it sees; of one replay. decide: called with the view, returns an iterable of starts, or None. start:
+    the type of plain ones. factors: float64 (n,), what each task really takes over its estimate, or empty.
+    Holds the interpreter's lock. The rest as in replay_list.
 
     Returns the number of tasks that ran, ready_s, start_s, finish_s, team, executor and start order.
     """

@@ -1,12 +1,13 @@
 #include "bind_replay.hpp"
 
 #include "arrays.hpp"
+#include "asked_policy.hpp"
 #include "bandwidth.hpp"
 #include "bind_shortcuts.hpp"
+#include "checks.hpp"
 #include "contention.hpp"
 #include "corun.hpp"
 #include "list_scheduler.hpp"
-#include "python_chooser.hpp"
 #include "replay.hpp"
 #include "sharing.hpp"
 
@@ -217,13 +218,17 @@ nb::tuple replay_corun(Array<std::int64_t> indptr, Array<std::int32_t> indices, 
     return nb::make_tuple(with_teams(done, columns), copied(teams.first), copied(teams.second));
 }
 
-nb::tuple replay_callback(Array<std::int64_t> indptr, Array<std::int32_t> indices, nb::object chooser,
-                          const Sharing *shared, std::size_t cores, nb::object progress) {
+nb::tuple replay_policy(Array<std::int64_t> indptr, Array<std::int32_t> indices,
+                        nb::handle_t<PolicyView> seen, nb::object decide, nb::object start,
+                        Array<double> factors, const Sharing *shared, nb::object progress) {
     const Csr graph{view(indptr), view(indices)};
     check(graph);
+    const auto cores = nb::cast<PolicyView &>(seen).referee.threads();
     check_cores(cores, shared);
+    AskedPolicy asked(seen, decide, start, view(factors), max_demand(cores));
+    if (nb::cast<PolicyView &>(seen).referee.n() != graph.n())
+        throw std::invalid_argument("the view is of another graph");
     Columns columns(graph.n(), true);
-    PythonChooser asked(chooser, graph.n(), cores, max_demand(cores));
     const auto report = progress_to(progress);
     return with_teams(run(graph, asked, columns.results(), report, shared), columns);
 }
@@ -256,11 +261,11 @@ start, and of a team that changes size. The rest as in replay_list.
 Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor, start order), and the teams'
 cores as indptr (int64) and indices (int32).)";
 
-constexpr auto callback_doc = R"(Replay a policy written in Python.
+constexpr auto policy_doc = R"(Replay a policy written in Python.
 
-chooser: has released(tasks, now_s), finished(task) and next(now_s), which returns a Decision or None.
-cores: the machine's.
-Holds the interpreter's lock; its time is that of the calls. The rest as in replay_list.
+view: what it sees; of one replay. decide: called with the view, returns an iterable of starts, or None. start:
+the type of plain ones. factors: float64 (n,), what each task really takes over its estimate, or empty.
+Holds the interpreter's lock. The rest as in replay_list.
 
 Returns the number of tasks that ran, ready_s, start_s, finish_s, team, executor and start order.)";
 
@@ -279,8 +284,8 @@ void bind_replay(nb::module_ &m) {
           "demand_Bps"_a.noconvert(), "shared"_a.none(), "candidates"_a, "offered"_a, "most"_a, "cores"_a,
           "cores_per_tile"_a, "ways"_a, "beside"_a, "dispatch_s"_a, "resize_s"_a, "resize_per_thread_s"_a,
           "progress"_a.none(), corun_doc);
-    m.def("replay_callback", &replay_callback, "indptr"_a.noconvert(), "indices"_a.noconvert(), "chooser"_a,
-          "shared"_a.none(), "cores"_a, "progress"_a.none(), callback_doc);
+    m.def("replay_policy", &replay_policy, "indptr"_a.noconvert(), "indices"_a.noconvert(), "view"_a,
+          "decide"_a, "start"_a, "factors"_a.noconvert(), "shared"_a.none(), "progress"_a.none(), policy_doc);
 }
 
 } // namespace simsched

@@ -1,4 +1,5 @@
 #include "bind_causes.hpp"
+#include "bind_policy.hpp"
 #include "bind_replay.hpp"
 #include "bind_sharing.hpp"
 #include "bind_shortcuts.hpp"
@@ -36,6 +37,7 @@ NB_MODULE(_core, m) {
           "weights: float64 (n,). Nothing is copied or converted; arrays that do not fit raise.");
     simsched::bind_sharing(m);
     simsched::bind_shortcuts(m);
+    simsched::bind_policy(m);
     simsched::bind_replay(m);
     simsched::bind_causes(m);
 }

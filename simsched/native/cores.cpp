@@ -22,8 +22,7 @@ void Cores::take_from_tile(std::size_t tile, std::size_t size, std::vector<std::
     for (std::size_t core = tile * per_tile_; core < (tile + 1) * per_tile_ && team.size() < size; ++core) {
         if (!idle_.contains(core))
             continue;
-        idle_.erase(core);
-        count(tile, -1);
+        take(static_cast<std::int32_t>(core));
         team.push_back(static_cast<std::int32_t>(core));
     }
 }
@@ -45,6 +44,11 @@ void Cores::take(std::size_t width, std::vector<std::int32_t> &team) {
             take_from_tile(tile, size, team);
     }
     std::sort(team.begin() + static_cast<std::ptrdiff_t>(before), team.end());
+}
+
+void Cores::take(std::int32_t core) {
+    idle_.erase(static_cast<std::size_t>(core));
+    count(static_cast<std::size_t>(core) / per_tile_, -1);
 }
 
 void Cores::give_back(std::int32_t core) {

@@ -17,6 +17,8 @@ class Cores {
     std::size_t idle() const { return idle_.size(); }
     // Adds `width` idle cores, at most idle(), to `team`, ascending.
     void take(std::size_t width, std::vector<std::int32_t> &team);
+    // Takes this core, which must be idle.
+    void take(std::int32_t core);
     void give_back(std::int32_t core);
 
   private:

@@ -57,6 +57,43 @@ class OrderedSet {
         return i;
     }
 
+    // The least member that is not below `from`; npos where there is none.
+    std::size_t next(std::size_t from) const {
+        for (std::size_t level = 0; level < levels_.size(); ++level, from = from / 64 + 1) {
+            const auto &words = levels_[level];
+            if (from / 64 >= words.size())
+                return npos;
+            if (const auto word = words[from / 64] & ~std::uint64_t{0} << from % 64) {
+                from = from / 64 * 64 + static_cast<std::size_t>(std::countr_zero(word));
+                while (level--)
+                    from = from * 64 + static_cast<std::size_t>(std::countr_zero(levels_[level][from]));
+                return from;
+            }
+        }
+        return npos;
+    }
+
+    // The greatest member; the set must not be empty.
+    std::size_t last() const {
+        std::size_t i = 0;
+        for (auto level = levels_.rbegin(); level != levels_.rend(); ++level)
+            i = i * 64 + 63 - static_cast<std::size_t>(std::countl_zero((*level)[i]));
+        return i;
+    }
+
+    // The member with `k` lesser ones; there must be one.
+    std::size_t nth(std::size_t k) const {
+        std::size_t w = 0;
+        for (std::size_t held; (held = static_cast<std::size_t>(std::popcount(levels_[0][w]))) <= k; ++w)
+            k -= held;
+        auto word = levels_[0][w];
+        while (k--)
+            word &= word - 1;
+        return w * 64 + static_cast<std::size_t>(std::countr_zero(word));
+    }
+
+    static constexpr std::size_t npos = ~std::size_t{0};
+
     std::size_t take_first() {
         const auto i = first();
         erase(i);

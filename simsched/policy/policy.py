@@ -31,7 +31,7 @@ Queue = Literal["central", "shared"]
 Discipline = Literal["rank", "fifo", "lifo"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Start:
     """An action: start a ready task now.
 

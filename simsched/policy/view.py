@@ -45,6 +45,8 @@ class Running:
 class View(Protocol):
     """The state of a replay, read-only (docs/semantics.md, rule 8).
 
+    What it shows stays as it was when it was read; the view itself goes on with the replay.
+
     Examples
     --------
     >>> import simsched as ss

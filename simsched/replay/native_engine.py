@@ -13,9 +13,9 @@ from simsched.errors import CostError, EngineError
 from simsched.graph.adjacency import Csr
 from simsched.native import find
 from simsched.native.building import how_to_get
-from simsched.policy import CandidateRule
+from simsched.policy import CandidateRule, Running, Start
+from simsched.replay.action_checks import ActionChecks
 from simsched.replay.plan import DynamicPlan, Plan, Progress, StaticPlan
-from simsched.replay.policy_referee import PolicyReferee
 from simsched.replay.replay import BEYOND_NUMBERS
 from simsched.replay.result import Times, schedule_of
 
@@ -35,8 +35,8 @@ NO_TASKS = Csr(np.zeros(1, np.int64), np.empty(0, np.int32))
 def replay(plan: Plan, progress: Progress = None) -> Schedule:
     """Replay a plan and return its schedule.
 
-    Static policies and co-running by candidates never call Python. Any other policy is asked through a callback, which
-    costs as much as it does in the SimPy engine.
+    Static policies and co-running by candidates never call Python. Any other policy is asked in Python, which sees the
+    state that the compiled engine holds.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
             return _list(native, plan, progress)
         if rule := plan.rule:
             return _corun(native, plan, rule, progress)
-        return _callback(native, plan, progress)
+        return _asked(native, plan, progress)
     except OverflowError as error:
         # A policy's own OverflowError is passed on.
         if str(error) != OVERFLOW:
@@ -143,21 +143,36 @@ def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progr
     return schedule_of(plan, times, teams, problem.costs.seconds(teams.degrees()[times.team]), "native")
 
 
-def _callback(native: Core, plan: DynamicPlan, progress: Progress) -> Schedule:
-    after, referee = plan.problem.graph.successors, PolicyReferee(plan)
-    done, *columns = native.replay_callback(
-        indptr=after.indptr,
-        indices=after.indices,
-        chooser=referee,
-        shared=sharing_of(native, plan.problem.machine),
-        cores=plan.problem.machine.n_threads,
+def _asked(native: Core, plan: DynamicPlan, progress: Progress) -> Schedule:
+    problem, checks = plan.problem, ActionChecks(plan.problem, plan.spec)
+    resize_s, resize_per_thread_s = plan.runtime.resize_costs_s
+    view = native.PolicyView(
+        problem=problem,
+        checks=checks,
+        running=Running,
+        n_tasks=problem.graph.n_tasks,
+        cores=problem.machine.n_cores,
+        cores_per_tile=problem.machine.cores_per_tile,
+        ways=problem.machine.smt,
+        delay_s=plan.dispatch_s,
+        per_poller_s=plan.per_poller_s,
+        resize_s=resize_s,
+        resize_per_thread_s=resize_per_thread_s,
+    )
+    done, *columns = native.replay_policy(
+        indptr=problem.graph.successors.indptr,
+        indices=problem.graph.successors.indices,
+        view=view,
+        decide=plan.policy.decide,
+        start=Start,
+        factors=NONE if plan.factors is None else plan.factors,
+        shared=sharing_of(native, problem.machine),
         progress=progress,
     )
-    if done < plan.problem.graph.n_tasks:
-        raise referee.stuck()
-    times = Times(*columns)
-    teams, team = referee.teams(times.team)
-    return schedule_of(plan, times, teams, referee.alone(teams.degrees()[team]), "native")
+    if done < problem.graph.n_tasks:
+        raise checks.stuck(view)
+    times, teams = Times(*columns), Csr(*view.teams())
+    return schedule_of(plan, times, teams, problem.costs.seconds(teams.degrees()[times.team]), "native")
 
 
 def sharing_of(native: Core, machine: Machine) -> object | None:

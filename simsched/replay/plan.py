@@ -223,6 +223,16 @@ class DynamicPlan:
         """
         return cls(problem, prepared_of(policy, problem), runtime, factors, str(policy))
 
+    @property
+    def dispatch_s(self) -> float:
+        """Seconds that a decision costs."""
+        return self.runtime.pop_s if self.policy.queue == "shared" else self.runtime.choice_s
+
+    @property
+    def per_poller_s(self) -> float:
+        """Seconds that every further idle core adds to it."""
+        return self.runtime.pop_per_poller_s if self.policy.queue == "shared" else 0.0
+
 
 Plan = StaticPlan | DynamicPlan
 

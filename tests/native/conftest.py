@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from simsched.native import Core, find
+from simsched.policy import Running, Start
 
 I32, I64 = np.int32, np.int64
 Arguments = dict[str, Any]
@@ -86,10 +88,38 @@ def corunning() -> Arguments:
     }  # fmt: skip
 
 
+class Checks:
+    """What knows each task's estimate: 1 s on any width, and nothing asked of what is shared."""
+
+    def estimate(self, task: int, width: int) -> tuple[object, object]:
+        """Return that of one task."""
+        return 1.0, SimpleNamespace(memory_share=0.0, overhead_share=0.0, demand_Bps=0)
+
+    def estimates(self, width: int) -> tuple[object, object]:
+        """Return those of both tasks."""
+        return np.ones(2), None
+
+    def checked(self, action: object, view: object) -> object:
+        """Return the action."""
+        return action
+
+
 @pytest.fixture(scope="session")
-def asked() -> Arguments:
-    """Return arguments of `replay_callback`, but for the chooser: 0 -> 1 on two cores."""
-    return GRAPH | {"shared": None, "cores": 2, "progress": None}
+def viewed() -> Arguments:
+    """Return arguments of `PolicyView`: two tasks on two cores, where deciding costs nothing."""
+    return {
+        "problem": None, "checks": Checks(), "running": Running, "n_tasks": 2, "cores": 2, "cores_per_tile": 1,
+        "ways": 1, "delay_s": 0.0, "per_poller_s": 0.0, "resize_s": 0.0, "resize_per_thread_s": 0.0,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def asked(native: Core, viewed: Arguments) -> Arguments:
+    """Return arguments of `replay_policy`: 0 -> 1 on two cores, the first ready task first."""
+    return GRAPH | {
+        "view": native.PolicyView(**viewed), "decide": lambda view: [Start(view.ready[0])], "start": Start,
+        "factors": np.empty(0), "shared": None, "progress": None,
+    }  # fmt: skip
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -154,14 +153,13 @@ def test_half_made_ones_are_refused(
     asked: Arguments,
 ) -> None:
     kind: Any = native.Sharing
-    chooser = SimpleNamespace(released=print, finished=print, next=print)
     with pytest.raises(ValueError, match="above zero"):
         (broken := kind.__new__(kind)).__init__(**sharing | {"link_Bps": 0.0})
     for half in (kind.__new__(kind), broken):
         for replay, arguments in (
             (native.replay_list, listed | loaded),
             (native.replay_corun, corunning),
-            (native.replay_callback, asked | {"chooser": chooser}),
+            (native.replay_policy, asked),
         ):
             with (
                 pytest.warns(RuntimeWarning, match="uninitialized"),
@@ -175,18 +173,11 @@ def test_it_lives_as_long_as_its_replay(
 ) -> None:
     """Nobody but the call holds it."""
 
-    class Asked:
-        def released(self, tasks: list[int], now_s: float) -> None:
-            """Make others, where a freed one would have been."""
-            self.others = [
-                native.Sharing(**sharing | {"n_threads": 64, "tile_slowdowns": [1.0] * 65})
-                for _ in range(100)
-            ]
+    def decide(view: object) -> None:
+        """Start nothing, and make others where a freed one would have been."""
+        others.extend(
+            native.Sharing(**sharing | {"n_threads": 64, "tile_slowdowns": [1.0] * 65}) for _ in range(100)
+        )
 
-        def finished(self, task: int) -> None:
-            """Take no note."""
-
-        def next(self, now_s: float) -> None:
-            """Start nothing."""
-
-    assert native.replay_callback(**asked | {"shared": native.Sharing(**sharing), "chooser": Asked()})[0] == 0
+    others: list[object] = []
+    assert native.replay_policy(**asked | {"shared": native.Sharing(**sharing), "decide": decide})[0] == 0

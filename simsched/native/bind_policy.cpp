@@ -1,0 +1,256 @@
+#include "bind_policy.hpp"
+
+#include "asked_policy.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <utility>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace simsched {
+
+namespace {
+
+// A snapshot of the threads or tasks that a view shows. For Python it is a tuple that is made when it is
+// needed.
+struct Numbers {
+    Numbers(nb::handle view, WatchedSet &of) : view(nb::borrow(view)), members(of) {}
+    nb::object view; // has the set, and lives as long
+    Snapshot members;
+};
+
+Numbers &numbers(PyObject *self) { return *nb::inst_ptr<Numbers>(self); }
+
+// `count` of them from the k-th, as a tuple.
+nb::object tuple_of(Snapshot &members, std::size_t k, std::size_t count) {
+    auto tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
+    for (std::size_t i = 0, member = count ? members.nth(k) : 0; i < count; member = members.next(member + 1))
+        PyTuple_SET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i++), PyLong_FromSize_t(member));
+    return tuple;
+}
+
+nb::object tuple_of(PyObject *self) {
+    auto &members = numbers(self).members;
+    return tuple_of(members, 0, members.size());
+}
+
+// What is no snapshot stays as it is.
+nb::object plain(PyObject *object) {
+    return nb::isinstance<Numbers>(object) ? tuple_of(object) : nb::borrow(object);
+}
+
+Py_ssize_t length(PyObject *self) { return static_cast<Py_ssize_t>(numbers(self).members.size()); }
+
+PyObject *item(PyObject *self, Py_ssize_t k) {
+    auto &members = numbers(self).members;
+    if (k >= 0 && static_cast<std::size_t>(k) < members.size())
+        return PyLong_FromSize_t(members.nth(static_cast<std::size_t>(k)));
+    PyErr_SetString(PyExc_IndexError, "index out of range");
+    return nullptr;
+}
+
+PyObject *subscript(PyObject *self, PyObject *key) {
+    Py_ssize_t first, last, step;
+    if (!PySlice_Check(key)) {
+        const auto k = PyNumber_AsSsize_t(key, PyExc_IndexError);
+        return k == -1 && PyErr_Occurred() ? nullptr : item(self, k < 0 ? k + length(self) : k);
+    }
+    if (PySlice_Unpack(key, &first, &last, &step))
+        return nullptr;
+    if (step != 1)
+        return PyObject_GetItem(tuple_of(self).ptr(), key);
+    const auto count = PySlice_AdjustIndices(length(self), &first, &last, step);
+    return tuple_of(numbers(self).members, static_cast<std::size_t>(first), static_cast<std::size_t>(count))
+        .release()
+        .ptr();
+}
+
+int contains(PyObject *self, PyObject *number) {
+    std::int64_t i;
+    if (!whole(number, i))
+        return PySequence_Contains(tuple_of(self).ptr(), number);
+    return i >= 0 && numbers(self).members.contains(static_cast<std::size_t>(i));
+}
+
+PyObject *compare(PyObject *self, PyObject *other, int by) {
+    return PyObject_RichCompare(tuple_of(self).ptr(), plain(other).ptr(), by);
+}
+
+PyObject *joined(PyObject *a, PyObject *b) { return PyNumber_Add(plain(a).ptr(), plain(b).ptr()); }
+
+Py_hash_t hash(PyObject *self) { return PyObject_Hash(tuple_of(self).ptr()); }
+
+PyObject *shown(PyObject *self) { return PyObject_Repr(tuple_of(self).ptr()); }
+
+struct Iterator {
+    nb::object of;
+    std::size_t from = 0;
+};
+
+PyObject *next(PyObject *self) {
+    auto &iterator = *nb::inst_ptr<Iterator>(self);
+    const auto member = numbers(iterator.of.ptr()).members.next(iterator.from);
+    if (member == OrderedSet::npos)
+        return nullptr;
+    iterator.from = member + 1;
+    return PyLong_FromSize_t(member);
+}
+
+// Made in place: no copy, no allocation of its own.
+template <typename T, typename... Arguments> nb::object made(Arguments &&...arguments) {
+    static const nb::handle type = nb::type<T>();
+    auto object = nb::inst_alloc(type);
+    new (nb::inst_ptr<T>(object)) T{std::forward<Arguments>(arguments)...};
+    nb::inst_mark_ready(object);
+    return object;
+}
+
+PyObject *iterate(PyObject *self) { return made<Iterator>(nb::borrow(self)).release().ptr(); }
+
+Result<std::int64_t> array_of(Numbers &self) {
+    Column<std::int64_t> column(self.members.size());
+    auto place = column.span().begin();
+    for (auto i = self.members.next(0); i != OrderedSet::npos; i = self.members.next(i + 1))
+        *place++ = static_cast<std::int64_t>(i);
+    return column.release();
+}
+
+// Not exact: what only looks like the type of slots.
+template <typename Function> void *slot(Function *function) { return reinterpret_cast<void *>(function); }
+
+void bind_numbers(nb::module_ &m) {
+    static PyType_Slot slots[] = {{Py_sq_length, slot(length)},
+                                  {Py_mp_length, slot(length)},
+                                  {Py_sq_item, slot(item)},
+                                  {Py_mp_subscript, slot(subscript)},
+                                  {Py_sq_contains, slot(contains)},
+                                  {Py_tp_richcompare, slot(compare)},
+                                  {Py_tp_hash, slot(hash)},
+                                  {Py_tp_repr, slot(shown)},
+                                  {Py_tp_iter, slot(iterate)},
+                                  {Py_nb_add, slot(joined)},
+                                  {0, nullptr}};
+    static PyType_Slot steps[] = {
+        {Py_tp_iter, slot(PyObject_SelfIter)}, {Py_tp_iternext, slot(next)}, {0, nullptr}};
+    const auto type =
+        nb::class_<Numbers>(m, "Numbers", nb::type_slots(slots),
+                            "Ascending numbers of tasks or cores: a tuple, made when it is needed.")
+            .def("index", [](nb::handle_t<Numbers> self,
+                             const nb::args &what) { return tuple_of(self.ptr()).attr("index")(*what); })
+            .def("count", [](nb::handle_t<Numbers> self,
+                             nb::handle what) { return tuple_of(self.ptr()).attr("count")(what); })
+            .def("__reduce__",
+                 [](nb::handle_t<Numbers> self) {
+                     return nb::make_tuple(nb::handle(&PyTuple_Type), nb::make_tuple(tuple_of(self.ptr())));
+                 })
+            .def(
+                "__array__",
+                [](Numbers &self, const nb::object &dtype, const nb::object &) {
+                    return nb::cast(array_of(self)).attr("astype")(dtype, "copy"_a = false);
+                },
+                "dtype"_a.none() = "int64", "copy"_a.none() = nb::none());
+    nb::class_<Iterator>(type, "Iterator", nb::type_slots(steps));
+    nb::module_::import_("collections.abc").attr("Sequence").attr("register")(type);
+}
+
+nb::object running_of(nb::handle_t<PolicyView> self) {
+    auto &view = *nb::inst_ptr<PolicyView>(self);
+    nb::list running;
+    view.referee.each_running([&](const PolicyReferee::Run &run) {
+        nb::list team;
+        for (const auto thread : view.referee.team(run.team))
+            team.append(thread);
+        running.append(view.running_type(run.task, nb::tuple(team), run.finish_s));
+    });
+    return nb::tuple(running);
+}
+
+nb::tuple newly_ready_of(const PolicyView &view) {
+    nb::list tasks;
+    for (const auto task : view.newly_ready)
+        tasks.append(task);
+    return nb::tuple(tasks);
+}
+
+bool is_task(const PolicyView &view, nb::handle task, std::int64_t &t) {
+    return whole(task, t) && t >= 0 && static_cast<std::size_t>(t) < view.referee.n();
+}
+
+nb::object ready_s(nb::handle_t<PolicyView> self, nb::handle task) {
+    const auto &view = *nb::inst_ptr<PolicyView>(self);
+    std::int64_t t;
+    if (is_task(view, task, t))
+        if (const auto since = view.referee.ready_s(static_cast<std::size_t>(t));
+            since != PolicyReferee::never)
+            return nb::float_(since);
+    return view.checks.attr("ready_s")(task, self);
+}
+
+nb::object seconds(nb::handle_t<PolicyView> self, nb::handle task, nb::handle width) {
+    auto &view = *nb::inst_ptr<PolicyView>(self);
+    std::int64_t t, w;
+    if (is_task(view, task, t) && whole(width, w) && w >= 1 &&
+        static_cast<std::size_t>(w) <= view.referee.threads())
+        return nb::float_(view.estimates(static_cast<std::size_t>(t), static_cast<std::size_t>(w)).seconds);
+    return view.checks.attr("seconds")(task, width, self);
+}
+
+template <double (PolicyReferee::*Of)(std::size_t) const>
+std::optional<double> known_s(const PolicyView &view, nb::handle task) {
+    std::int64_t t;
+    const auto since = is_task(view, task, t) ? (view.referee.*Of)(static_cast<std::size_t>(t)) : -1;
+    return since < 0 ? std::nullopt : std::optional(since);
+}
+
+void bind_view(nb::module_ &m) {
+    nb::class_<PolicyView>(m, "PolicyView", "What a policy sees: see simsched.policy.View.")
+        .def(
+            "__init__",
+            [](PolicyView *self, nb::object problem, nb::object checks, nb::object running,
+               std::size_t n_tasks, std::size_t cores, std::size_t cores_per_tile, std::size_t ways,
+               double delay_s, double per_poller_s, double resize_s, double resize_per_thread_s) {
+                new (self) PolicyView(problem, checks, running, n_tasks, cores, cores_per_tile, ways,
+                                      {delay_s, per_poller_s, resize_s, resize_per_thread_s});
+            },
+            nb::kw_only(), "problem"_a.none(), "checks"_a, "running"_a, "n_tasks"_a, "cores"_a,
+            "cores_per_tile"_a, "ways"_a, "delay_s"_a, "per_poller_s"_a, "resize_s"_a,
+            "resize_per_thread_s"_a)
+        .def_ro("now_s", &PolicyView::now_s)
+        .def_prop_ro("ready",
+                     [](nb::handle_t<PolicyView> self) {
+                         return made<Numbers>(self, nb::inst_ptr<PolicyView>(self)->referee.ready());
+                     })
+        .def_prop_ro("newly_ready", &newly_ready_of)
+        .def_prop_ro("running", &running_of)
+        .def_prop_ro("idle_cores",
+                     [](nb::handle_t<PolicyView> self) {
+                         return made<Numbers>(self, nb::inst_ptr<PolicyView>(self)->referee.idle().all());
+                     })
+        .def_ro("problem", &PolicyView::problem)
+        .def_prop_ro("levels", [](const PolicyView &view) { return view.problem.attr("levels"); })
+        .def("ready_s", &ready_s, "task"_a)
+        .def("seconds", &seconds, "task"_a, "width"_a = 1)
+        .def("became_ready_s", &known_s<&PolicyReferee::ready_s>, "task"_a,
+             "Return when a task became ready; None before.")
+        .def("finished_s", &known_s<&PolicyReferee::finished_s>, "task"_a,
+             "Return about when a task finished; None before.")
+        .def(
+            "teams",
+            [](const PolicyView &view) {
+                const auto [indptr, indices] = view.referee.teams();
+                return nb::make_tuple(copied(indptr), copied(indices));
+            },
+            "Return every distinct team in order of first use, as indptr (int64) and indices (int32).");
+}
+
+} // namespace
+
+void bind_policy(nb::module_ &m) {
+    bind_numbers(m);
+    bind_view(m);
+}
+
+} // namespace simsched
