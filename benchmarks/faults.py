@@ -83,16 +83,7 @@ class Scene:
 
     def mend(self) -> None:
         """Start again what is dead."""
-        daemons = self._daemons
-        if daemons.scheduler is not None and daemons.scheduler.poll() is not None:
-            for process in daemons.workers:
-                process.kill()
-                process.wait()
-            daemons.workers.clear()
-            daemons.start()
-        for nanny in [one for one in daemons.workers if one.poll() is not None]:
-            daemons.workers.remove(nanny)
-            daemons.add_worker()
+        self._daemons.mend()
         if self.client.poll() not in (None, 0):
             self.said.append(
                 ((self.client.stderr and self.client.stderr.read()) or "").strip().split("\n")[-1]

@@ -62,6 +62,18 @@ class Daemons:
         for _ in range(workers):
             self.add_worker()
 
+    def mend(self, workers: int = 2) -> None:
+        """Start again what is dead: the scheduler with all of its workers, or as many workers as are missing."""
+        if self.scheduler is None or self.scheduler.poll() is not None:
+            for process in self.workers:
+                process.kill()
+                process.wait()
+            self.workers.clear()
+            self.start(workers)
+        self.workers = [process for process in self.workers if process.poll() is None]
+        for _ in range(workers - len(self.workers)):
+            self.add_worker()
+
     def add_worker(self) -> None:
         """Start one more worker, with a nanny that starts it again when it dies."""
         at = ["--host", "127.0.0.1", "--no-dashboard", "--local-directory", str(self._folder)]

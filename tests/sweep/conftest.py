@@ -70,33 +70,45 @@ def lethal():
 '''
 
 
-@pytest.fixture
-def gate(tmp_path, monkeypatch):
-    """The file that the last points of `slow` wait for, however fast the machine is and however late this process."""
-    monkeypatch.setenv("GATE", str(tmp_path / "gate"))
-    return tmp_path / "gate"
-
-
-@pytest.fixture
-def lethal(tmp_path, monkeypatch, gate):
-    """A folder, on the path, with the module `lethal`."""
-    folder = tmp_path / "modules"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory):
+    """A folder, on the path, with the module `lethal`, whose gate is a file beside it."""
+    folder = tmp_path_factory.mktemp("modules")
     (folder / "lethal.py").write_text(LETHAL)
-    monkeypatch.syspath_prepend(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GATE", str(folder / "gate"))
+        patch.syspath_prepend(folder)
+        yield folder
     sys.modules.pop("lethal", None)
-    return folder
 
 
 @pytest.fixture
-def daemons(tmp_path, lethal):
-    """A scheduler and two workers, which know the module `lethal`."""
+def gate(modules):
+    """The file that the last points of `slow` wait for, however fast the machine is and however late this process."""
+    file = modules / "gate"
+    file.unlink(missing_ok=True)
+    return file
+
+
+@pytest.fixture
+def lethal(modules, gate):
+    """The folder with the module `lethal`, whose gate is shut."""
+    return modules
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory, modules):
+    """A scheduler and two workers, which know the module `lethal`; tests kill them, and `daemons` starts them again."""
     pytest.importorskip("distributed")
-    folder = tmp_path / "daemons"
-    folder.mkdir()
-    with Daemons(folder, str(lethal)) as found:
-        found.start()
+    with Daemons(tmp_path_factory.mktemp("daemons"), str(modules)) as found:
         yield found
+
+
+@pytest.fixture
+def daemons(cluster, gate):
+    """A scheduler and two workers that live."""
+    cluster.mend()
+    return cluster
 
 
 @pytest.fixture
