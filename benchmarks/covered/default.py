@@ -73,7 +73,9 @@ def _sampled_s(graph: ss.TaskGraph, threads: int) -> Values:
     chip, costs = machine("knl-7250"), ss.CostModel()
     numbers = MachineNumbers.of(chip)
     sampled = [
-        costs.sampled(np.random.default_rng([seed, 1])).on(graph, numbers.drawn(chip, seed)).seconds(threads)
+        costs.sampled(np.random.default_rng([seed, 1]))
+        .on(graph, numbers.sampled(chip, seed))
+        .seconds(threads)
         for seed in range(1, SAMPLES)
     ]
     return np.array([costs.on(graph, chip).seconds(threads), *sampled])

@@ -118,6 +118,7 @@ def compare(
     from simsched.costs import CostModel
     from simsched.policy.installed import policies_or_all
     from simsched.replay.best_layout import MOST_REPLAYS
+    from simsched.replay.scenario import Scenario
     from simsched.schedule.gallery import make_folder, write_gallery
     from simsched.study.compare import best_bounds, comparison_frame, replays
 
@@ -126,10 +127,9 @@ def compare(
     model, tasks = CostModel(noise=noise, library=library), graph_of(graph, context)
     policies = policies_or_all(policy)
     with progress_bar(tasks.n_tasks * len(policies) * MOST_REPLAYS, "replaying") as progress:
-        schedules, sequential = replays(
-            tasks, machine, policies, layout, model, engine=engine, seed=seed, progress=progress
-        )
-    limits = best_bounds(tasks, sequential.require_machine(), bound=bound, limit_s=limit)
+        scenario = Scenario.of(machine, layout, model, None, engine, seed, progress)
+        schedules, sequential = replays(scenario, tasks, policies)
+    limits = best_bounds(scenario, tasks, bound, limit)
     frame = comparison_frame(schedules, sequential, limits)
     if not json_:
         say(

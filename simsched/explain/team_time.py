@@ -9,7 +9,7 @@ import numpy as np
 
 from simsched.errors import SimschedError
 from simsched.graph.taskgraph import Seconds
-from simsched.replay.simulate import effective_runtime
+from simsched.replay.scenario import effective_runtime
 
 if TYPE_CHECKING:
     from simsched.costs.task_costs import TaskCosts

@@ -11,7 +11,7 @@ import numpy as np
 from simsched.errors import CostError, SimschedError
 from simsched.explain.names import task_names
 from simsched.replay.parallel_map import parallel_map
-from simsched.replay.simulate import simulate
+from simsched.replay.scenario import Scenario
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -137,10 +137,7 @@ def _tasks(on_path_s: Seconds, speedup: float, most: int) -> Iterable[_Case]:
 def _again(schedule: Schedule, inputs: Inputs, case: _Case) -> Schedule:
     factors = np.ones(schedule.graph.n_tasks) if inputs.factors is None else inputs.factors.copy()
     factors[case.tasks] /= case.speedup
-    return simulate(
-        schedule.graph, schedule.require_machine(), inputs.policy, inputs.layout, inputs.costs, inputs.runtime,
-        inputs.engine, schedule.seed, factors=factors,
-    )  # fmt: skip
+    return Scenario.again(schedule, inputs).replay(schedule.graph, inputs.policy, factors)
 
 
 def _frame(

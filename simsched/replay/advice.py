@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from simsched.notes import Note, Weight
 from simsched.policy.layout import BEST
-from simsched.replay.simulate import simulate
+from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.units import format_time
 
@@ -45,10 +45,8 @@ def advised(schedule: Schedule, progress: Callable[[int], object] | None = None)
     inputs = schedule.inputs
     if inputs is None or inputs.layout_by != "given" or not schedule.makespan_s:
         return schedule
-    best = simulate(
-        schedule.graph, schedule.require_machine(), inputs.policy, BEST, inputs.costs, inputs.runtime,
-        inputs.engine, schedule.seed, factors=inputs.factors, progress=progress,
-    )  # fmt: skip
+    scenario = replace(Scenario.again(schedule, inputs), layout=BEST, progress=progress)
+    best = scenario.replay(schedule.graph, inputs.policy, inputs.factors)
     saved = 1 - best.makespan_s / schedule.makespan_s
     if saved <= WORTH:
         return schedule

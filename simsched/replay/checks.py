@@ -17,11 +17,8 @@ def check_graph(graph: object) -> None:
         raise SimschedError(f"graph is {graph!r}; expected a TaskGraph")
 
 
-def check_inputs(
-    graph: object, costs: object, runtime: object, seed: object, engine: Engine = "auto"
-) -> None:
+def check_inputs(costs: object, runtime: object, seed: object, engine: Engine = "auto") -> None:
     """Raise `SimschedError` unless all arguments of `simulate` that are passed on as they are have the right type."""
-    check_graph(graph)
     check_models(costs, runtime)
     check_seed(seed)
     engines.check_engine(engine)

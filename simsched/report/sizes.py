@@ -9,8 +9,8 @@ from simsched.policy.layout import BEST, Layout
 from simsched.report.run import Run, replayed
 from simsched.schedule import bounds
 from simsched.schedule.bounds import on_one_core_s
-from simsched.study.extrapolation import beyond
-from simsched.study.knee import knee
+from simsched.study.core_counts import knee
+from simsched.study.predict import beyond
 
 if TYPE_CHECKING:
     import pandas as pd

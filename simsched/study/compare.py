@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from simsched.defaults import BASELINE, MACHINE
 from simsched.errors import SpecError
-from simsched.machine import machine as machine_of
 from simsched.plots.comparison import comparison
-from simsched.policy import Layout
 from simsched.policy import policy as policy_of
 from simsched.policy.installed import policies_or_all
 from simsched.progress import shows_progress
 from simsched.replay.advice import advised
-from simsched.replay.simulate import simulate
-from simsched.schedule import Bounds, Schedule, bounds
+from simsched.replay.scenario import Scenario
+from simsched.schedule import Bounds, Schedule
 from simsched.schedule.bounds import on_one_core_s
 from simsched.schedule.caveats import notes_of
 from simsched.spec import Bound
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from simsched.document.result import Result
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy import Policy
+    from simsched.policy import Layout, Policy
     from simsched.spec import Engine
 
 
@@ -75,36 +73,22 @@ def compare(
     >>> frame.notes[-1]
     'cost curves: 3 serial'
     """
-    schedules, sequential = replays(
-        graph, machine, policies, layout, costs, runtime, engine, seed, progress=progress
-    )
-    limits = best_bounds(graph, sequential.require_machine(), costs, runtime, bound, limit_s)
+    scenario = Scenario.of(machine, layout, costs, runtime, engine, seed, progress)
+    schedules, sequential = replays(scenario, graph, policies)
+    limits = best_bounds(scenario, graph, bound, limit_s)
     return comparison_frame(schedules, sequential, limits)
 
 
 def replays(
-    graph: TaskGraph,
-    machine: str | Path | Machine,
-    policies: Sequence[str | Policy | type[Policy]] | None,
-    layout: str | Layout | tuple[int, int] | None = None,
-    costs: CostModel | None = None,
-    runtime: RuntimeProfile | None = None,
-    engine: Engine = "auto",
-    seed: int = 0,
-    *,
-    progress: Callable[[int], object] | None = None,
+    scenario: Scenario, graph: TaskGraph, policies: Sequence[str | Policy | type[Policy]] | None
 ) -> tuple[list[Schedule], Schedule]:
     """Return the schedules that `compare` compares, one for each policy, and that of `sequential`."""
-    every = policies_or_all(policies)
-    target, wanted = machine_of(machine), Layout.wanted(layout)
 
-    def replay(chosen: Policy) -> Schedule:
-        asked = chosen.suited_or_best(wanted)
-        return advised(
-            simulate(graph, target, chosen, asked, costs, runtime, engine, seed, progress=progress)
-        )
+    def replay(policy: Policy) -> Schedule:
+        suited = replace(scenario, layout=policy.suited_or_best(scenario.layout))
+        return advised(suited.replay(graph, policy))
 
-    schedules = [replay(policy) for policy in every]
+    schedules = [replay(policy) for policy in policies_or_all(policies)]
     sequential = next((s for s in schedules if s.policy == BASELINE), None)
     return schedules, sequential or replay(policy_of(BASELINE))
 
@@ -141,19 +125,15 @@ def comparison_frame(
 
 
 def best_bounds(
-    graph: TaskGraph,
-    machine: Machine,
-    costs: CostModel | None = None,
-    runtime: RuntimeProfile | None = None,
-    bound: Bound = "quick",
-    limit_s: float = 20.0,
+    scenario: Scenario, graph: TaskGraph, bound: Bound = "quick", limit_s: float = 20.0
 ) -> Bounds:
     """Return the lower bounds that makespans of every policy and layout are measured from.
 
     Parameters
     ----------
-    graph, machine, costs, runtime
-        As in `simsched.simulate`; noise is left out of all bounds.
+    scenario : Scenario
+        Noise is left out of all bounds.
+    graph : TaskGraph
     bound : {"quick", "thorough", "optimum"}
         Critical path and area; with the two stronger bounds of `simsched.bounds(thorough=True)`; with what
         `simsched.optimum` proves of moldable tasks, which is for small graphs.
@@ -167,12 +147,13 @@ def best_bounds(
     """
     if bound not in get_args(Bound):
         raise SpecError(f"bound is {bound!r}; expected one of {', '.join(get_args(Bound))}")
-    limits = bounds(graph, machine, costs, runtime, thorough=bound == "thorough")
+    limits = scenario.bounds(graph, thorough=bound == "thorough")
     if bound != "optimum":
         return limits
     from simsched.exact import optimum
 
-    return replace(limits, proven_s=optimum(graph, machine, None, costs, runtime, limit_s=limit_s).bound_s)
+    found = optimum(graph, scenario.machine, None, scenario.costs, scenario.runtime, limit_s=limit_s)
+    return replace(limits, proven_s=found.bound_s)
 
 
 def comparison_row(schedule: Schedule, sequential: Schedule, limits: Bounds) -> dict[str, Any]:

@@ -1,14 +1,18 @@
-"""The core counts that a prediction is asked for, as a list, as text, or those around the machine's own."""
+"""The core counts of a prediction, as a list, as text, or around the machine's own; graphs for each, and the knee."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from simsched.errors import MachineError
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import GraphError, MachineError
 
 if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
     from simsched.machine import Machine
 
 #: Halvings of the machine's cores, below it, and doublings above it.
@@ -85,3 +89,76 @@ def _possible(machine: Machine, count: int) -> bool:
         return machine.varied({"cores": count}).n_cores == count
     except MachineError:
         return False
+
+
+def grown(graph: TaskGraph | Callable[[int], TaskGraph], cores: Sequence[int], weak: bool) -> list[TaskGraph]:
+    """Return the graph for each core count.
+
+    Parameters
+    ----------
+    graph : TaskGraph or callable
+        What is called with a core count returns the graph for it.
+    cores : sequence of int
+        At least one.
+    weak : bool
+        Whether a graph is for the fewest cores, and others get as many independent copies of it as they are more, as
+        data-parallel workers each take a batch of their own.
+
+    Raises
+    ------
+    GraphError
+        If core counts are not multiples of the fewest.
+    """
+    if callable(graph):
+        return [graph(int(count)) for count in cores]
+    if not weak:
+        return [graph] * len(cores)
+    fewest = min(cores)
+    for count in cores:
+        if count % fewest:
+            raise GraphError(
+                f"cores={count} is {count / fewest:.3g} times {fewest}: weak scaling by whole copies needs multiples "
+                "of the fewest cores; or give a function of the core count as the graph"
+            )
+    return [graph if count == fewest else _copies(graph, int(count // fewest)) for count in cores]
+
+
+def _copies(graph: TaskGraph, number: int) -> TaskGraph:
+    return graph.cleaned(f"unroll[iterations={number},between=nothing]")
+
+
+def knee(cores: npt.ArrayLike, speedup: npt.ArrayLike) -> int | None:
+    """Return the place of the knee: the largest efficiency over makespan, that is of speedup squared over cores.
+
+    Before it, one per cent more cores shortens the makespan by more than half a per cent; after it, by less. Where a
+    share s of the work is serial it stands at (1 - s) / s cores. Unlike a bend found in a normalised curve it does not
+    move with the core counts asked for.
+
+    Parameters
+    ----------
+    cores : array_like of int, shape (n,)
+    speedup : array_like of float, shape (n,)
+        Over one core; all on the same work.
+
+    Returns
+    -------
+    int or None
+        Of equal places that of the fewest cores; None where nothing is sped up, as in a graph of no length.
+
+    References
+    ----------
+    Speedup versus efficiency in parallel systems. IEEE Transactions on Computers 38(3), 1989.
+
+    Examples
+    --------
+    >>> cores = [1, 2, 4, 9, 20, 50]
+    >>> cores[knee(cores, [1 / (0.1 + 0.9 / p) for p in cores])]
+    9
+    """
+    counts, gained = np.asarray(cores, np.float64), np.asarray(speedup, np.float64)
+    worth = gained**2 / counts
+    if not len(worth) or not worth.max() > 0:
+        return None
+    # A rounding is no gain.
+    best = np.flatnonzero(worth >= worth.max() * (1 - 1e-9))
+    return int(best[counts[best].argmin()])

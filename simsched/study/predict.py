@@ -4,39 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simsched.costs import CostModel
 from simsched.defaults import MACHINE, POLICY
 from simsched.errors import LayoutError, SimschedError
 from simsched.intervals import spread
-from simsched.machine import machine as machine_of
 from simsched.notes import Note
 from simsched.parameters import is_whole
 from simsched.plots.scaling import scaling
+from simsched.policy import policy as policy_of
 from simsched.policy.layout import BEST, Best, Layout
 from simsched.progress import shows_progress
 from simsched.replay.advice import advised
 from simsched.replay.parallel_map import parallel_map
-from simsched.replay.simulate import effective_runtime, simulate
+from simsched.replay.scenario import Scenario, effective_runtime
 from simsched.schedule.bounds import bounds_of
 from simsched.schedule.caveats import notes_of
 from simsched.study.binding import binding, bound_by
-from simsched.study.core_counts import core_counts
-from simsched.study.extrapolation import beyond
-from simsched.study.growth import grown
-from simsched.study.knee import knee
+from simsched.study.core_counts import core_counts, grown, knee
 from simsched.study.parts import PARTS, parts_of, with_growth
 from simsched.study.worlds import MachineNumbers
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simsched.costs import CostModel
     from simsched.costs.task_costs import TaskCosts
     from simsched.document.result import Result
     from simsched.explain import Explanation
@@ -100,7 +96,8 @@ def predict(
         fewer than 39 samples their extremes: 90 % for 20), NaN for one; critical_path_s and area_s, lower bounds for
         all policies; bound_s, the larger; speedup over one core that runs every task alone; efficiency, that over
         cores; utilization; binds and binds_share, the bottleneck (`simsched.study.binding`); grew and parts
-        (`simsched.study.parts`); knee (`simsched.study.knee`); extrapolated, beyond what was measured; note; samples.
+        (`simsched.study.parts`); knee (`simsched.study.core_counts.knee`); extrapolated, beyond what was measured;
+        note; samples.
 
     Raises
     ------
@@ -114,10 +111,9 @@ def predict(
     >>> frame[["cores", "makespan_s", "binds", "knee"]].values.tolist()
     [[1, 6.0, 'cores', False], [2, 4.0, 'dependencies', True], [4, 4.0, 'dependencies', False]]
     """
-    points = _points(graph, machine_of(machine), cores, width, weak)
-    replay = partial(_replayed, policy=policy, runtime=runtime, engine=engine, progress=progress)
-    rows = _rows(points, costs or CostModel(), runtime, replay, _seeds(seed, samples))
-    return _result(rows, weak or callable(graph))
+    scenario = Scenario.of(machine, None, costs, runtime, engine, seed, progress)
+    points = _points(scenario, graph, policy, cores, width, weak)
+    return _result(_rows(points, _seeds(seed, samples)), weak or callable(graph))
 
 
 def _result(rows: list[dict[str, Any]], weak: bool) -> Result:
@@ -137,24 +133,28 @@ def _result(rows: list[dict[str, Any]], weak: bool) -> Result:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """A graph on a machine of so many cores."""
+    """A graph and a policy in a scenario of so many cores."""
 
+    scenario: Scenario
     graph: TaskGraph
-    machine: Machine
-    layout: Layout | Best
+    policy: Policy
+
+    def replay(self) -> Schedule:
+        return self.scenario.replay(self.graph, self.policy)
 
 
 def _points(
+    scenario: Scenario,
     graph: TaskGraph | Callable[[int], TaskGraph],
-    machine: Machine,
+    policy: str | Policy | type[Policy],
     cores: Sequence[int] | str | None,
     width: int | None,
     weak: bool,
 ) -> list[_Point]:
-    cores = core_counts(cores, machine)
-    machines = [machine.varied({"cores": count}) for count in cores]
+    cores, chosen = core_counts(cores, scenario.machine), policy_of(policy)
+    machines = [scenario.machine.varied({"cores": count}) for count in cores]
     return [
-        _Point(one, target, _layout(target, width))
+        _Point(replace(scenario, machine=target, layout=_layout(target, width)), one, chosen)
         for one, target in zip(grown(graph, cores, weak), machines, strict=True)
     ]
 
@@ -167,35 +167,20 @@ def _layout(machine: Machine, width: int | None) -> Layout | Best:
     return Layout(max(machine.n_cores // int(width), 1), int(width))
 
 
-def _replayed(
-    point: _Point,
-    costs: CostModel,
-    *,
-    policy: str | Policy | type[Policy],
-    runtime: RuntimeProfile | None,
-    engine: Engine,
-    seed: int,
-    progress: Callable[[int], object] | None,
-) -> Schedule:
-    return simulate(
-        point.graph, point.machine, policy, point.layout, costs, runtime, engine, seed, progress=progress
-    )
-
-
-def _sampled(
-    points: Sequence[_Point], costs: CostModel, replay: Callable[..., Schedule], seeds: Sequence[int]
-) -> list[list[float]]:
+def _sampled(points: Sequence[_Point], seeds: Sequence[int]) -> list[list[float]]:
     """Return for each point its makespans, in seconds, with machine, costs and noise sampled from each of the seeds."""
     if not seeds:
         return [[] for _ in points]
-    numbers = MachineNumbers.of(points[0].machine)
-    drawn = {seed: costs.sampled(np.random.default_rng([seed, 1])) for seed in seeds}
+    scenario = points[0].scenario
+    numbers = MachineNumbers.of(scenario.machine)
+    costs = {seed: scenario.costs.sampled(np.random.default_rng([seed, 1])) for seed in seeds}
 
     def sampled_s(pair: tuple[_Point, int]) -> float:
         point, seed = pair
-        world = replace(point, machine=numbers.drawn(point.machine, seed))
+        machine = numbers.sampled(point.scenario.machine, seed)
+        world = replace(point.scenario, machine=machine, costs=costs[seed], seed=seed)
         # Only the makespan is kept: schedules of a million tasks would fill the memory.
-        return replay(world, drawn[seed], seed=seed).makespan_s
+        return replace(point, scenario=world).replay().makespan_s
 
     found = parallel_map(sampled_s, [*product(points, seeds)])
     return [found[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(points))]
@@ -207,41 +192,29 @@ def _seeds(seed: int, samples: int) -> range:
     return range(seed, seed + samples)
 
 
-def _rows(
-    points: Sequence[_Point],
-    costs: CostModel,
-    runtime: RuntimeProfile | None,
-    replay: Callable[..., Schedule],
-    seeds: range,
-) -> list[dict[str, Any]]:
-    firsts = parallel_map(lambda point: _first(point, costs, runtime, replay, seeds[0]), points)
-    rows, settled = [row for row, _ in firsts], [point for _, point in firsts]
-    others = _sampled(settled, costs, replay, seeds[1:])
-    noisy = costs.factors(1, 0) is not None
+def _rows(points: Sequence[_Point], seeds: range) -> list[dict[str, Any]]:
+    firsts = parallel_map(_first, points)
+    others = _sampled([point for _, point in firsts], seeds[1:])
+    noisy = points[0].scenario.costs.factors(1, 0) is not None
     return [
         _with_interval(row, others_s, row.pop("one_core_s"), noisy)
-        for row, others_s in zip(rows, others, strict=True)
+        for (row, _), others_s in zip(firsts, others, strict=True)
     ]
 
 
-def _first(
-    point: _Point,
-    costs: CostModel,
-    runtime: RuntimeProfile | None,
-    replay: Callable[..., Schedule],
-    seed: int,
-) -> tuple[dict[str, Any], _Point]:
+def _first(point: _Point) -> tuple[dict[str, Any], _Point]:
     """Return what the replay with the costs as they are tells of a point, and the point with the layout found."""
-    schedule = advised(replay(point, costs, seed=seed))
+    schedule = advised(point.replay())
     found = schedule.inputs.layout if schedule.inputs else None
-    return _row(schedule, costs, runtime), replace(point, layout=found or point.layout)
+    settled = replace(point.scenario, layout=found or point.scenario.layout)
+    return _row(schedule, point.scenario), replace(point, scenario=settled)
 
 
-def _row(schedule: Schedule, costs: CostModel, runtime: RuntimeProfile | None) -> dict[str, Any]:
+def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:
     """Return what the replay with the costs as they are tells of a core count."""
     machine = schedule.require_machine()
     why = schedule.explain()
-    task_costs = _pinned_costs(why, costs, runtime)
+    task_costs = _pinned_costs(why, scenario)
     limits = bounds_of(schedule.graph, machine, task_costs)
     seconds = bound_by(schedule, why)
     binds, share = binding(seconds)
@@ -272,7 +245,7 @@ def _row(schedule: Schedule, costs: CostModel, runtime: RuntimeProfile | None) -
     }
 
 
-def _pinned_costs(why: Explanation, costs: CostModel, runtime: RuntimeProfile | None) -> TaskCosts:
+def _pinned_costs(why: Explanation, scenario: Scenario) -> TaskCosts:
     """Return the costs that bounds are of, those of pinned threads: in most cases the replay's."""
     schedule, inputs = why.schedule, why.schedule.inputs
     if (
@@ -281,7 +254,7 @@ def _pinned_costs(why: Explanation, costs: CostModel, runtime: RuntimeProfile | 
         and why.costs
     ):
         return why.costs
-    return costs.on(schedule.graph, schedule.require_machine(), runtime)
+    return scenario.task_costs(schedule.graph)
 
 
 def _with_interval(
@@ -310,6 +283,23 @@ def _with_knee(frame: pd.DataFrame, weak: bool) -> pd.DataFrame:
         return frame
     frame.loc[place, "knee"] = True
     if frame["cores"].min() < frame["cores"][place] == frame["cores"].max():
-        told = "the knee may lie at more cores than were asked for"
-        frame.loc[place, "note"] = "; ".join(filter(None, [frame["note"][place], told]))
+        doubt = "the knee may lie at more cores than were asked for"
+        frame.loc[place, "note"] = "; ".join(filter(None, [frame["note"][place], doubt]))
     return frame
+
+
+def beyond(schedule: Schedule) -> tuple[str, ...]:
+    """Return what of a simulated schedule is extrapolated, in sentences; nothing where nothing is.
+
+    That is a machine of more cores than its file has, and tasks on more threads than their seconds were measured on.
+    """
+    machine, said = schedule.require_machine(), []
+    built = int(machine.content["cores"]["count"]["value"])
+    if machine.n_cores > built:
+        said.append(f"the machine is built with {built} cores")
+    if (inputs := schedule.inputs) is not None and inputs.costs.measured is not None:
+        table = inputs.costs.on(schedule.graph, machine, inputs.runtime).table
+        if table is not None and (count := int(np.sum(table.beyond(schedule.widths)))):
+            widest = int(schedule.widths.max())
+            said.append(f"{count} tasks run on up to {widest} threads, more than they were measured on")
+    return tuple(said)

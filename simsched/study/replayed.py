@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simsched.defaults import MACHINE
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
-from simsched.machine import machine as machine_of
 from simsched.plots.policies import draw_replayed
-from simsched.policy import Layout
 from simsched.policy.installed import policies_or_all
-from simsched.policy.layout import BEST, Best
+from simsched.policy.layout import BEST
 from simsched.progress import shows_progress
 from simsched.replay.parallel_map import parallel_map
-from simsched.replay.simulate import layout_found, simulate
+from simsched.replay.scenario import Scenario
 from simsched.schedule.caveats import notes_of
 
 if TYPE_CHECKING:
     from simsched.costs import CostModel
     from simsched.document.result import Result
     from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy import Policy
+    from simsched.policy import Layout, Policy
     from simsched.schedule import Schedule
     from simsched.spec import Engine
 
 #: Replays of each graph and policy, where nothing else is said.
 SEEDS = 20
-COLUMNS = ("graph", "policy", "layout", "seed", "makespan_s")
 
 
 @shows_progress
@@ -77,22 +74,26 @@ def replayed(
     >>> runs.values.tolist()
     [['three', 'sequential', '1x2', 0, 6.0], ['three', 'fifo', '2x1', 0, 4.0]]
     """
-    target, wanted = machine_of(machine), Layout.wanted(layout)
+    scenario = Scenario.of(machine, layout, costs, runtime, engine, progress=progress)
     by_name = {graphs.name: graphs} if isinstance(graphs, TaskGraph) else graphs
     chosen = _checked(by_name, policies, seeds)
-
     pairs = [(graph, policy) for graph in by_name for policy in chosen]
-    same: dict[str, Any] = {"costs": costs, "runtime": runtime, "engine": engine, "progress": progress}
-    find = partial(layout_found, seed=seeds[0], **same)
-    layouts = _settled([(by_name[graph], policy) for graph, policy in pairs], target, wanted, find)
-    of_pair = dict(zip(pairs, layouts, strict=True))
+    first = replace(scenario, seed=seeds[0])
+    settled = parallel_map(lambda pair: _settled(first, by_name[pair[0]], pair[1]), pairs)
+    of_pair = dict(zip(pairs, settled, strict=True))
 
     def row(case: tuple[str, Policy, int]) -> dict[str, Any]:
         graph, policy, seed = case
-        found = simulate(by_name[graph], target, policy, of_pair[graph, policy], seed=seed, **same)
-        return _row(graph, found)
+        return _row(graph, replace(of_pair[graph, policy], seed=seed).replay(by_name[graph], policy))
 
     return _result(parallel_map(row, [(*pair, seed) for pair in pairs for seed in seeds]))
+
+
+def _settled(scenario: Scenario, graph: TaskGraph, policy: Policy) -> Scenario:
+    """Return the scenario of a graph and a policy: with the layout given where it is suited, or the best."""
+    layout = policy.suited_or_best(scenario.layout)
+    asked = replace(scenario, layout=layout)
+    return replace(asked, layout=asked.layout_of(graph, policy) or BEST) if layout == BEST else asked
 
 
 def _result(rows: list[dict[str, Any]]) -> Result:
@@ -103,30 +104,14 @@ def _result(rows: list[dict[str, Any]]) -> Result:
 
 
 def _row(graph: str, schedule: Schedule) -> dict[str, Any]:
-    values = (
-        graph,
-        schedule.policy,
-        schedule.layout,
-        schedule.seed,
-        schedule.makespan_s,
-        notes_of([schedule]),
-    )
-    return dict(zip([*COLUMNS, "notes"], values, strict=True))
-
-
-def _settled(
-    pairs: Sequence[tuple[TaskGraph, Policy]],
-    machine: Machine,
-    wanted: Layout | Best | None,
-    find: Callable[..., Layout | None],
-) -> list[Layout | Best]:
-    """Return the layout of each pair of graph and policy: the one given where it is suited, or the best."""
-
-    def settled(pair: tuple[TaskGraph, Policy]) -> Layout | Best:
-        asked = pair[1].suited_or_best(wanted)
-        return (find(pair[0], machine, pair[1], BEST) or BEST) if asked == BEST else asked
-
-    return parallel_map(settled, pairs)
+    return {
+        "graph": graph,
+        "policy": schedule.policy,
+        "layout": schedule.layout,
+        "seed": schedule.seed,
+        "makespan_s": schedule.makespan_s,
+        "notes": notes_of([schedule]),
+    }
 
 
 def _checked(

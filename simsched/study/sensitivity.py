@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simsched.costs import CostModel
 from simsched.defaults import MACHINE, POLICY
 from simsched.errors import SimschedError
-from simsched.machine import machine as machine_of
 from simsched.plots.tornado import tornado
 from simsched.policy.layout import BEST
 from simsched.progress import shows_progress
 from simsched.replay.parallel_map import parallel_map
-from simsched.replay.simulate import layout_found, simulate
+from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.schedule.caveats import notes_of
-from simsched.study.uncertain import Inputs, Parameter, chosen
+from simsched.study.uncertain import Parameter, Uncertain, chosen
 
 if TYPE_CHECKING:
+    from simsched.costs import CostModel
     from simsched.document.result import Result
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
@@ -84,11 +84,11 @@ def sensitivity(
     """
     if not 0 < change < 1:
         raise SimschedError(f"change is {change!r}; expected a share above 0 and below 1, as 0.1")
-    inputs = Inputs(graph, machine_of(machine), costs or CostModel())
-    replay = replay_of(inputs, policy, layout, runtime, engine, seed, progress)
+    uncertain = Uncertain(graph, Scenario.of(machine, layout, costs, runtime, engine, seed, progress))
+    replay = replay_of(uncertain, policy)
     nominal = replay({})
-    wanted = chosen(inputs.parameters(), None if parameters is None else list(parameters))
-    values = [value for one in wanted for value in (one.low, one.high, *_beside(inputs, one, change))]
+    wanted = chosen(uncertain.parameters(), None if parameters is None else list(parameters))
+    values = [value for one in wanted for value in (one.low, one.high, *_beside(uncertain, one, change))]
     names = [one.name for one in wanted for _ in range(4)]
     found = parallel_map(lambda pair: replay({pair[0]: pair[1]}).makespan_s, zip(names, values, strict=True))
     fours = [slice(4 * i, 4 * i + 4) for i in range(len(wanted))]
@@ -96,35 +96,19 @@ def sensitivity(
     return _ranked(rows, notes_of([nominal]))
 
 
-def replay_of(
-    inputs: Inputs,
-    policy: str | Policy | type[Policy],
-    layout: str | Layout | tuple[int, int] | None,
-    runtime: RuntimeProfile | None,
-    engine: Engine,
-    seed: int,
-    progress: Callable[[int], object] | None,
-) -> Replay:
+def replay_of(uncertain: Uncertain, policy: str | Policy | type[Policy]) -> Replay:
     """Return what gives the schedule with some numbers changed, all on one layout: the best with none changed."""
-    machine, costs = inputs.changed({})
-    if layout is None or layout == BEST:
-        layout = layout_found(
-            inputs.graph, machine, policy, BEST, costs, runtime, engine, seed, progress=progress
-        )
-
-    def replay(values: Mapping[str, float]) -> Schedule:
-        machine, costs = inputs.changed(values)
-        return simulate(
-            inputs.graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress
-        )
-
-    return replay
+    scenario, graph = uncertain.scenario, uncertain.graph
+    if scenario.layout is None or scenario.layout == BEST:
+        best = replace(scenario, layout=BEST).layout_of(graph, policy)
+        uncertain = Uncertain(graph, replace(scenario, layout=best))
+    return lambda values: uncertain.changed(values).replay(graph, policy)
 
 
-def _beside(inputs: Inputs, one: Parameter, change: float) -> tuple[float, float]:
+def _beside(uncertain: Uncertain, one: Parameter, change: float) -> tuple[float, float]:
     """Return the values below and above a parameter's own, as far as they are possible."""
     sides = (one.value * (1 - change), one.value * (1 + change))
-    below, above = (inputs.reachable(one.name, one.value, side) for side in sides)
+    below, above = (uncertain.reachable(one.name, one.value, side) for side in sides)
     return below, above
 
 

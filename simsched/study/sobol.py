@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs import CostModel
 from simsched.defaults import MACHINE, POLICY
 from simsched.errors import SimschedError
 from simsched.intervals import LEVEL
-from simsched.machine import machine as machine_of
 from simsched.parameters import is_whole
 from simsched.plots.tornado import sobol_bars
 from simsched.progress import shows_progress
 from simsched.replay.checks import check_seed
 from simsched.replay.parallel_map import parallel_map
+from simsched.replay.scenario import Scenario
 from simsched.schedule.caveats import notes_of
 from simsched.study.sensitivity import ROUNDING, replay_of, sensitivity
-from simsched.study.uncertain import Inputs, Parameter, chosen
+from simsched.study.uncertain import Parameter, Uncertain, chosen
 
 if TYPE_CHECKING:
+    from simsched.costs import CostModel
     from simsched.document.result import Result
     from simsched.graph import TaskGraph
     from simsched.machine import Machine, RuntimeProfile
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 #: Gives the makespan with some numbers changed, by name.
 Makespan = Callable[[Mapping[str, float]], float]
-#: Times that a bootstrap draws the samples anew.
+#: Resamples of a bootstrap.
 RESAMPLES = 499
 #: Parameters that vary where none are named: those of the largest swings.
 MOST = 8
@@ -93,12 +93,12 @@ def sobol(
     [[1, 'cores.clock'], [2, 'runtime.dispatch']]
     """
     _check(samples, seed)
-    inputs = Inputs(graph, machine_of(machine), costs or CostModel())
+    uncertain = Uncertain(graph, Scenario.of(machine, layout, costs, runtime, engine, seed, progress))
     if parameters is None:
         swings = sensitivity(graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress)
         parameters = swings.loc[swings["swing_s"] > 0, "parameter"].head(MOST).tolist()
-    wanted = chosen(inputs.parameters(), list(parameters)) if len(parameters) else []
-    replay = replay_of(inputs, policy, layout, runtime, engine, seed, progress)
+    wanted = chosen(uncertain.parameters(), list(parameters)) if len(parameters) else []
+    replay = replay_of(uncertain, policy)
     indices = _indices(wanted, lambda values: replay(values).makespan_s, samples, seed).tolist()
     rows = [[*astuple(one), *found] for one, found in zip(wanted, indices, strict=True)]
     return _ranked(rows, notes_of([replay({})]))
@@ -159,8 +159,8 @@ def _design(
 def _with_ends(makespans: npt.NDArray[np.float64], generator: np.random.Generator) -> npt.NDArray[np.float64]:
     """Return first and total of each parameter, each followed by its ends, from the makespans of a design."""
     n = makespans.shape[1]
-    drawn = np.stack([_both(makespans[:, generator.integers(n, size=n)]) for _ in range(RESAMPLES)])
-    ends = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    resampled = np.stack([_both(makespans[:, generator.integers(n, size=n)]) for _ in range(RESAMPLES)])
+    ends = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return np.concatenate([_both(makespans)[None], ends]).transpose(2, 1, 0).reshape(-1, 6)
 
 

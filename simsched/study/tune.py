@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, get_args
 from simsched.costs import CostModel
 from simsched.defaults import BASELINE, MACHINE, POLICY
 from simsched.errors import LayoutError, SpecError
-from simsched.machine import machine as machine_of
 from simsched.plots.tuned import tuned as draw_tuned
 from simsched.policy import Layout, Policy
 from simsched.policy import policy as policy_of
 from simsched.policy.layout import BEST, Best
 from simsched.progress import shows_progress
-from simsched.replay.simulate import simulate
-from simsched.schedule import Schedule, bounds
+from simsched.replay.scenario import Scenario
+from simsched.schedule import Schedule
 from simsched.spec import Search
 from simsched.study.trials import Point, Trials
 from simsched.study.tune_optuna import search
@@ -94,49 +93,29 @@ def tune(
     >>> tune(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo")["layout"].tolist()
     ['2x1', '1x2']
     """
-    target, policies = machine_of(machine), _policies(policy, method, evaluations)
-    tuned = _Tuned(graph, target, policies, costs, runtime, engine, seed, progress)
-    trials = tuned.trials_of(method, layouts, reserved, evaluations)
-    return trials.result(partial(draw_tuned, method=method, cores=target.n_cores - reserved))
+    policies = _policies(policy, method, evaluations)
+    scenario = Scenario.of(machine, None, costs, runtime, engine, seed, progress)
+    tuned = _Tuned(scenario, graph, policies)
+    trials = tuned.searched(method, layouts, reserved, evaluations)
+    return trials.result(partial(draw_tuned, method=method, cores=scenario.machine.n_cores - reserved))
 
 
 @dataclass(frozen=True, eq=False)
 class _Tuned:
-    """What is tuned: what `simulate` takes, and the policies among which is searched."""
+    """The graph that is tuned, and the policies among which is searched."""
 
+    scenario: Scenario
     graph: TaskGraph
-    machine: Machine
     policies: list[Policy]
-    costs: CostModel | None
-    runtime: RuntimeProfile | None
-    engine: Engine
-    seed: int
-    progress: Callable[[int], object] | None
 
     def replay(self, policy: str | Policy, layout: Layout | Best | None) -> Schedule:
-        return simulate(
-            self.graph, self.machine, policy, layout, self.costs, self.runtime, self.engine, self.seed,
-            progress=self.progress,
-        )  # fmt: skip
+        return replace(self.scenario, layout=layout).replay(self.graph, policy)
 
     def trials(self, most: int) -> Trials:
-        limits = bounds(self.graph, self.machine, self.costs, self.runtime)
-        return Trials(self.replay, self.replay(BASELINE, BEST), limits, most)
-
-    def trials_of(
-        self,
-        method: Search,
-        layouts: Iterable[str | Layout | tuple[int, int]] | None,
-        reserved: int,
-        most: int,
-    ) -> Trials:
-        """Return all replays of a search."""
-        if method == "enumerate":
-            return self.enumerated(layouts, reserved)
-        return self.searched(method, layouts, reserved, most)
+        return Trials(self.replay, self.replay(BASELINE, BEST), self.scenario.bounds(self.graph), most)
 
     def enumerated(self, layouts: Iterable[str | Layout | tuple[int, int]] | None, reserved: int) -> Trials:
-        points = _enumerated(self.machine, self.policies, layouts, reserved)
+        points = _enumerated(self.scenario.machine, self.policies, layouts, reserved)
         trials = self.trials(len(points))
         trials.all_seconds(points)
         return trials
@@ -148,17 +127,20 @@ class _Tuned:
         reserved: int,
         most: int,
     ) -> Trials:
+        """Return all replays of a search."""
+        if method == "enumerate":
+            return self.enumerated(layouts, reserved)
         if method == "widths" and (layouts is not None or reserved):
             raise LayoutError(
                 f"{TUNED} chooses its own widths and cores: give no layouts and no reserved cores"
             )
-        trials = self.trials(most)
-        widths = Widths.of(self.graph, (self.costs or CostModel()).on(self.graph, self.machine, self.runtime))
+        trials, scenario = self.trials(most), self.scenario
+        widths = Widths.of(self.graph, scenario.task_costs(self.graph))
         if method == "widths":
             descend(trials, widths)
         else:
             given = None if layouts is None else _given(layouts, reserved)
-            search(trials, self.policies, given, widths, _workers(self.machine, reserved), self.seed)
+            search(trials, self.policies, given, widths, _workers(scenario.machine, reserved), scenario.seed)
         return trials
 
 

@@ -1,4 +1,4 @@
-"""Numbers of a machine and of cost curves that may be off, and inputs of a replay with some of them changed."""
+"""Numbers of a machine and of cost curves that may be off, and scenarios with some of them changed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from simsched.machine.confidence import ends
 if TYPE_CHECKING:
     from simsched.costs import CostModel
     from simsched.graph import TaskGraph
-    from simsched.machine import Machine
     from simsched.machine.schema import Confidence
+    from simsched.replay.scenario import Scenario
 
 #: Units of whole numbers, which are not uncertain.
 COUNTS = ("core", "core/tile", "thread/core")
@@ -53,19 +53,17 @@ class Parameter:
 
 
 @dataclass(frozen=True, eq=False)
-class Inputs:
-    """What a replay is made of, whose numbers may be off.
+class Uncertain:
+    """A graph and a scenario, whose numbers may be off.
 
     Parameters
     ----------
     graph : TaskGraph
-    machine : Machine
-    costs : CostModel
+    scenario : Scenario
     """
 
     graph: TaskGraph
-    machine: Machine
-    costs: CostModel
+    scenario: Scenario
 
     def parameters(self) -> list[Parameter]:
         """Return all of them: those of the machine in the order of its file, then those of the graph's cost curves."""
@@ -81,8 +79,8 @@ class Inputs:
         ends_of = ({one.name: one.low for one in found}, {one.name: one.high for one in found})
         return found if all(map(self._possible, ends_of)) else self.of_machine()
 
-    def changed(self, values: Mapping[str, float]) -> tuple[Machine, CostModel]:
-        """Return machine and costs with other values, by name.
+    def changed(self, values: Mapping[str, float]) -> Scenario:
+        """Return the scenario with other values, by name.
 
         Raises
         ------
@@ -92,10 +90,9 @@ class Inputs:
         ours = {name.removeprefix(COSTS): value for name, value in values.items() if name.startswith(COSTS)}
         theirs = {name: value for name, value in values.items() if not name.startswith(COSTS)}
         # A number that is varied switches no effect on here: all replays account for the same ones.
-        machine = (
-            replace(self.machine.varied(theirs), effects=self.machine.effects) if theirs else self.machine
-        )
-        return machine, self._with_curves(ours)
+        before = self.scenario.machine
+        machine = replace(before.varied(theirs), effects=before.effects) if theirs else before
+        return replace(self.scenario, machine=machine, costs=self._with_curves(ours))
 
     def reachable(self, name: str, value: float, end: float) -> float:
         """Return the value nearest to `end`, from a possible one on, that is possible."""
@@ -115,7 +112,7 @@ class Inputs:
         return True
 
     def _of_machine(self, reachable: Callable[[str, float, float], float]) -> Iterator[Parameter]:
-        for fact in self.machine.facts:
+        for fact in self.scenario.machine.facts:
             if isinstance(fact.value, tuple) or fact.unit in COUNTS:
                 continue
             value = float(fact.value)
@@ -128,7 +125,7 @@ class Inputs:
 
     def _of_curves(self) -> Iterator[Parameter]:
         for owner, kinds in self._owners().items():
-            curve = self.costs.curve(kinds[0])
+            curve = self.scenario.costs.curve(kinds[0])
             for name, most in MOST.items():
                 value, known = float(getattr(curve, name)), ranges().get(curve.family, {}).get(name)
                 if known is None and not value:
@@ -141,20 +138,20 @@ class Inputs:
         """Return the graph's kinds by what their curves belong to: a family, or the kind itself."""
         found: dict[str, list[str]] = {}
         for kind in self.graph.kinds.labels:
-            family = self.costs.curve(kind).family
+            family = self.scenario.costs.curve(kind).family
             found.setdefault(family if family in ranges() else normalised(kind), []).append(kind)
         return found
 
     def _with_curves(self, values: Mapping[str, float]) -> CostModel:
         if not values:
-            return self.costs
-        curves, owners = dict(self.costs.curves), self._owners()
+            return self.scenario.costs
+        curves, owners = dict(self.scenario.costs.curves), self._owners()
         for place, value in values.items():
             owner, _, name = place.rpartition(".")
             for kind in owners[owner]:
-                before = curves.get(kind) or self.costs.curve(kind)
+                before = curves.get(kind) or self.scenario.costs.curve(kind)
                 curves[kind] = replace(before, **cast(Any, {name: value}))
-        return replace(self.costs, curves=curves)
+        return replace(self.scenario.costs, curves=curves)
 
 
 def chosen(known: list[Parameter], names: list[str] | None) -> list[Parameter]:

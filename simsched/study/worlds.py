@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.costs.curve_ranges import sampled_between
-from simsched.costs.model import CostModel
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
-from simsched.study.uncertain import Inputs, Parameter
+from simsched.replay.scenario import Scenario
+from simsched.study.uncertain import Parameter, Uncertain
 
 if TYPE_CHECKING:
     from simsched.machine import Machine
@@ -41,7 +41,7 @@ class MachineNumbers:
         """Return the numbers of a machine; known from the second time on."""
         return _numbers(machine)
 
-    def drawn(self, machine: Machine, seed: int) -> Machine:
+    def sampled(self, machine: Machine, seed: int) -> Machine:
         """Return a machine of the same file, of however many cores, with sampled numbers and the effects that it has.
 
         The same numbers for the same seed. Where they are impossible together, all come nearer to those of the file.
@@ -60,8 +60,8 @@ class MachineNumbers:
 @lru_cache(maxsize=64)
 def _numbers(machine: Machine) -> MachineNumbers:
     given = {fact.key for fact in machine.facts if fact.source.startswith(GIVEN)}
-    inputs = Inputs(TaskGraph.from_edges([]), machine, CostModel())
-    return MachineNumbers([one for one in inputs.of_machine_together() if one.name not in given])
+    uncertain = Uncertain(TaskGraph.from_edges([]), Scenario(machine))
+    return MachineNumbers([one for one in uncertain.of_machine_together() if one.name not in given])
 
 
 def _between(one: Parameter, z: float) -> float:

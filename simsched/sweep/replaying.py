@@ -15,7 +15,7 @@ from simsched.errors import SpecError
 from simsched.graph import LabelColumn
 from simsched.graph.shapes import with_times
 from simsched.policy import Layout
-from simsched.replay.simulate import layout_found, simulate
+from simsched.replay.scenario import Scenario
 from simsched.sweep.points import with_parameters
 
 if TYPE_CHECKING:
@@ -110,16 +110,16 @@ class Replayer:
     def _simulated(self, number: int, costs: CostModel) -> Schedule:
         sweep, point = self.sweep, self.sweep.point(number)
         place = (point.graph, point.scaling, point.machine, point.machine_parameters, point.policy)
-        return simulate(
-            self._graph(point.graph, point.scaling),
+        scenario = Scenario(
             self._machine(point.machine, point.machine_parameters),
-            self._policy(point.policy, point.policy_parameters),
             self._layout(*place, point.policy_parameters, point.layout),
             costs if point.noise is None else replace(costs, noise=point.noise),
             sweep.runtime,
             sweep.engine,
             point.seed,
         )
+        policy = self._policy(point.policy, point.policy_parameters)
+        return scenario.replay(self._graph(point.graph, point.scaling), policy)
 
     def _found_layout(
         self,
@@ -134,16 +134,11 @@ class Replayer:
         """Return the layout of all points that differ in noise and seed alone, found without noise."""
         if isinstance(layout, Layout):
             return layout
-        found = layout_found(
-            self._graph(graph, scaling),
-            self._machine(machine, machine_parameters),
-            self._policy(policy, policy_parameters),
-            layout,
-            replace(self._costs, noise=0.0),
-            self.sweep.runtime,
-            self.sweep.engine,
-        )
-        return found or layout
+        quiet, sweep = replace(self._costs, noise=0.0), self.sweep
+        target = self._machine(machine, machine_parameters)
+        scenario = Scenario(target, layout, quiet, sweep.runtime, sweep.engine)
+        chosen = self._policy(policy, policy_parameters)
+        return scenario.layout_of(self._graph(graph, scaling), chosen) or layout
 
     def outcome(self, number: int) -> Outcome:
         """Return what came out of a point: its number, and either metrics or the error."""

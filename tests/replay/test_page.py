@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 import simsched as ss
 from simsched.policy import Problem, RankPolicy
 from simsched.policy.placement import strays
-from simsched.replay.simulate import effective_runtime
+from simsched.replay.scenario import effective_runtime
 from simsched.testing.equivalence import cases
 
 from .page_simulator import Asked, Listed

@@ -11,7 +11,7 @@ from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.errors import GraphError, SimschedError
 from simsched.intervals import spread
 from simsched.study.binding import RESOURCES, binding, bound_by
-from simsched.study.knee import knee
+from simsched.study.core_counts import knee
 from simsched.study.parts import PARTS
 from simsched.testing import strategies as ours
 from simsched.units import format_time

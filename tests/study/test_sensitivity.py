@@ -8,8 +8,9 @@ import pytest
 import simsched as ss
 from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.errors import MachineError, SimschedError
+from simsched.replay.scenario import Scenario
 from simsched.study.sobol import _indices
-from simsched.study.uncertain import Inputs, Parameter
+from simsched.study.uncertain import Parameter, Uncertain
 
 NAN = math.nan
 FLOPS = ss.TaskGraph.from_edges([NAN], flops=[1e12])
@@ -48,7 +49,7 @@ def test_an_end_that_is_not_possible_is_moved_to_what_is():
     row = by_name(ss.sensitivity(FLOPS, "knl-7250", "fifo")).loc["runtime.unpinned_region"]
     assert row["low"] == pytest.approx(1.31 / 1.25)
     graph = ss.TaskGraph.from_edges([1.0])
-    found = Inputs(graph, ss.machine("knl-7250"), ss.CostModel())
+    found = Uncertain(graph, Scenario(ss.machine("knl-7250")))
     assert found.reachable("runtime.unpinned_region", 1.31, 0.5) == pytest.approx(1)
 
 

@@ -24,27 +24,27 @@ def numbers(spec):
 def test_machines_are_sampled_within_the_intervals_of_their_numbers(spec):
     machine, known = ss.machine(spec), numbers(spec)
     ends = {one.name: (one.low, one.high) for one in known.parameters}
-    drawn = [known.drawn(machine, seed) for seed in range(5)]
-    for one in drawn:
+    sampled = [known.sampled(machine, seed) for seed in range(5)]
+    for one in sampled:
         values = {fact.key: fact.value for fact in one.facts if fact.key in ends}
         assert all(low <= values[name] <= high for name, (low, high) in ends.items())
         assert one.effects == machine.effects
         assert one.n_cores == machine.n_cores
-    assert len({one.core_flops for one in drawn}) == 5
-    assert known.drawn(machine, 3).core_flops == drawn[3].core_flops
+    assert len({one.core_flops for one in sampled}) == 5
+    assert known.sampled(machine, 3).core_flops == sampled[3].core_flops
 
 
 def test_machines_of_other_core_counts_have_the_same_numbers():
     known = numbers("knl-7250")
-    few, many = (known.drawn(ss.machine(f"knl-7250[cores={n}]"), 7) for n in (2, 136))
+    few, many = (known.sampled(ss.machine(f"knl-7250[cores={n}]"), 7) for n in (2, 136))
     assert few.core_flops == many.core_flops
 
 
 def test_numbers_between_brackets_are_given():
     spec = "generic[cores.clock=2.0]"
     assert "cores.clock" not in [one.name for one in numbers(spec).parameters]
-    drawn = numbers(spec).drawn(ss.machine(spec), 1)
-    assert {fact.key: fact.value for fact in drawn.facts}["cores.clock"] == 2.0
+    sampled = numbers(spec).sampled(ss.machine(spec), 1)
+    assert {fact.key: fact.value for fact in sampled.facts}["cores.clock"] == 2.0
 
 
 def test_both_engines_have_the_same_samples():

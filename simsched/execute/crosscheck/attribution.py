@@ -12,7 +12,7 @@ from simsched.execute.run.execution import Execution
 from simsched.machine import Effects
 from simsched.policy import policy as policy_of
 from simsched.replay import simulate
-from simsched.replay.simulate import effective_runtime
+from simsched.replay.scenario import effective_runtime
 from simsched.schedule import Schedule
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from simsched.machine import machine as machine_of
 from simsched.policy import CandidateRule, Layout, Policy, Problem, RankPolicy
 from simsched.policy import policy as policy_of
 from simsched.replay import layouts
-from simsched.replay.checks import check_inputs
+from simsched.replay.checks import check_graph, check_inputs
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.replay.result import Times, schedule_of
 from simsched.units import format_time
@@ -265,7 +265,8 @@ def prepared(cases: Iterable[Asked], settings: Settings) -> list[Prepared]:
 
 
 def _plan(graph: Any, host: Machine, chosen: Policy, layout: Any, settings: Settings) -> Plan:
-    check_inputs(graph, settings.costs, None, settings.seed)
+    check_graph(graph)
+    check_inputs(settings.costs, None, settings.seed)
     costs = (settings.costs or CostModel()).on(graph, host)
     problem = Problem(graph, host, costs, None, settings.seed)
     choice = layouts.chosen(chosen, problem, host.runtime, layout)

@@ -1,0 +1,219 @@
+"""`Scenario`: a machine and all that says how graphs are replayed on it; and the replays themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.costs import CostModel, TaskCosts
+from simsched.errors import CostError
+from simsched.graph import TaskGraph
+from simsched.graph.taskgraph import Seconds
+from simsched.machine import Machine, RuntimeProfile
+from simsched.machine import machine as machine_of
+from simsched.policy import Layout, Policy, Problem, RankPolicy
+from simsched.policy import policy as policy_of
+from simsched.policy.estimate import Estimator
+from simsched.policy.layout import BEST, Best
+from simsched.replay import engines, layouts
+from simsched.replay.best_layout import Search
+from simsched.replay.checks import check_graph, check_inputs
+from simsched.replay.plan import DynamicPlan, Plan, StaticPlan, actual
+from simsched.replay.policy_checks import layouts_of, remarks_of
+from simsched.schedule import Bounds, Schedule
+from simsched.schedule.bounds import bounds
+from simsched.schedule.inputs import Inputs
+from simsched.spec import Engine
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """What `simsched.simulate` takes beside a graph and a policy, checked.
+
+    Parameters
+    ----------
+    machine : Machine
+    layout : Layout, "best" or None
+    costs : CostModel
+    runtime : RuntimeProfile or None
+        The software's own costs; None for the machine's.
+    engine : {"auto", "simpy", "native"}
+    seed : int
+    progress : callable, optional
+
+    Raises
+    ------
+    SimschedError
+        If one of these is impossible.
+
+    Examples
+    --------
+    >>> scenario = Scenario.of("generic[cores=2]")
+    >>> scenario.replay(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "fifo").makespan_s
+    4.0
+    """
+
+    machine: Machine
+    layout: Layout | Best | None = None
+    costs: CostModel = field(default_factory=CostModel)
+    runtime: RuntimeProfile | None = None
+    engine: Engine = "auto"
+    seed: int = 0
+    progress: Callable[[int], object] | None = None
+
+    def __post_init__(self) -> None:
+        check_inputs(self.costs, self.runtime, self.seed, self.engine)
+
+    @classmethod
+    def of(
+        cls,
+        machine: str | Path | Machine,
+        layout: str | Layout | tuple[int, int] | None = None,
+        costs: CostModel | None = None,
+        runtime: RuntimeProfile | None = None,
+        engine: Engine = "auto",
+        seed: int = 0,
+        progress: Callable[[int], object] | None = None,
+    ) -> Scenario:
+        """Return the scenario of what users write."""
+        model, wanted = CostModel() if costs is None else costs, Layout.wanted(layout)
+        return cls(machine_of(machine), wanted, model, runtime, engine, seed, progress)
+
+    @classmethod
+    def again(cls, schedule: Schedule, inputs: Inputs) -> Scenario:
+        """Return the scenario of a simulated schedule, with the layout that it used."""
+        machine = schedule.require_machine()
+        return cls(machine, inputs.layout, inputs.costs, inputs.runtime, inputs.engine, schedule.seed)
+
+    def replay(
+        self, graph: TaskGraph, policy: str | Policy | type[Policy], factors: npt.ArrayLike | None = None
+    ) -> Schedule:
+        """Return the schedule of a graph under a policy; `factors` as in `simsched.simulate`."""
+        return _Case.of(self, graph, policy, factors).schedule()
+
+    def layout_of(self, graph: TaskGraph, policy: str | Policy | type[Policy]) -> Layout | None:
+        """Return the layout that `replay` uses, without a replay where an estimate finds it; None where there is none.
+
+        Examples
+        --------
+        >>> str(Scenario.of("generic[cores=2]").layout_of(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "fifo"))
+        '2x1'
+        """
+        case = _Case.of(self, graph, policy)
+        if case.search is None:
+            return case.choice(case.quick).layout
+        inputs = case.schedule().inputs
+        return None if inputs is None else inputs.layout
+
+    def task_costs(self, graph: TaskGraph) -> TaskCosts:
+        """Return the costs of a graph's tasks on pinned threads."""
+        return self.costs.on(graph, self.machine, self.runtime)
+
+    def bounds(self, graph: TaskGraph, *, thorough: bool = False) -> Bounds:
+        """Return lower bounds on the makespan of a graph for every policy and layout; see `simsched.bounds`."""
+        return bounds(graph, self.machine, self.costs, self.runtime, thorough=thorough)
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """A graph and a policy in a scenario."""
+
+    scenario: Scenario
+    problem: Problem
+    policy: Policy
+    factors: Seconds | None
+
+    @classmethod
+    def of(
+        cls,
+        scenario: Scenario,
+        graph: TaskGraph,
+        policy: str | Policy | type[Policy],
+        factors: npt.ArrayLike | None = None,
+    ) -> _Case:
+        check_graph(graph)
+        given, machine, costs = policy_of(policy), scenario.machine, scenario.costs
+        software = effective_runtime(scenario.runtime or machine.runtime, given)
+        problem = Problem(graph, machine, costs.on(graph, machine, software), None, scenario.seed)
+        sampled = costs.factors(graph.n_tasks, scenario.seed) if factors is None else _checked(factors, graph)
+        _check_finite(problem.costs, sampled)
+        return cls(scenario, problem, given, sampled)
+
+    @property
+    def profile(self) -> RuntimeProfile:
+        return self.scenario.runtime or self.problem.machine.runtime
+
+    @property
+    def runtime(self) -> RuntimeProfile:
+        return effective_runtime(self.profile, self.policy)
+
+    @property
+    def quick(self) -> Layout | None:
+        """The layout asked for, None where it is to be found."""
+        return None if self.scenario.layout == BEST else self.scenario.layout
+
+    def choice(self, layout: Layout | None) -> layouts.Choice:
+        return layouts.chosen(self.policy, self.problem, self.runtime, layout)
+
+    def replayed(self, layout: Layout | None) -> Schedule:
+        found = self.choice(layout)
+        plan = _plan(replace(self.problem, layout=found.layout), found.policy, self.runtime, self.factors)
+        chosen = engines.chosen(self.scenario.engine, plan)
+        inputs = Inputs(
+            found.policy, found.layout, self.scenario.costs, self.profile, self.factors, self.scenario.engine,
+            chosen.why, found.by, found.why,
+        )  # fmt: skip
+        schedule = chosen.replay(plan, self.scenario.progress)
+        return replace(schedule, inputs=inputs, notes=(*schedule.notes, *remarks_of(found.policy)))
+
+    @cached_property
+    def search(self) -> Search | None:
+        """Replays that find the best layout, or one that limits what is decided as tasks run; None where none do."""
+        every = layouts_of(self.policy, self.problem.machine)
+        estimator = Estimator(self.problem, self.policy, self.runtime)
+        if not every or self.quick is not None or (self.scenario.layout is None and estimator.fixed):
+            return None
+        return Search(self.replayed, estimator, every, bounded=self.factors is None)
+
+    def schedule(self) -> Schedule:
+        """Return the schedule of the layout, given or found."""
+        if self.search is None:
+            return self.replayed(self.quick)
+        return self.search.run() if self.scenario.layout == BEST else self.search.nearest()
+
+
+def effective_runtime(runtime: RuntimeProfile, policy: Policy) -> RuntimeProfile:
+    """Return the software's costs under a policy: teams of threads that are not pinned fork and join slower."""
+    not_pinned = isinstance(policy, RankPolicy) and not policy.pinned
+    return runtime.not_pinned() if not_pinned else runtime
+
+
+def _plan(problem: Problem, policy: Policy, runtime: RuntimeProfile, factors: Seconds | None) -> Plan:
+    if isinstance(policy, RankPolicy):
+        return StaticPlan.of(problem, policy, runtime, factors)
+    return DynamicPlan.of(problem, policy, runtime, factors)
+
+
+def _checked(factors: npt.ArrayLike, graph: TaskGraph) -> Seconds:
+    given = np.asarray(factors)
+    if given.shape != (graph.n_tasks,) or given.dtype.kind not in "iuf":
+        raise CostError(
+            f"factors are {given.dtype} of shape {given.shape}; expected a number for each of {graph.n_tasks} tasks"
+        )
+    if (wrong := ~(np.isfinite(given) & (given >= 0))).any():
+        task = int(wrong.argmax())
+        raise CostError(f"the factor of task {task} is {given[task]}; it must be zero or more, and finite")
+    return given.astype(np.float64)
+
+
+def _check_finite(costs: TaskCosts, factors: Seconds | None) -> None:
+    """Refuse durations that add up to infinity: all tasks one after another, each on one core, bound every time."""
+    with np.errstate(over="ignore"):
+        total = float(actual(costs.one_core_s, factors).sum())
+    if not np.isfinite(total):
+        raise CostError("the seconds of all tasks add up to infinity; check the durations, and the noise")
