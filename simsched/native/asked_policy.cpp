@@ -84,19 +84,19 @@ AskedPolicy::AskedPolicy(nb::handle view, nb::object decide, nb::handle start,
       view_(nb::cast<PolicyView &>(view)), factors_(factors), max_demand_Bps_(max_demand_Bps) {
     if (std::exchange(view_.replayed, true))
         throw std::invalid_argument("a view is of one replay");
-    if (!factors.empty() && factors.size() != view_.referee.n())
+    if (!factors.empty() && factors.size() != view_.state.n())
         throw std::invalid_argument("factors need one entry a task, or none");
 }
 
 void AskedPolicy::release(std::span<const std::int32_t> tasks, double now) {
-    view_.referee.release(tasks, now);
+    view_.state.release(tasks, now);
     new_.insert(new_.end(), tasks.begin(), tasks.end());
 }
 
 bool AskedPolicy::next(double now, Decision &decision) {
     view_.now_s = now;
     auto action = next_action();
-    if (!action.is_valid() && view_.referee.ready().set().size() && view_.referee.idle().all().set().size()) {
+    if (!action.is_valid() && view_.state.ready().set().size() && view_.state.idle().all().set().size()) {
         ask();
         action = next_action();
     }
@@ -138,12 +138,12 @@ void AskedPolicy::ask() {
 void AskedPolicy::carry_out(nb::object action, Decision &decision) {
     if (!taken(action) && !taken(view_.checks.attr("checked")(action, self_)))
         throw std::invalid_argument("a start was found possible, and is not");
-    const auto task = static_cast<std::size_t>(view_.referee.task());
-    const auto estimate = view_.estimates(task, view_.referee.width());
+    const auto task = static_cast<std::size_t>(view_.state.task());
+    const auto estimate = view_.estimates(task, view_.state.width());
     decision.load = estimate.load;
     simsched::check(decision.load, max_demand_Bps_);
-    view_.referee.start(view_.now_s, estimate.seconds,
-                        factors_.empty() ? estimate.seconds : estimate.seconds * factors_[task], decision);
+    view_.state.start(view_.now_s, estimate.seconds,
+                      factors_.empty() ? estimate.seconds : estimate.seconds * factors_[task], decision);
     check_seconds(decision.seconds);
 }
 
@@ -161,31 +161,31 @@ bool AskedPolicy::taken(nb::handle action) {
     if (!task.is_valid() || !width.is_valid() || !cores.is_valid())
         return false;
     std::int64_t t, w;
-    auto &referee = view_.referee;
+    auto &state = view_.state;
     if (!whole(task, t) || !whole(width, w) || !PyTuple_CheckExact(cores.ptr()) || t < 0 ||
-        static_cast<std::size_t>(t) >= referee.n() ||
-        !referee.ready().set().contains(static_cast<std::size_t>(t)))
+        static_cast<std::size_t>(t) >= state.n() ||
+        !state.ready().set().contains(static_cast<std::size_t>(t)))
         return false;
     if (!PyTuple_GET_SIZE(cores.ptr())) {
-        if (w < 1 || static_cast<std::size_t>(w) > referee.idle().all().set().size())
+        if (w < 1 || static_cast<std::size_t>(w) > state.idle().all().set().size())
             return false;
-        referee.take(static_cast<std::int32_t>(t), static_cast<std::size_t>(w));
+        state.take(static_cast<std::int32_t>(t), static_cast<std::size_t>(w));
         return true;
     }
     if (!has_cores(cores))
         return false;
-    referee.take(static_cast<std::int32_t>(t), team_);
+    state.take(static_cast<std::int32_t>(t), team_);
     return true;
 }
 
 // Fills the team with these cores, ascending; false where they are not idle, or one is given twice.
 bool AskedPolicy::has_cores(nb::handle cores) {
-    const auto &idle = view_.referee.idle().all().set();
+    const auto &idle = view_.state.idle().all().set();
     team_.clear();
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cores.ptr()); ++i) {
         std::int64_t core;
         if (!whole(PyTuple_GET_ITEM(cores.ptr(), i), core) || core < 0 ||
-            static_cast<std::size_t>(core) >= view_.referee.threads() ||
+            static_cast<std::size_t>(core) >= view_.state.threads() ||
             !idle.contains(static_cast<std::size_t>(core)))
             return false;
         team_.push_back(static_cast<std::int32_t>(core));

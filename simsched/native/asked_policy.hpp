@@ -2,7 +2,7 @@
 
 #include "arrays.hpp"
 #include "decision.hpp"
-#include "policy_referee.hpp"
+#include "replay_state.hpp"
 
 #include <nanobind/nanobind.h>
 
@@ -48,10 +48,10 @@ class Estimates {
 struct PolicyView {
     PolicyView(nanobind::object problem, nanobind::object checks, nanobind::handle running, std::size_t n,
                std::size_t cores, std::size_t per_tile, std::size_t ways, const Runtime &runtime)
-        : referee(n, cores, per_tile, ways, runtime), problem(std::move(problem)), checks(checks),
+        : state(n, cores, per_tile, ways, runtime), problem(std::move(problem)), checks(checks),
           running_type(nanobind::borrow(running)), estimates(std::move(checks), n, cores * ways) {}
 
-    PolicyReferee referee;
+    ReplayState state;
     nanobind::object problem, checks, running_type;
     Estimates estimates;
     double now_s = 0;
@@ -69,7 +69,7 @@ class AskedPolicy {
     AskedPolicy(nanobind::handle view, nanobind::object decide, nanobind::handle start,
                 std::span<const double> factors, std::int64_t max_demand_Bps);
     void release(std::span<const std::int32_t> tasks, double now);
-    void finished(std::int32_t task) { view_.referee.finished(task); }
+    void finished(std::int32_t task) { view_.state.finished(task); }
     bool next(double now, Decision &decision);
 
   private:

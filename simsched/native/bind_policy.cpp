@@ -159,9 +159,9 @@ void bind_numbers(nb::module_ &m) {
 nb::object running_of(nb::handle_t<PolicyView> self) {
     auto &view = *nb::inst_ptr<PolicyView>(self);
     nb::list running;
-    view.referee.each_running([&](const PolicyReferee::Run &run) {
+    view.state.each_running([&](const ReplayState::Run &run) {
         nb::list team;
-        for (const auto thread : view.referee.team(run.team))
+        for (const auto thread : view.state.team(run.team))
             team.append(thread);
         running.append(view.running_type(run.task, nb::tuple(team), run.finish_s));
     });
@@ -176,15 +176,14 @@ nb::tuple newly_ready_of(const PolicyView &view) {
 }
 
 bool is_task(const PolicyView &view, nb::handle task, std::int64_t &t) {
-    return whole(task, t) && t >= 0 && static_cast<std::size_t>(t) < view.referee.n();
+    return whole(task, t) && t >= 0 && static_cast<std::size_t>(t) < view.state.n();
 }
 
 nb::object ready_s(nb::handle_t<PolicyView> self, nb::handle task) {
     const auto &view = *nb::inst_ptr<PolicyView>(self);
     std::int64_t t;
     if (is_task(view, task, t))
-        if (const auto since = view.referee.ready_s(static_cast<std::size_t>(t));
-            since != PolicyReferee::never)
+        if (const auto since = view.state.ready_s(static_cast<std::size_t>(t)); since != ReplayState::never)
             return nb::float_(since);
     return view.checks.attr("ready_s")(task, self);
 }
@@ -193,15 +192,15 @@ nb::object seconds(nb::handle_t<PolicyView> self, nb::handle task, nb::handle wi
     auto &view = *nb::inst_ptr<PolicyView>(self);
     std::int64_t t, w;
     if (is_task(view, task, t) && whole(width, w) && w >= 1 &&
-        static_cast<std::size_t>(w) <= view.referee.threads())
+        static_cast<std::size_t>(w) <= view.state.threads())
         return nb::float_(view.estimates(static_cast<std::size_t>(t), static_cast<std::size_t>(w)).seconds);
     return view.checks.attr("seconds")(task, width, self);
 }
 
-template <double (PolicyReferee::*Of)(std::size_t) const>
+template <double (ReplayState::*Of)(std::size_t) const>
 std::optional<double> known_s(const PolicyView &view, nb::handle task) {
     std::int64_t t;
-    const auto since = is_task(view, task, t) ? (view.referee.*Of)(static_cast<std::size_t>(t)) : -1;
+    const auto since = is_task(view, task, t) ? (view.state.*Of)(static_cast<std::size_t>(t)) : -1;
     return since < 0 ? std::nullopt : std::optional(since);
 }
 
@@ -221,26 +220,26 @@ void bind_view(nb::module_ &m) {
         .def_ro("now_s", &PolicyView::now_s)
         .def_prop_ro("ready",
                      [](nb::handle_t<PolicyView> self) {
-                         return made<Numbers>(self, nb::inst_ptr<PolicyView>(self)->referee.ready());
+                         return made<Numbers>(self, nb::inst_ptr<PolicyView>(self)->state.ready());
                      })
         .def_prop_ro("newly_ready", &newly_ready_of)
         .def_prop_ro("running", &running_of)
         .def_prop_ro("idle_cores",
                      [](nb::handle_t<PolicyView> self) {
-                         return made<Numbers>(self, nb::inst_ptr<PolicyView>(self)->referee.idle().all());
+                         return made<Numbers>(self, nb::inst_ptr<PolicyView>(self)->state.idle().all());
                      })
         .def_ro("problem", &PolicyView::problem)
         .def_prop_ro("levels", [](const PolicyView &view) { return view.problem.attr("levels"); })
         .def("ready_s", &ready_s, "task"_a)
         .def("seconds", &seconds, "task"_a, "width"_a = 1)
-        .def("became_ready_s", &known_s<&PolicyReferee::ready_s>, "task"_a,
+        .def("became_ready_s", &known_s<&ReplayState::ready_s>, "task"_a,
              "Return when a task became ready; None before.")
-        .def("finished_s", &known_s<&PolicyReferee::finished_s>, "task"_a,
+        .def("finished_s", &known_s<&ReplayState::finished_s>, "task"_a,
              "Return about when a task finished; None before.")
         .def(
             "teams",
             [](const PolicyView &view) {
-                const auto [indptr, indices] = view.referee.teams();
+                const auto [indptr, indices] = view.state.teams();
                 return nb::make_tuple(copied(indptr), copied(indices));
             },
             "Return every distinct team in order of first use, as indptr (int64) and indices (int32).");

@@ -223,10 +223,10 @@ nb::tuple replay_policy(Array<std::int64_t> indptr, Array<std::int32_t> indices,
                         Array<double> factors, const Sharing *shared, nb::object progress) {
     const Csr graph{view(indptr), view(indices)};
     check(graph);
-    const auto cores = nb::cast<PolicyView &>(seen).referee.threads();
+    const auto cores = nb::cast<PolicyView &>(seen).state.threads();
     check_cores(cores, shared);
     AskedPolicy asked(seen, decide, start, view(factors), max_demand(cores));
-    if (nb::cast<PolicyView &>(seen).referee.n() != graph.n())
+    if (nb::cast<PolicyView &>(seen).state.n() != graph.n())
         throw std::invalid_argument("the view is of another graph");
     Columns columns(graph.n(), true);
     const auto report = progress_to(progress);

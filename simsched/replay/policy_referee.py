@@ -34,9 +34,11 @@ class PolicyReferee(Chooser):
         self._checks = ActionChecks(plan.problem, plan.spec)
         self._now_s = 0.0
         self._ready: list[int] = []
+        self._shown_ready: tuple[int, ...] | None = None
         self._new: list[int] = []
         self._newly_ready: tuple[int, ...] = ()
         self._idle = list(range(plan.problem.machine.n_threads))
+        self._shown_idle: tuple[int, ...] | None = None
         self._running: dict[int, Running] = {}
         self._actions: Iterator[object] = iter(())
         self._lane_of: dict[int, int] = {}
@@ -56,7 +58,9 @@ class PolicyReferee(Chooser):
     @property
     def ready(self) -> Sequence[int]:
         """Tasks that can start, ascending."""
-        return tuple(self._ready)
+        if self._shown_ready is None:
+            self._shown_ready = tuple(self._ready)
+        return self._shown_ready
 
     @property
     def newly_ready(self) -> Sequence[int]:
@@ -71,7 +75,9 @@ class PolicyReferee(Chooser):
     @property
     def idle_cores(self) -> Sequence[int]:
         """Cores that no task holds, ascending."""
-        return tuple(self._idle)
+        if self._shown_idle is None:
+            self._shown_idle = tuple(self._idle)
+        return self._shown_idle
 
     @property
     def problem(self) -> Problem:
@@ -104,13 +110,14 @@ class PolicyReferee(Chooser):
     def released(self, tasks: list[int], now_s: float) -> None:
         """Add ready tasks."""
         self._new += tasks
+        self._shown_ready = None
         for task in tasks:
             insort(self._ready, task)
             self._ready_at[task] = now_s
 
     def finished(self, task: int) -> None:
         """Free the task's cores and lane."""
-        running = self._running.pop(task)
+        running, self._shown_idle = self._running.pop(task), None
         for core in running.cores:
             insort(self._idle, core)
         heappush(self._free_lanes, self._lane_of.pop(task))
@@ -169,6 +176,7 @@ class PolicyReferee(Chooser):
 
     def _take(self, task: int, cores: tuple[int, ...]) -> None:
         """Remove a task from the ready ones, and its cores from the idle ones."""
+        self._shown_ready = self._shown_idle = None
         del self._ready[bisect_left(self._ready, task)]
         taken = set(cores)
         self._idle = [core for core in self._idle if core not in taken]

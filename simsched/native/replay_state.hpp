@@ -37,15 +37,15 @@ class IdleThreads {
     std::vector<Cores> ways_; // none where tiles are single cores: then the lowest threads are taken
 };
 
-class PolicyReferee {
+class ReplayState {
   public:
     struct Run {
         std::int32_t task = -1, team = -1;
         double finish_s = 0; // estimated
     };
 
-    PolicyReferee(std::size_t n, std::size_t cores, std::size_t per_tile, std::size_t ways,
-                  const Runtime &runtime);
+    ReplayState(std::size_t n, std::size_t cores, std::size_t per_tile, std::size_t ways,
+                const Runtime &runtime);
     std::size_t n() const { return ready_s_.size(); }
     std::size_t threads() const { return lanes_; }
 

@@ -1,4 +1,4 @@
-#include "policy_referee.hpp"
+#include "replay_state.hpp"
 
 #include "checks.hpp"
 
@@ -68,8 +68,8 @@ std::size_t checked_threads(std::size_t n, std::size_t cores, std::size_t per_ti
 
 } // namespace
 
-PolicyReferee::PolicyReferee(std::size_t n, std::size_t cores, std::size_t per_tile, std::size_t ways,
-                             const Runtime &runtime)
+ReplayState::ReplayState(std::size_t n, std::size_t cores, std::size_t per_tile, std::size_t ways,
+                         const Runtime &runtime)
     : runtime_(runtime), ready_((checked_threads(n, cores, per_tile, ways), n)), idle_(cores, per_tile, ways),
       ready_s_(n, never), finished_s_(n, never), lane_of_(n), lanes_(cores * ways), free_lanes_(lanes_, true),
       runs_(lanes_), before_(lanes_ + 1, lanes_), after_(lanes_ + 1, lanes_), last_width_(lanes_),
@@ -79,14 +79,14 @@ PolicyReferee::PolicyReferee(std::size_t n, std::size_t cores, std::size_t per_t
         check_seconds(seconds);
 }
 
-void PolicyReferee::release(std::span<const std::int32_t> tasks, double now) {
+void ReplayState::release(std::span<const std::int32_t> tasks, double now) {
     for (const auto task : tasks) {
         ready_.insert(static_cast<std::size_t>(task));
         ready_s_[static_cast<std::size_t>(task)] = now;
     }
 }
 
-void PolicyReferee::finished(std::int32_t task) {
+void ReplayState::finished(std::int32_t task) {
     const auto t = static_cast<std::size_t>(task);
     const auto lane = lane_of_[t];
     idle_.give_back(team(runs_[lane].team));
@@ -96,21 +96,21 @@ void PolicyReferee::finished(std::int32_t task) {
     before_[after_[lane]] = before_[lane];
 }
 
-void PolicyReferee::take(std::int32_t task, std::size_t width) {
+void ReplayState::take(std::int32_t task, std::size_t width) {
     task_ = task;
     ready_.erase(static_cast<std::size_t>(task));
     team_.clear();
     idle_.take(width, team_);
 }
 
-void PolicyReferee::take(std::int32_t task, std::span<const std::int32_t> team) {
+void ReplayState::take(std::int32_t task, std::span<const std::int32_t> team) {
     task_ = task;
     ready_.erase(static_cast<std::size_t>(task));
     team_.assign(team.begin(), team.end());
     idle_.take(team_);
 }
 
-void PolicyReferee::start(double now, double estimate_s, double seconds, Decision &decision) {
+void ReplayState::start(double now, double estimate_s, double seconds, Decision &decision) {
     const auto resized_s = resize_s();
     const auto lane = free_lanes_.take_first();
     lane_of_[static_cast<std::size_t>(task_)] = lane;
@@ -128,7 +128,7 @@ void PolicyReferee::start(double now, double estimate_s, double seconds, Decisio
 }
 
 // What the team pays because one of its threads last ran in a team of another size.
-double PolicyReferee::resize_s() {
+double ReplayState::resize_s() {
     const auto width = static_cast<std::int32_t>(team_.size());
     bool changed = false;
     for (const auto thread : team_) {
@@ -140,7 +140,7 @@ double PolicyReferee::resize_s() {
 }
 
 // The row of the team of the task that was taken last.
-std::int32_t PolicyReferee::row() {
+std::int32_t ReplayState::row() {
     auto *single = team_.size() == 1 ? &row_of_single_[static_cast<std::size_t>(team_.front())] : nullptr;
     if (single && *single >= 0)
         return *single;
@@ -152,7 +152,7 @@ std::int32_t PolicyReferee::row() {
     return place->second;
 }
 
-std::pair<std::vector<std::int64_t>, std::vector<std::int32_t>> PolicyReferee::teams() const {
+std::pair<std::vector<std::int64_t>, std::vector<std::int32_t>> ReplayState::teams() const {
     std::vector<std::int64_t> indptr{0};
     std::vector<std::int32_t> cores;
     for (const auto *team : teams_) {
