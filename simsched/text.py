@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 
@@ -61,23 +60,3 @@ def shortened(word: str, cells: int) -> str:
     while cells_of(end) > cells - 1 - cells_of(start):
         end = end[1:]
     return f"{start}…{end}"
-
-
-def folded(text: str, cells: int, start: str = "", later: str = "") -> list[str]:
-    """Return text on lines of at most so many cells of a terminal, the first behind `start`, the others behind `later`.
-
-    Lines end at spaces or behind commas; a longer word, as a path, stays whole.
-
-    Examples
-    --------
-    >>> folded("two words,three", 12, "- ", "  ")
-    ['- two words,', '  three']
-    """
-    lines, line, is_new = [], start, True
-    for chunk in re.findall(r"\s+|[^\s,]*,+|[^\s,]+", text):
-        if not is_new and cells_of(line + chunk.rstrip()) > cells:
-            lines.append(line.rstrip())
-            line, is_new = later, True
-        if not (is_new and chunk.isspace()):
-            line, is_new = line + chunk, False
-    return [*lines, line.rstrip()]

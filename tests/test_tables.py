@@ -5,11 +5,10 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simsched.document.markdown import markdown_table, markdown_text, unmarked
-from simsched.document.parts import Table
-from simsched.document.table_layout import GAP, Column, laid_out
-from simsched.document.tables import table_text
-from simsched.document.terminal import fitted_markdown
+from simsched.document.markdown import markdown, markdown_text, unmarked
+from simsched.document.parts import Bullets, Document, Paragraph, Section, Table
+from simsched.document.tables import table_of
+from simsched.document.terminal import LEAST_TEXT, document_text, fitted, table_text
 from simsched.text import cells_of, printable
 
 
@@ -17,7 +16,7 @@ def test_units_shares_and_what_is_unknown():
     frame = pd.DataFrame(
         {"name": ["a\x1bb", None], "makespan_s": [0.0123, np.nan], "utilization": [0.5, 1.0], "n": [1, 20]}
     )
-    assert table_text(frame).splitlines() == [
+    assert table_text(table_of(frame)).splitlines() == [
         "name   makespan utilization  n",
         "a\\x1bb  12.3 ms       50.0%  1",
         "-             -      100.0% 20",
@@ -25,53 +24,67 @@ def test_units_shares_and_what_is_unknown():
 
 
 def test_an_empty_table_is_its_headings():
-    assert table_text(pd.DataFrame({"layout": [], "makespan_s": []})) == "layout makespan"
+    assert table_text(table_of(pd.DataFrame({"layout": [], "makespan_s": []}))) == "layout makespan"
 
 
 def test_wide_characters_are_two_cells():
-    lines = laid_out([Column("name", ["任务", "ab"], True), Column("n", ["1", "2"], False)]).splitlines()
-    assert lines == ["name n", "任务 1", "ab   2"]
+    table = Table("", ["name", "n"], [["任务", "1"], ["ab", "2"]])
+    assert table_text(table).splitlines() == ["name n", "任务 1", "ab   2"]
 
 
 def test_what_does_not_fit_goes_on_below_beside_what_tells_rows_apart():
-    columns = [Column("policy", ["fifo", "fifo"], True), Column("layout", ["1x2", "2x1"], True)]
-    columns += [Column(f"number{i}", ["12345678", "9"], False) for i in range(6)]
-    first, second = laid_out(columns, 45).split("\n\n")
+    titles = ["policy", "layout", *(f"number{i}" for i in range(6))]
+    table = Table("", titles, [["fifo", "1x2", *["12345678"] * 6], ["fifo", "2x1", *["9"] * 6]])
+    first, second = table_text(table, 45).split("\n\n")
     assert [block.splitlines()[1].split()[:2] for block in (first, second)] == [["fifo", "1x2"]] * 2
     assert "number5" not in first
     assert "number5" in second
 
 
-words = st.text(alphabet="abc/é任 ", min_size=1, max_size=60).map(str.strip).filter(bool)
+words = st.text(alphabet="abc/é任[ ", min_size=1, max_size=60).map(str.strip).filter(bool)
 numbers = st.integers(0, 10**9).map(str)
 
 
+def letters(text):
+    return sorted("".join(text.split()))
+
+
 @given(st.data(), st.integers(40, 120))
-def test_any_table_fits_and_keeps_its_numbers(data, width):
-    n_rows = data.draw(st.integers(1, 4))
-    columns = []
-    for i in range(data.draw(st.integers(1, 8))):
-        cells = st.lists(numbers if i % 2 else words, min_size=n_rows, max_size=n_rows)
-        columns.append(Column(data.draw(words), data.draw(cells), i % 2 == 0))
-    text = laid_out(columns, width)
-    key = sum(column.least for column in columns[:2]) + 2 * len(GAP)
-    assert max(map(cells_of, text.splitlines())) <= max(width, key + max(column.least for column in columns))
-    for column in columns[1::2]:
-        assert all(number in text for number in column.cells)
+def test_any_table_fits_and_keeps_all_of_it(data, width):
+    n_rows, n_columns = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 8))
+    kinds = [words if i % 2 else numbers for i in range(n_columns)]
+    rows = [[data.draw(kind) for kind in kinds] for _ in range(n_rows)]
+    table = Table("", [data.draw(words) for _ in range(n_columns)], rows)
+    text = table_text(table, width)
+    assert max(map(cells_of, text.splitlines())) <= width
+    if "\n\n" not in text:
+        assert letters(text) == letters("".join(map("".join, [table.columns, *rows])))
+    assert not {*letters("".join(map("".join, rows)))} - {*text}
+    if max(cells_of(word) for title in table.columns for word in title.split()) <= LEAST_TEXT:
+        assert all(number in text for row in rows for number in row[::2])
 
 
-def test_markdown_for_a_terminal_has_no_escapes_and_no_bars():
-    markdown = "# Title\n\n| name | holds |\n| --- | --- |\n| a &lt; b | yes |\n\nSome words more than fit.\n"
-    assert fitted_markdown(markdown, 16).splitlines() == [
-        "# Title", "", "name  holds", "a < b yes", "", "Some words more", "than fit.",
+@given(words, st.integers(40, 60))
+def test_any_line_fits_and_keeps_all_of_it(line, width):
+    folded = fitted(f"name   {line}", width)
+    assert max(map(cells_of, folded.splitlines())) <= width
+    assert letters(folded) == letters(f"name{line}")
+
+
+def test_a_document_is_text_on_a_terminal_and_markdown_elsewhere():
+    table = Table("", ["name", "holds"], [["a < b", "yes"]])
+    document = Document("Title", [Section("Part", [table, Paragraph("Some words more than fit.")])])
+    assert document_text(document, 16).splitlines() == [
+        "# Title", "", "## Part", "", "name  holds", "a < b yes", "", "Some words more", "than fit.",
     ]  # fmt: skip
-    assert fitted_markdown(markdown, None) == markdown
+    assert "| a < b | yes |" in markdown(document)
 
 
-def test_a_terminal_shows_no_escapes_of_markdown():
-    names = ["conv*_1|2", "me@host #5", r"C:\dir", "_x_ <b>"]
-    shown = fitted_markdown(markdown_table(Table("", ["name"], [[name] for name in names])), 40)
-    assert shown.splitlines() == ["name", *names]
+def test_a_terminal_shows_names_as_they_are():
+    names = ["conv*_1|2", "me@host #5", r"C:\dir", "_x_ <b>", "[bold]x[/bold]", ":smile:"]
+    document = Document("", [Table("", ["name"], [[name] for name in names]), Bullets(names)])
+    shown = document_text(document, 40).splitlines()
+    assert shown[2:] == ["name", *names, "", *(f"- {name}" for name in names)]
 
 
 @given(st.text())
@@ -81,7 +94,7 @@ def test_markdown_is_undone(text):
 
 def test_long_specs_of_policies_are_cut_in_the_middle_but_stay_distinct():
     spec = f"kind-widths[widths={';'.join(f'Kind{i}:8' for i in range(40))}]"
-    cut = table_text(pd.DataFrame({"policy": ["fifo", spec]})).splitlines()[-1].rstrip()
+    cut = table_text(table_of(pd.DataFrame({"policy": ["fifo", spec]}))).splitlines()[-1].rstrip()
     assert (len(cut), cut[:12], cut[-4:]) == (40, "kind-widths[", "9:8]")
     alike = [spec.replace("Kind20:8", f"Kind20:{width}") for width in (2, 4)]
-    assert table_text(pd.DataFrame({"policy": alike})).splitlines()[1:] == alike
+    assert table_text(table_of(pd.DataFrame({"policy": alike}))).splitlines()[1:] == alike

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from simsched.cli.common import JsonOption, epilog, names_of, say
-from simsched.cli.output import say_json, say_markdown
+from simsched.cli.output import say_document, say_json
 from simsched.progress import progress_bar
 
 
@@ -64,7 +64,7 @@ def crossed(
     if json_:
         say_json({"rows": found.records(), "notes": found.notes})
     else:
-        say_markdown(found.to_markdown())
+        say_document(found.document)
     if out is not None:
         written = list(write_crossed(out, found))
         say(f"wrote {len(written)} files to {out}", err=json_)

@@ -20,9 +20,9 @@ from simsched.cli.common import (
     graphs_of,
     say,
 )
-from simsched.cli.output import records, say_facts, say_json, say_markdown
+from simsched.cli.output import records, say_document, say_facts, say_json
 from simsched.defaults import POLICY
-from simsched.document.terminal import width
+from simsched.document.terminal import parts_text, width
 from simsched.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def calibrate(
     if model.calibration is not None and json_:
         say_json({"wrote": str(out), **report_facts(model.calibration)})
     elif model.calibration is not None:
-        say(report(model.calibration, width()))
+        say(parts_text(report(model.calibration), width()))
         say(f"wrote {out}")
 
 
@@ -170,10 +170,11 @@ def crosscheck(
         checked = check(loaded, chosen, layout or None, repeats, progress=progress)
     if html is not None:
         checked.to_html(html)
-    text = checked.to_markdown(md)
+    if md is not None:
+        checked.to_markdown(md)
     if json_:
         say_json({"cases": records(checked.table), "summary": checked.summary(), "notes": checked.notes})
     else:
-        say_markdown(text)
+        say_document(checked.document)
     if not checked.conclusive:
         raise typer.Exit(CANNOT_TELL)

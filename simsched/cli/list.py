@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from simsched.cli.common import JsonOption, epilog, say
+from simsched.cli.common import JsonOption, epilog
 from simsched.cli.output import say_json
 from simsched.document.terminal import width
 
@@ -44,4 +44,4 @@ def list_(
         say_json(entries(what))
         return
     for line in lines(what, width()):
-        say(line)
+        typer.echo(line)

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from simsched.cli.listing import Entry, entries
+from simsched.document.terminal import fitted
 from simsched.spec import format_scalar
-from simsched.text import folded
+from simsched.text import printable
 
-#: Space that is left for text behind names and labels, at least.
-LEAST_TEXT = 34
 #: A line of an entry: a label, mostly empty, and text that is folded beside it.
 Part = tuple[str, str]
 
@@ -27,17 +26,8 @@ def lines(what: str, width: int | None = None) -> Iterator[str]:
     longest = max(16, *(len(entry["name"]) for entry in found))
     for entry in found:
         for i, (label, text) in enumerate(_parts(what, entry)):
-            start = " " * (longest + 3) if i else f"{entry['name']:<{longest}} "
-            yield from _folded(start + label, text, width)
-
-
-def _folded(start: str, text: str, width: int | None) -> list[str]:
-    if width is None:
-        return [start + text]
-    indent = min(len(start), max(width - LEAST_TEXT, 4))
-    if len(start) > indent:
-        return [start.rstrip(), *folded(text, width, " " * indent, " " * indent)]
-    return folded(text, width, start, " " * indent)
+            start = (" " * (longest + 3) if i else f"{entry['name']:<{longest}} ") + label
+            yield fitted(printable(start + text), width, len(printable(start)))
 
 
 def _parts(what: str, entry: Entry) -> Iterator[Part]:

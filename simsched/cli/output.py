@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from simsched.cli.common import say
-from simsched.document.tables import table_text
-from simsched.document.terminal import fitted_markdown, width
+from simsched.document.markdown import markdown
+from simsched.document.tables import table_of
+from simsched.document.terminal import document_text, facts_lines, table_text, width
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simsched.document.parts import Document
     from simsched.document.result import Result
 
 
 def say_table(frame: pd.DataFrame) -> None:
     """Print a table on lines as long as the terminal's."""
-    say(table_text(frame, width()))
+    say(table_text(table_of(frame), width()))
 
 
 def say_result(result: Result, as_json: bool = False) -> None:
@@ -32,16 +34,16 @@ def say_result(result: Result, as_json: bool = False) -> None:
         say(result.text(width()))
 
 
-def say_markdown(text: str) -> None:
-    """Print Markdown, on a terminal with its tables laid out."""
-    say(fitted_markdown(text, width()))
+def say_document(document: Document) -> None:
+    """Print a document: as text on a terminal, as Markdown where output goes elsewhere."""
+    say(markdown(document) if width() is None else document_text(document, width()))
 
 
 def say_facts(facts: Mapping[str, Any], notes: Iterable[str] = ()) -> None:
     """Print names and values in two columns, then notes."""
-    longest = max(map(len, facts))
-    for key, value in facts.items():
-        say(f"{key:<{longest}}  {format(value, '.6g') if isinstance(value, float) else value}")
+    shown = {key: f"{value:.6g}" if isinstance(value, float) else value for key, value in facts.items()}
+    for line in facts_lines(shown):
+        say(line)
     for note in notes:
         say(f"note: {note}")
 

@@ -24,7 +24,7 @@ from simsched.cli.common import (
     graph_of,
     say,
 )
-from simsched.cli.output import say_json, say_markdown
+from simsched.cli.output import say_document, say_json
 from simsched.defaults import MACHINE
 from simsched.progress import progress_bar
 
@@ -91,7 +91,7 @@ def report(
             made.save(path)
             progress(1)
     if markdown:
-        say_markdown(made.markdown)
+        say_document(made.document)
     elif json_:
         say_json(_facts(made))
     else:

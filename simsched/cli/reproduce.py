@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from simsched.cli.common import JsonOption, epilog, names_of, say
-from simsched.cli.output import say_json, say_markdown
+from simsched.cli.output import say_document, say_json
 from simsched.progress import progress_bar
 
 
@@ -60,7 +60,7 @@ def reproduce(
             made = reproduce(system, tables, progress=progress)
             rows += made.records()
             if not json_:
-                say_markdown(made.to_markdown())
+                say_document(made.document)
             say(f"{system}: {summary_text(made.summary())}", err=json_)
             if out is not None:
                 written = list(write_reproduction(out, made))

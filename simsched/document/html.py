@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from simsched.text import printable
 
 if TYPE_CHECKING:
-    from simsched.document.table_layout import Column
+    from simsched.document.parts import Table
 
 STYLE = """
 body { font: 16px/1.45 system-ui, sans-serif; color: #222; background: #fff }
@@ -67,28 +67,29 @@ def card(title: str, facts: Mapping[str, object], notes: Iterable[str] = (), fig
     )
 
 
-def results_table(columns: Sequence[Column], notes: Iterable[str] = ()) -> str:
+def results_table(table: Table, notes: Iterable[str] = ()) -> str:
     """Return a table of results for a notebook, its notes below; everything in it is escaped.
 
     Sentences are whole, on several lines where they are long.
 
     Examples
     --------
-    >>> from simsched.document.table_layout import Column
-    >>> page = results_table([Column("makespan", ["4.2 ms"], False)], ["tasks <b> have no edges"])
+    >>> from simsched.document.parts import Table
+    >>> page = results_table(Table("", ["makespan"], [["4.2 ms"]]), ["tasks <b> have no edges"])
     >>> "4.2 ms" in page, "tasks &lt;b&gt; have no edges" in page
     (True, True)
     """
-    sides = [f"text-align:{'left' if column.is_text else 'right'}" for column in columns]
+    sides = [f"text-align:{'right' if is_number else 'left'}" for is_number in table.are_numbers]
     words = "overflow-wrap:anywhere;max-width:36em;vertical-align:top"
-    head = "".join(f"<th style='{side}'>{text(c.title)}</th>" for side, c in zip(sides, columns, strict=True))
+    heads = zip(sides, table.columns, strict=True)
+    head = "".join(f"<th style='{side}'>{text(title)}</th>" for side, title in heads)
     body = "".join(
         "<tr>"
         + "".join(
             f"<td style='{side};{words}'>{text(cell)}</td>" for side, cell in zip(sides, row, strict=True)
         )
         + "</tr>"
-        for row in zip(*(column.cells for column in columns), strict=True)
+        for row in table.rows
     )
     items = "".join(f"<li>{text(note)}</li>" for note in notes)
     return (

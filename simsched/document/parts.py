@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+_NUMBER = re.compile(r"[-+±]?(?:\d[\d.,]*(?:e[-+]?\d+)?|inf|nan)(?: ?(?:%|s|ms|µs|ns))?|-?")
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,6 +74,17 @@ class Table:
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
+
+    @property
+    def are_numbers(self) -> list[bool]:
+        """Whether each column holds numbers alone, which are aligned right.
+
+        Examples
+        --------
+        >>> Table("", ["op", "takes"], [["MatMul", "3.2 ms"], ["Add", "-"]]).are_numbers
+        [False, True]
+        """
+        return [all(_NUMBER.fullmatch(row[i]) for row in self.rows) for i in range(len(self.columns))]
 
 
 @dataclass(frozen=True)

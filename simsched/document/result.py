@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from simsched.document.html import results_table
-from simsched.document.table_layout import laid_out
-from simsched.document.tables import columns_of
-from simsched.document.terminal import fitted, width
+from simsched.document.tables import table_of
+from simsched.document.terminal import fitted, table_text, width
 from simsched.errors import SimschedError
 from simsched.notes import weighed
 from simsched.text import printable
@@ -18,7 +17,7 @@ from simsched.text import printable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from simsched.document.table_layout import Column
+    from simsched.document.parts import Table
 
 
 class Result(pd.DataFrame):
@@ -123,7 +122,7 @@ class Result(pd.DataFrame):
         Parameters
         ----------
         cells : int, optional
-            Cells of a line; as wide as it gets when not given.
+            Cells of a line, to which rich fits the lines; as wide as it gets when not given.
         rows : int, optional
             Rows at most; all when not given.
 
@@ -134,12 +133,12 @@ class Result(pd.DataFrame):
           0.5 yes
         1 more row: .frame has all
         """
-        lines = [laid_out(self._columns(rows), cells), *self._rest(rows)]
+        lines = [table_text(self._table(rows), cells), *self._rest(rows)]
         notes = [fitted(f"note: {printable(note)}", cells) for note in self.notes]
         return "\n".join([*lines, *([""] if notes else []), *notes])
 
-    def _columns(self, rows: int | None) -> list[Column]:
-        return columns_of(self.shown.head(len(self) if rows is None else rows))
+    def _table(self, rows: int | None) -> Table:
+        return table_of(self.shown.head(len(self) if rows is None else rows))
 
     def _rest(self, rows: int | None) -> list[str]:
         more = 0 if rows is None else len(self) - rows
@@ -150,7 +149,7 @@ class Result(pd.DataFrame):
 
     def _repr_html_(self) -> str:
         rows: int | None = pd.get_option("display.max_rows")
-        return results_table(self._columns(rows), [*self._rest(rows), *self.notes])
+        return results_table(self._table(rows), [*self._rest(rows), *self.notes])
 
     def to_json_object(self) -> dict[str, Any]:
         """Return rows, each by column name, and notes, as `--json` prints them.

@@ -1,11 +1,11 @@
-"""Tables for the terminal: seconds with a fitting unit, shares in percent."""
+"""Tables of results as text: seconds with a fitting unit, shares in percent."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simsched.document.table_layout import Column, laid_out
-from simsched.text import printable, shortened
+from simsched.document.parts import Table
+from simsched.text import shortened
 from simsched.units import format_time
 
 if TYPE_CHECKING:
@@ -18,35 +18,24 @@ SHARES = ("utilization", "efficiency", "binds_share", "gap", "swing_share", "pla
 MOST_CELLS = 40
 
 
-def table_text(frame: pd.DataFrame, width: int | None = None) -> str:
+def table_of(frame: pd.DataFrame) -> Table:
     """Return a table of results as text; columns called `*_s` are seconds, `SHARES` shares, `-` is unknown.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The results.
-    width : int or None
-        Cells of a line, as of a terminal; as wide as it gets when None.
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table_of(pd.DataFrame({"makespan_s": [0.0042], "gap": [0.25]})).rows
+    [('4.2 ms', '25.0%')]
     """
-    return laid_out(columns_of(frame), width)
+    columns = [_cells(frame, name) for name in frame.columns]
+    titles = [name.removesuffix("_s").replace("_", " ") for name in frame.columns]
+    return Table("", titles, list(zip(*columns, strict=True)))
 
 
-def columns_of(frame: pd.DataFrame) -> list[Column]:
-    """Return the columns of a table of results as text, as `table_text` shows them."""
-    return [_column(frame, name) for name in frame.columns]
-
-
-def _column(frame: pd.DataFrame, name: str) -> Column:
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
+def _cells(frame: pd.DataFrame, name: str) -> list[str]:
     cells, text = frame[name], _format(frame, name)
-    shown = [
-        "-" if missing else printable(text(cell)) for cell, missing in zip(cells, cells.isna(), strict=True)
-    ]
-    if name == "policy":
-        shown = _short(shown)
-    is_text = is_bool_dtype(cells) or not is_numeric_dtype(cells)
-    return Column(name.removesuffix("_s").replace("_", " "), shown, is_text)
+    shown = ["-" if missing else text(cell) for cell, missing in zip(cells, cells.isna(), strict=True)]
+    return _short(shown) if name == "policy" else shown
 
 
 def _short(specs: list[str]) -> list[str]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.costs.fitting.points import points_frame
-from simsched.document.tables import table_text
+from simsched.document.parts import Facts, Part
+from simsched.document.tables import table_of
 from simsched.units import format_time
 
 if TYPE_CHECKING:
@@ -71,17 +72,14 @@ def _pairs(calibration: Calibration) -> dict[str, object]:
     return {"pairs": f"{len(calibration.pairs)}, slowdowns {min(slowdowns):.3g} to {max(slowdowns):.3g}"}
 
 
-def report(calibration: Calibration, width: int | None = None) -> str:
-    """Return the summary, and tables of points, curves and pairs where there are some, on lines of `width` cells."""
-    facts = calibration.summary()
-    longest = max(map(len, facts))
-    parts = ["\n".join(f"{name:<{longest}}  {value}" for name, value in facts.items())]
-    parts.append(table_text(_points(calibration), width))
+def report(calibration: Calibration) -> list[Part]:
+    """Return the summary, and tables of points, curves and pairs where there are some."""
+    parts: list[Part] = [Facts("", calibration.summary()), table_of(_points(calibration))]
     if any(one.fits for one in calibration.ops):
-        parts.append(table_text(_curves(calibration), width))
+        parts.append(table_of(_curves(calibration)))
     if calibration.pairs:
-        parts.append(table_text(calibration.pairs_frame(), width))
-    return "\n\n".join(parts)
+        parts.append(table_of(calibration.pairs_frame()))
+    return parts
 
 
 def report_facts(calibration: Calibration) -> dict[str, Any]:

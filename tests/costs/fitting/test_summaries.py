@@ -8,6 +8,7 @@ import pytest
 import simsched as ss
 from simsched.costs.fitting import Calibration, MeasuredOp, Op, Overheads, Pair, Point
 from simsched.costs.fitting.report import report
+from simsched.document.terminal import parts_text
 from simsched.errors import CostError
 
 
@@ -53,12 +54,12 @@ def test_cards_escape_names_and_say_the_method():
 
 
 def test_the_report_has_intervals_and_pairs():
-    found = report(calibration(pairs=[PAIR]))
+    found = parts_text(report(calibration(pairs=[PAIR])))
     assert "beside kind" in found
     assert "1.25" in found
     row = next(line for line in found.splitlines() if "apart" in line and " to " in line)
     assert row.count(" to ") == 3
-    bare = report(Calibration.of([MeasuredOp(Op("relu"), (Point(1, 1e-5),))], "by hand"))
+    bare = parts_text(report(Calibration.of([MeasuredOp(Op("relu"), (Point(1, 1e-5),))], "by hand")))
     assert "serial share" not in bare
     assert "beside kind" not in bare
 
