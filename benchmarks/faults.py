@@ -21,12 +21,14 @@ import time
 from collections import Counter
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "equipment"))
+
+from daemons import Daemons
 from graphs import layered
 from paced import Paced
 
 import simsched as ss
 from simsched.sweep import results
-from simsched.testing.daemons import Daemons
 
 #: Seconds between looks at the store, and that the whole may take for each kill.
 LOOK_S, PATIENCE_S = 0.1, 60.0

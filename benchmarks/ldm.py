@@ -36,8 +36,7 @@ from simsched.hwmodels.ldm import (
 from simsched.hwmodels.ldm.costings import operation
 from simsched.hwmodels.ldm.evaluation import Evaluation
 from simsched.hwmodels.ldm.split import split
-from simsched.reproduce.swtvm.layers import layers
-from simsched.reproduce.swtvm.system import SwTvm
+from simsched.reproduce.swtvm.system import SwTvm, layers
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 CORE_GROUPS = 4

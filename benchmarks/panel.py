@@ -13,10 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gantt import BROWSERS
-from measure import Spread, where
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "equipment"))
 
-from simsched.testing.jupyterlab import jupyterlab
+from gantt import BROWSERS
+from lab_server import jupyterlab
+from measure import Spread, where
 
 TASKS = 16_000
 GOAL_MS = 300.0

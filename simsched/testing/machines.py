@@ -1,20 +1,269 @@
-"""A suite that any machine can be run through: ours in the tests, and yours."""
+"""A suite that any machine can be run through, ours in the tests and yours: its structure, its numbers, its file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from itertools import chain, starmap, zip_longest
+from operator import eq
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched import native
-from simsched.errors import MachineError
-from simsched.machine import Machine
+from simsched.costs.kernels import Convolution, Stream, Team, convolution_s, gemm_s, stream_s
+from simsched.errors import MachineError, SimschedError
+from simsched.graph import TaskGraph
+from simsched.machine import Fact, Machine, Structure
 from simsched.machine import machine as machine_of
+from simsched.machine.build import built
+from simsched.machine.variations import quantities
+from simsched.replay import simulate
+from simsched.schedule import Schedule
+from simsched.spec import Engine, Scalar, parse_path
 from simsched.testing.equivalence import check_same
-from simsched.testing.numbers import idle_numbers, observed, replays
-from simsched.testing.structures import check_structure, hold
+
+#: Numbers that describe and enter no model yet, as docs/machines.md says; and those that others of a file follow from,
+#: so that none changes alone.
+UNCOUNTED = ("caches.l1d", "caches.l3", "cores.count", "cores.per_tile", "cores.smt_ways")
+
+#: Elements of streams, up to 1 PB, a fifth apart, so that a memory a fifth smaller holds one less.
+STREAMED = np.geomspace(1e4, 1e14, 128)
+
+
+def idle_numbers(
+    machine: Machine, observe: Callable[[Machine], Iterable[object]], uncounted: Iterable[str] = ()
+) -> list[str]:
+    """Return the places of the numbers of a machine that change nothing of what is observed.
+
+    Parameters
+    ----------
+    machine : Machine
+    observe : callable
+        Returns what is compared, of a machine, one after the other up to the first difference.
+    uncounted : iterable of str
+        Places that are not looked at, beside `UNCOUNTED`.
+
+    Returns
+    -------
+    list of str
+    """
+    before, left_out = list(observe(machine)), {*UNCOUNTED, *uncounted}
+    if machine.l2_bandwidth_Bps is None:
+        left_out.add("caches.l2")  # how much fits there is of no use where what it delivers is not known
+    return [
+        fact.key
+        for fact in machine.facts
+        if fact.key not in left_out
+        and _may_change(fact)
+        and all(starmap(eq, zip_longest(observe(changed(machine, fact)), before)))
+    ]
+
+
+def _may_change(fact: Fact) -> bool:
+    """Return whether a number may be another: of several the first is not changed, and it may be the only one."""
+    return not (isinstance(fact.value, tuple) and len(fact.value) == 1)
+
+
+def observed(machine: Machine) -> Iterator[object]:
+    """Yield what the numbers of a machine go into, in each of its memory and cluster modes."""
+    yield machine.structure.picture().boxes
+    for core in (0, machine.n_cores - 1):
+        yield from (machine.transfer_s(core).tolist(), machine.hops(core).tolist())
+    clocks = machine.clocks
+    busy = (*clocks.busy, machine.n_cores)
+    yield from (clocks.at(cores, vector) for vector in (None, *clocks.by_vector) for cores in busy)
+    modes = list(_modes(machine))
+    for on in modes:
+        yield from (on.reach_Bps.tolist(), on.memory.remote_penalty, on.memory.latency_s)
+    # The quick ones of all modes first.
+    for on in modes:
+        yield _kernels(on)
+        yield from (run.finish_s.tolist() for run in replays(on))
+
+
+def _modes(machine: Machine) -> Iterator[Machine]:
+    modes = machine.content["memory"]["modes"]
+    clusters = {name for mode in modes.values() for name in mode.get("latency", {})} - {"any"}
+    for mode in modes:
+        on = machine.varied({"memory": mode})
+        if "cluster" not in machine.content["structure"]:
+            yield on
+            continue
+        for cluster in sorted(clusters):
+            yield on.varied({"cluster": cluster})
+
+
+def replays(machine: Machine, engine: Engine = "auto") -> Iterator[Schedule]:
+    """Replay a graph under policies that together pay every software cost and meet every effect of sharing.
+
+    Parameters
+    ----------
+    machine : Machine
+    engine : {"auto", "simpy", "native"}
+
+    Yields
+    ------
+    Schedule
+    """
+    half = max(machine.n_cores // 2, 1)
+    shared = machine.varied({"contention": True, "smt": machine.smt_ways})
+    runs = [
+        ("fifo", shared, (1, machine.n_cores)),
+        ("fifo[placement=scatter]", shared, (machine.n_cores, 1)),
+        ("critical-path[placement=dense]", shared, (4, half)),
+        ("critical-path[pinned=false]", shared, (2, half)),
+        ("critical-path", machine, (2, half)),
+        ("corun", shared, (2, half)),
+        ("corun", shared.varied({"reuse_teams": False}), (2, half)),
+    ]
+    for policy, on, layout in runs:
+        if layout[0] * layout[1] <= on.n_threads:
+            yield simulate(_graph(), on, policy, layout, engine=engine)
+
+
+def _graph() -> TaskGraph:
+    """Return a graph of known and unknown durations, of small and large, wide and serial tasks."""
+    kinds = ["MatMul", "MatMul", "Conv", "Conv", "add", "add", "view", "softmax", "MatMul", "add"]
+    return TaskGraph.from_edges(
+        [np.nan] * 6 + [1e-4, np.nan, np.nan, np.nan],
+        [(0, 4), (1, 4), (2, 5), (3, 6), (4, 7), (5, 7), (6, 8), (2, 9)],
+        kinds=kinds,
+        flops=np.array([2e9, 2e8, 4e9, 4e8, 1e7, 1e8, 0, 1e7, 5e9, 1e8]),
+        bytes_B=np.array([1e7, 4e7, 3e7, 1e6, 1.2e8, 1.2e9, np.nan, 8e7, 2e8, 1.2e9]),
+    )
+
+
+def _kernels(machine: Machine) -> list[float | None]:
+    """Return seconds of kernels from their shapes, in the caches and beyond the memory, where they have none."""
+    team = Team(machine, min(machine.n_cores, 16))
+    found = [gemm_s(512, 64, 512, team), convolution_s(Convolution(8, 64, 32, 32, 64, 3, 3), team, "forward")]
+    return [*found, *(_stream_s(int(elements), team) for elements in STREAMED)]
+
+
+def _stream_s(elements: int, team: Team) -> float | None:
+    try:
+        return stream_s(Stream(elements, reads=2, writes=1), team)
+    except SimschedError:
+        return None  # not what it says: that names the machine, and its variations
+
+
+def changed(machine: Machine, fact: Fact) -> Machine:
+    """Return the machine with another number at a place, the first that its file allows (of several, all but one)."""
+    if isinstance(fact.value, tuple):
+        content = deepcopy(dict(machine.content))
+        table = dict(quantities(content))[fact.key]
+        first, *others = table["value"]
+        table["value"] = [first, *(0.95 * value for value in others)]
+        return built(content, parse_path(machine.spec))
+    if fact.key == "runtime.misplaced":
+        return machine.varied({fact.key: 0.5})  # the few threads that are drawn would all stay
+    if fact.key.endswith(".link_bandwidth"):
+        return machine.varied({fact.key: fact.value / 1000})  # a fast link, as within a socket, never binds
+    whole = float(fact.value).is_integer() and (fact.unit.startswith(("core", "thread")) or fact.unit == "")
+    values = [factor * fact.value or 1.0 for factor in ((2.0, 0.5) if whole else (0.8, 1.25))]
+    return next(filter(None, (_varied(machine, fact.key, value) for value in values)), machine)
+
+
+def _varied(machine: Machine, key: str, value: Scalar) -> Machine | None:
+    """Return the machine with a number at a place; None where the rest of its file does not allow that."""
+    try:
+        return machine.varied({key: value})
+    except MachineError:
+        return None
+
+
+#: Cores whose distances to all others are compared; a machine of more is looked at here and there.
+MOST_CORES = 96
+
+
+def hold(holds: object, failure: str) -> None:
+    """Raise `AssertionError` with a message if something does not hold."""
+    if not holds:
+        raise AssertionError(failure)
+
+
+def check_structure(structure: Structure, name: str) -> None:
+    """Check tiles, domains, distances and the picture of a structure.
+
+    Parameters
+    ----------
+    structure : Structure
+    name : str
+        What messages call it.
+
+    Raises
+    ------
+    AssertionError
+        If one of them is impossible.
+    """
+    _check_domains(structure, name)
+    _check_distances(structure, name)
+    _check_picture(structure, name)
+
+
+def _check_distances(structure: Structure, name: str) -> None:
+    some = np.unique(np.linspace(0, structure.n_cores - 1, MOST_CORES).astype(int))
+    hops = _checked_distances(structure, "hops", some, np.int64, name)
+    _checked_distances(structure, "transfer_s", some, np.float64, name)
+    detours = hops[:, :, None] > hops[:, None, :] + hops.T[None]
+    hold(not detours.any(), f"{name}: hops by way of a third core are fewer than those straight there")
+
+
+def _checked_distances(
+    structure: Structure, what: str, cores: npt.NDArray[np.int64], kind: type[np.generic], name: str
+) -> npt.NDArray[Any]:
+    """Return the distances among some cores, shape (len(cores), len(cores))."""
+    far = np.array([getattr(structure, what)(int(core)) for core in cores])
+    n = structure.n_cores
+    hold(far.shape == (len(cores), n), f"{name}: {what} of a core has one number a core, {n}")
+    hold(far.dtype == kind, f"{name}: {what} is an array of {kind.__name__}, not {far.dtype}")
+    hold((far >= 0).all() and np.isfinite(far).all(), f"{name}: {what} is from 0 up and finite")
+    among = far[:, cores]
+    hold((among.diagonal() == 0).all(), f"{name}: {what} from a core to itself is 0")
+    _check_symmetric(among, cores, f"{name}: {what}")
+    return among
+
+
+def _check_symmetric(among: npt.NDArray[Any], cores: npt.NDArray[np.int64], what: str) -> None:
+    differs = np.argwhere(~np.isclose(among, among.T, rtol=1e-9, atol=0))
+    if len(differs):
+        one, other = differs[0]
+        raise AssertionError(
+            f"{what} from core {cores[one]} to {cores[other]} is {among[one, other]}, but {among[other, one]} back"
+        )
+
+
+def _check_domains(structure: Structure, name: str) -> None:
+    n, tiles, domains = structure.n_cores, structure.tile_of, structure.domain_of
+    for what, numbers, count in (
+        ("domain_of", domains, structure.n_domains),
+        ("tile_of", tiles, n // structure.cores_per_tile),
+        ("segment_of", structure.segment_of, structure.n_segments),
+    ):
+        hold(numbers.shape == (n,), f"{name}: {what} has one number a core, {n}, not {numbers.shape}")
+        hold(numbers.dtype == np.int32, f"{name}: {what} is an array of int32, not {numbers.dtype}")
+        there = np.unique(numbers).tolist()
+        hold(there == list(range(count)), f"{name}: {what} has the numbers 0 to {count - 1} without gaps")
+    hold((np.bincount(tiles) == structure.cores_per_tile).all(), f"{name}: a tile is not whole")
+    hold((np.diff(tiles) >= 0).all(), f"{name}: cores are numbered tile by tile")
+    firsts = domains[:: structure.cores_per_tile]
+    hold((domains == firsts[tiles]).all(), f"{name}: a tile lies in two memory domains")
+
+
+def _check_picture(structure: Structure, name: str) -> None:
+    boxes = structure.picture().boxes
+    cores = [box for box in boxes if box.core >= 0]
+    drawn = sorted(box.core for box in cores)
+    hold(drawn == list(range(structure.n_cores)), f"{name}: the picture has each core once")
+    hold(all(box.width > 0 and box.height > 0 for box in boxes), f"{name}: a box of the picture is empty")
+    some = cores[: 8 * MOST_CORES]
+    corners = np.array([(box.x, box.y, box.x + box.width, box.y + box.height) for box in some])
+    apart = (corners[:, None, 2:] <= corners[None, :, :2] + 1e-9).any(2)
+    hold((apart | apart.T | np.eye(len(some), dtype=bool)).all(), f"{name}: two cores overlap in the picture")
+
 
 #: Rounding of sums of floats.
 RELATIVE = 1e-9

@@ -11,7 +11,7 @@ from simsched.workloads.ops import concat, dropout, local_response_norm, max_poo
 from simsched.workloads.workload import one_of, whole
 
 if TYPE_CHECKING:
-    from simsched.workloads.ops.windows import Padding
+    from simsched.workloads.ops.convolution import Padding
     from simsched.workloads.tensor import Tensor
 
 UNITS = 4096

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simsched.workloads.images import ImageNetwork
-from simsched.workloads.inception_layers import Layers
-from simsched.workloads.inception_tensorflow import TensorFlowLayers
-from simsched.workloads.layers import flat
+from simsched.workloads.layers import Layers, flat
 from simsched.workloads.ops import average_pool, max_pool
-from simsched.workloads.tensorflow_step import TensorFlowStep
+from simsched.workloads.tensorflow_step import TensorFlowLayers, TensorFlowStep
 from simsched.workloads.workload import one_of, whole
 
 if TYPE_CHECKING:

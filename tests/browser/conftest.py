@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from simsched.testing.jupyterlab import Server, jupyterlab
+from lab_server import Server, jupyterlab
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PLACE = """([time, row]) => {

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from simsched.testing.jupyterlab import Server
+from lab_server import Server
 
 pytestmark = pytest.mark.browser
 

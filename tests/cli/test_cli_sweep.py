@@ -4,8 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-
-from simsched.testing.daemons import Daemons
+from daemons import Daemons
 
 SPEC = """
 graphs = ["lstm[layers=1,steps=2,hidden=64]"]

@@ -5,9 +5,8 @@ import pytest
 
 import simsched as ss
 from simsched.reproduce.chaos.epoch import chaos, image_s
-from simsched.reproduce.chaos.model import PerformanceModel
 from simsched.reproduce.chaos.network import Image, layers
-from simsched.reproduce.chaos.system import Chaos
+from simsched.reproduce.chaos.system import Chaos, PerformanceModel
 from simsched.reproduce.chaos.team import MACHINE, Team
 from simsched.reproduce.chaos.training import Training
 

@@ -4,7 +4,7 @@ import numpy as np
 
 import simsched as ss
 from simsched.costs import Curve
-from simsched.reproduce.concurrency_control.own_counts import Strategies
+from simsched.reproduce.concurrency_control.runs import Strategies
 
 FREE = ss.RuntimeProfile()
 MACHINE = "knl-7250[cores=4,smt=2,contention=false]"

@@ -6,8 +6,7 @@ import pytest
 import simsched as ss
 from simsched.errors import CostError
 from simsched.reproduce.concurrency_control import profiling
-from simsched.reproduce.concurrency_control.op_curves import op_curves
-from simsched.reproduce.concurrency_control.op_mixes import NETWORKS, op_mix, published_ops
+from simsched.reproduce.concurrency_control.op_mixes import NETWORKS, op_curves, op_mix, published_ops
 from simsched.reproduce.concurrency_control.profiling import (
     MACHINE,
     STEPS,

@@ -3,9 +3,9 @@
 import sys
 
 import pytest
+from daemons import Daemons
 
 from simsched.graph import TaskGraph
-from simsched.testing.daemons import Daemons
 
 LETHAL = '''
 import os

@@ -8,11 +8,11 @@ import threading
 from pathlib import Path
 
 import pytest
+from daemons import children, wait_until
 
 import simsched as ss
 from simsched.errors import SweepError
 from simsched.sweep import results
-from simsched.testing.daemons import children, wait_until
 
 
 def begin(sweep, folder, lethal):

@@ -1,18 +1,168 @@
-"""CHAOS: data-parallel training of convolutional networks on Knights Corner, and its performance model."""
+"""CHAOS: data-parallel training on Knights Corner, its performance model, and what its paper shows and states."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+from typing import TYPE_CHECKING
 
+from simsched.machine import Machine
 from simsched.machine import machine as machine_of
 from simsched.parameters import one_of, positive, whole
-from simsched.reproduce.chaos.claims import VERDICTS
-from simsched.reproduce.chaos.model import PerformanceModel
-from simsched.reproduce.chaos.pictures import PICTURES
+from simsched.plots.published import curves, grouped_bars
 from simsched.reproduce.chaos.team import MACHINE
 from simsched.reproduce.chaos.training import Training
+from simsched.reproduce.published import Published
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class PerformanceModel:
+    """Seconds of a training from counted operations, cycles an instruction and memory contention.
+
+    Parameters
+    ----------
+    published : Published
+        The paper's inputs: schedule of epochs, Table 3, and Table 4's extrapolated rows.
+    machine : Machine
+        Whose contention was measured, `knc-7120p`: the other rows of Table 4.
+
+    References
+    ----------
+    CHAOS: A Parallelization Scheme for Training Convolutional Neural Networks on Intel Xeon Phi, 2017, Listing 2 and
+    Table 3. The sequential term is not multiplied by the CPI.
+    """
+
+    published: Published
+    machine: Machine
+
+    def predicted_s(
+        self, network: str, threads: int, images: tuple[int, int] | None = None, epochs: int | None = None
+    ) -> float:
+        """Return the seconds of a training.
+
+        Parameters
+        ----------
+        network : str
+            small, medium or large.
+        threads : int
+        images : (int, int), optional
+            Images trained on (and validated on), and tested on; the paper's when not given.
+        epochs : int, optional
+            The paper's when not given.
+        """
+        scheme, model = self.published.inputs["scheme"], self.published.inputs["performance_model"]
+        i, it = images or (scheme["images"], scheme["test_images"])
+        epochs = scheme["epochs"][network] if epochs is None else epochs
+        forward, backward = float(model["fprop_ops"][network]), float(model["bprop_ops"][network])
+        once = float(model["prep_ops"][network]) + 4 * i + 2 * it + 10 * epochs
+        training = (forward + backward) * i + forward * i + forward * it
+        cycles = once + training * epochs / threads * self.cpi(threads)
+        compute_s = cycles * model["operation_factor"] / float(model["clock_Hz"])
+        return float(compute_s + self.contention_s(threads, network) * epochs * i / threads)
+
+    def cpi(self, threads: int) -> float:
+        """Return the cycles an instruction when threads are spread over the cores; four a core and more are alike."""
+        by_threads = self.published.inputs["performance_model"]["cpi"]
+        return float(by_threads[min(ceil(threads / self.machine.n_cores), len(by_threads)) - 1])
+
+    def contention_s(self, threads: int, network: str) -> float:
+        """Return what a worker waits an image: the paper's extrapolated rows as printed, else what was measured."""
+        printed = self.published.inputs["memory_contention"]
+        if threads in printed["threads"]:
+            return float(printed[network][printed["threads"].index(threads)])
+        return float(self.machine.tables["contention"].contention_s(threads, network))
+
+
+def _times(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    return curves(frame[frame["quantity"] == "time"], "threads", "network", "training (h)", ax)
+
+
+def _over_xeon(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    chosen = frame[frame["quantity"].str.startswith("speed-up")]
+    return curves(chosen, "threads", "network", "speed-up over a sequential Xeon E5", ax)
+
+
+def _layers(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    named = frame.assign(layers=frame["network"] + ", " + frame["layer"])
+    return curves(named, "threads", "layers", "speed-up over one thread", ax)
+
+
+def _minutes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    return curves(frame, "threads", "network", "training (min)", ax)
+
+
+def _strategies(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    setting = frame["network"] + ", " + frame["threads"].astype(str) + " threads"
+    return grouped_bars(frame.assign(setting=setting), "setting", "variant", "training (min)", ax)
+
+
+PICTURES: Mapping[str, Drawing] = {
+    "Table 8": _minutes,
+    "Fig. 5, 8": _times,
+    "Fig. 7": _over_xeon,
+    "Table 6": _layers,
+    "Table 8, workers": _minutes,
+    "Strategies": _strategies,
+}
+
+
+NETWORKS = ("small", "medium", "large")
+
+
+def _larger_scale_better(predicted: Predicted) -> Verdict:
+    speedups = [
+        [
+            predicted("Table 6", "speed-up over one thread", network=n, threads=t, layer="conv backward")
+            for n in NETWORKS
+        ]
+        for t in (15, 60)
+    ]
+    found = "; ".join(" < ".join(f"{s:.2f}" for s in row) for row in speedups)
+    return all(row == sorted(row) for row in speedups), found
+
+
+def _gains_shrink(predicted: Predicted) -> Verdict:
+    gains = []
+    for network in NETWORKS:
+        few, many = (
+            predicted(
+                "Table 6", "speed-up over one thread", network=network, threads=t, layer="conv backward"
+            )
+            for t in (60, 240)
+        )
+        gains.append(many / few)
+    return all(1 < gain < 2 for gain in gains), " ".join(f"{gain:.3f}" for gain in gains)
+
+
+def _all_threads_are_fastest(predicted: Predicted) -> Verdict:
+    hours = [predicted("Fig. 5, 8", "time", network="large", threads=t) for t in (1, 15, 30, 60, 244)]
+    return hours == sorted(hours, reverse=True), " > ".join(f"{h:.3g}" for h in hours) + " h"
+
+
+def _beyond_240(predicted: Predicted) -> Verdict:
+    times = {
+        n: [predicted("Table 8", "predicted time", network=n, threads=t) for t in (480, 960, 1920, 3840)]
+        for n in ("small", "large")
+    }
+    gains = {n: [a / b for a, b in pairwise(row)] for n, row in times.items()}
+    holds = all(row == sorted(row, reverse=True) and row[-1] > 1 for row in gains.values())
+    return holds, "; ".join(f"{n} {' '.join(f'{g:.2f}' for g in row)}" for n, row in gains.items())
+
+
+VERDICTS: Mapping[str, Callable[[Predicted], Verdict]] = {
+    "larger_scale_better": _larger_scale_better,
+    "gains_shrink": _gains_shrink,
+    "all_threads_are_fastest": _all_threads_are_fastest,
+    "beyond_240": _beyond_240,
+}
+
 
 MINUTE_S, HOUR_S = 60.0, 3600.0
 

@@ -11,9 +11,16 @@ import numpy as np
 from simsched.graph import TaskGraph
 from simsched.machine import RuntimeProfile
 from simsched.replay import simulate
-from simsched.reproduce.chaos.epoch import chaos, classified, delayed, hogwild, images_by_layer
+from simsched.reproduce.chaos.epoch import (
+    averaged,
+    chaos,
+    classified,
+    delayed,
+    hogwild,
+    hybrid,
+    images_by_layer,
+)
 from simsched.reproduce.chaos.network import Image
-from simsched.reproduce.chaos.rounds import averaged, hybrid
 from simsched.reproduce.chaos.team import Team
 from simsched.reproduce.published import Published
 from simsched.schedule import Schedule

@@ -8,8 +8,7 @@ from simsched.costs import CostModel
 from simsched.graph import TaskGraph
 from simsched.machine import machine as machine_of
 from simsched.replay import simulate
-from simsched.reproduce.concurrency_control.op_curves import op_curves
-from simsched.reproduce.concurrency_control.op_mixes import KINDS, MixedOp, published_ops
+from simsched.reproduce.concurrency_control.op_mixes import KINDS, MixedOp, op_curves, published_ops
 from simsched.reproduce.concurrency_control.op_times import MACHINE
 from simsched.reproduce.concurrency_control.runs import TWO_WAYS
 from simsched.reproduce.one_core_seconds import LIBRARY

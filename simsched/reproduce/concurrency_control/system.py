@@ -4,18 +4,173 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from simsched.parameters import one_of, whole
-from simsched.reproduce.concurrency_control.claims import VERDICTS
+from simsched.plots.canvas import outside_legend, plain, shown_axes
+from simsched.plots.corunning_events import corunning_events_frame
+from simsched.plots.palette import OKABE_ITO
+from simsched.plots.published import grouped_bars
 from simsched.reproduce.concurrency_control.ops import PublishedOps
-from simsched.reproduce.concurrency_control.pictures import pictures_of
 from simsched.reproduce.concurrency_control.profiling import hill_climbing
 from simsched.reproduce.concurrency_control.runs import Runs
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+
+
+def _uniform(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    times = frame[frame["quantity"] == "time"]
+    setting = times["inter_op"].astype(str) + " x " + times["intra_op"].astype(str)
+    return grouped_bars(times.assign(setting=setting), "setting", "network", "training step (ms)", ax)
+
+
+def _widths(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    best = frame[frame["quantity"] == "best threads"]
+    size = best["input"].map(lambda dims: "x".join(map(str, dims)))
+    return grouped_bars(best.assign(size=size), "size", "op", "best threads", ax, log=False)
+
+
+def _pairs(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    times = frame[frame["quantity"] == "time of 1000 runs"]
+    return grouped_bars(times, "strategy", "quantity", "1000 runs of both (s)", ax, log=False)
+
+
+def _accuracies(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    chosen = frame[frame["quantity"] == "accuracy"]
+    return grouped_bars(chosen, "network", "x", "accuracy of hill climbing", ax, log=False)
+
+
+def _steps(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    gains = frame[frame["quantity"] == "improvement"]
+    return grouped_bars(gains, "network", "step", "improvement", ax, log=False)
+
+
+def _events(runs: Runs, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the ops that run at every start and finish of the first network, their means, and published means dotted."""
+    ax = shown_axes((9.0, 4.5), ax)
+    network = frame["network"].iloc[0]
+    handles, labels = [], []
+    for colour, row in zip(OKABE_ITO, frame[frame["network"] == network].itertuples(), strict=False):
+        running = corunning_events_frame(runs.strategy(network, row.strategy))["tasks_running"]
+        handles += ax.plot(
+            range(1, len(running) + 1), running, drawstyle="steps-mid", color=colour, linewidth=0.8, alpha=0.6
+        )
+        labels.append(f"{row.strategy}, mean {row.simulated:.2f}")
+        ax.axhline(row.simulated, color=colour, linestyle="--", linewidth=1)
+        if row.paper is not None and row.paper == row.paper:
+            handles.append(ax.axhline(row.paper, color=colour, linestyle=":", linewidth=2))
+            labels.append(f"{row.strategy}, published mean {row.paper:.2f}")
+    ax.set_xlabel(f"starts and finishes of {plain(network)}")
+    ax.set_ylabel("ops running")
+    ax.set_ylim(0, None)
+    ax.spines[["top", "right"]].set_visible(False)
+    outside_legend(ax, handles, labels)
+    return ax
+
+
+def pictures_of(system: ConcurrencyControl) -> Mapping[str, Drawing]:
+    """Return what draws each table; the ops that run at each event come from a replay of their own."""
+    return {**_TABLES, "Fig. 4": partial(_events, Runs(system))}
+
+
+_TABLES: Mapping[str, Drawing] = {
+    "Table I": _uniform,
+    "Table II": _widths,
+    "Table III": _pairs,
+    "Table V": _accuracies,
+    "Fig. 3": _steps,
+}
+
+
+#: Networks whose numbers are published.
+NETWORKS = ("resnet50", "dcgan")
+
+
+def _uniform_ms(predicted: Predicted, inter_op: int, intra_op: int) -> float:
+    return predicted("Table I", "time", network="resnet50", inter_op=inter_op, intra_op=intra_op)
+
+
+def _recommended_is_not_best(predicted: Predicted) -> Verdict:
+    times = {(k, w): _uniform_ms(predicted, k, w) for k in (1, 2, 4) for w in (34, 68, 136)}
+    best = min(times, key=times.__getitem__)
+    return best == (2, 34), f"{best} with {times[best]:.0f} ms; (1, 68) {times[1, 68]:.0f} ms"
+
+
+def _more_threads_than_cores_lose(predicted: Predicted) -> Verdict:
+    pairs = [[_uniform_ms(predicted, inter, intra) for intra in (68, 136)] for inter in (1, 2, 4)]
+    found = ", ".join(f"{few:.0f} < {many:.0f}" for few, many in pairs)
+    return all(few < many for few, many in pairs), f"{found} ms"
+
+
+def _split_beats_smt_beats_serial(predicted: Predicted) -> Verdict:
+    order = ("split 34+34", "SMT 68+68", "serial 68")
+    times = [predicted("Table III", "time of 1000 runs", strategy=strategy) for strategy in order]
+    return times == sorted(times), " < ".join(f"{time:.1f}" for time in times) + " s"
+
+
+def _wider_intervals_know_less(predicted: Predicted) -> Verdict:
+    rows = {n: [predicted("Table V", "accuracy", network=n, x=x) for x in (2, 4, 8, 16)] for n in NETWORKS}
+    falls = all(fine > coarse for row in rows.values() for fine, coarse in pairwise(row))
+    return falls, "; ".join(f"{n} {' '.join(f'{a:.3f}' for a in row)}" for n, row in rows.items())
+
+
+def _optimum_at_4(predicted: Predicted) -> Verdict:
+    slower = {n: predicted("Table V", "loss on the thread count found", network=n, x=4) for n in NETWORKS}
+    return all(v < 0.02 for v in slower.values()), ", ".join(f"{n} {v:.2%}" for n, v in slower.items())
+
+
+def _improvements(predicted: Predicted, steps: tuple[str, ...]) -> dict[str, list[float]]:
+    return {n: [predicted("Fig. 3", "improvement", network=n, step=s) for s in steps] for n in NETWORKS}
+
+
+def _said(found: Mapping[str, list[float]]) -> str:
+    return "; ".join(f"{n} {' '.join(f'{value:+.1%}' for value in row)}" for n, row in found.items())
+
+
+def _every_step_gains(predicted: Predicted) -> Verdict:
+    found = _improvements(predicted, ("s1_s2", "s3", "s4"))
+    return all(value > 0 for row in found.values() for value in row), _said(found)
+
+
+def _co_running_gains_most(predicted: Predicted) -> Verdict:
+    found = _improvements(predicted, ("s1_s2", "s3", "s4"))
+    return all(max(row) == row[1] for row in found.values()), _said(found)
+
+
+def _beats_manual(predicted: Predicted) -> Verdict:
+    found = _improvements(predicted, ("over_manual",))
+    return all(row[0] > 0 for row in found.values()), _said(found)
+
+
+def _default_is_ten_times_slower(predicted: Predicted) -> Verdict:
+    found = predicted("Fig. 3", "default over recommended", network="resnet50")
+    return found > 10, f"{found:.1f} times"
+
+
+def _smt_co_runs_more(predicted: Predicted) -> Verdict:
+    alone, both = (
+        predicted("Fig. 4", "mean co-running ops", network="resnet50", strategy=s) for s in ("s3", "s3_s4")
+    )
+    return both > alone, f"{both:.2f} and {alone:.2f}"
+
+
+VERDICTS: Mapping[str, Callable[[Predicted], Verdict]] = {
+    "recommended_is_not_best": _recommended_is_not_best,
+    "more_threads_than_cores_lose": _more_threads_than_cores_lose,
+    "split_beats_smt_beats_serial": _split_beats_smt_beats_serial,
+    "wider_intervals_know_less": _wider_intervals_know_less,
+    "optimum_at_4": _optimum_at_4,
+    "every_step_gains": _every_step_gains,
+    "co_running_gains_most": _co_running_gains_most,
+    "beats_manual": _beats_manual,
+    "default_is_ten_times_slower": _default_is_ten_times_slower,
+    "smt_co_runs_more": _smt_co_runs_more,
+}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,23 +12,146 @@ import numpy as np
 from simsched.errors import MachineError
 from simsched.machine import machine as machine_of
 from simsched.parameters import positive, text, whole
+from simsched.plots.published import curves, grouped_bars
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
 from simsched.reproduce.wpar.cells import CellCosts
-from simsched.reproduce.wpar.claims import VERDICTS
 from simsched.reproduce.wpar.keras import Keras
-from simsched.reproduce.wpar.pictures import PICTURES
 from simsched.reproduce.wpar.runs import Runs
 from simsched.reproduce.wpar.setting import Setting
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
     from simsched.graph.taskgraph import Seconds
     from simsched.machine import Machine
     from simsched.schedule import Schedule
 
-#: Numbers of mini-batches and of cores of the paper's figures.
+#: Numbers of layers, of mini-batches and of cores of the paper's figures.
+LAYERS = (8, 12)
 MINI_BATCHES = (1, 2, 4, 6)
 CORES = (1, 2, 4, 8, 16, 24, 32, 48)
-#: Of these, those among which the best one of a batch in several parts is.
+
+
+def _times(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    shown = frame[frame["cell"] == "lstm"]
+    sizes = shown["config"].map(lambda config: "/".join(map(str, config)))
+    return grouped_bars(shown.assign(run=sizes), "run", "system", "batch of LSTM (ms)", ax)
+
+
+def _by_cores(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    layers = frame["layers"].min()
+    shown = _named(frame[frame["layers"] == layers])
+    return curves(shown, "cores", "run", f"speed-up over Seq on one core, {layers} layers", ax)
+
+
+def _busy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    named = _named(frame).assign(on=frame["cores"].astype(str) + " cores")
+    return grouped_bars(named, "run", "on", "share of time that cores are busy", ax, log=False)
+
+
+def _over_keras(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    layers = frame["mode"] + ", " + frame["layers"].astype(str) + " layers"
+    return grouped_bars(frame.assign(run=layers), "run", "system", "speed-up over Keras", ax, log=False)
+
+
+def _tasks(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    layers = frame["layers"].astype(str) + " layers"
+    return grouped_bars(frame.assign(run=layers), "run", "quantity", "tasks, milliseconds", ax)
+
+
+def _named(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with a column that names system and mini-batches."""
+    return frame.assign(run=frame["system"] + ", mini-batches: " + frame["mini_batches"].astype(str))
+
+
+PICTURES: Mapping[str, Drawing] = {
+    "Table 4": _times,
+    "Fig. 10, 11": _by_cores,
+    "Fig. 12": _busy,
+    "Fig. 14": _over_keras,
+    "Table 6": _tasks,
+}
+
+
+FIGURES, SPEEDUP = "Fig. 10, 11", "speed-up over Seq on one core"
+
+
+def _speedup(predicted: Predicted, layers: int, mini_batches: int, cores: int, system: str = "wpar") -> float:
+    return predicted(
+        FIGURES, SPEEDUP, cell="lstm", layers=layers, batch=128, input=256, hidden=512, steps=100,
+        mini_batches=mini_batches, cores=cores, system=system,
+    )  # fmt: skip
+
+
+def _best(predicted: Predicted, layers: int) -> list[float]:
+    """Return the best speed-up of each number of mini-batches over all numbers of cores."""
+    return [max(_speedup(predicted, layers, parts, n) for n in CORES) for parts in MINI_BATCHES]
+
+
+def _grows(predicted: Predicted) -> Verdict:
+    rows = [_best(predicted, layers) for layers in LAYERS]
+    found = "; ".join(" < ".join(f"{s:.1f}" for s in row) for row in rows)
+    return all(row == sorted(row) for row in rows), found
+
+
+def _six_are_best(predicted: Predicted) -> Verdict:
+    rows = [_best(predicted, layers) for layers in LAYERS]
+    best = [MINI_BATCHES[row.index(max(row))] for row in rows]
+    found = ", ".join(f"{parts} of {layers} layers" for parts, layers in zip(best, LAYERS, strict=True))
+    return best == [6, 6], found
+
+
+def _seq_is_bound(predicted: Predicted) -> Verdict:
+    most = [
+        max(_speedup(predicted, layers, parts, n, "seq") for layers in LAYERS for n in CORES)
+        for parts in MINI_BATCHES
+    ]
+    found = "; ".join(f"{s:.2f} of {parts}" for s, parts in zip(most, MINI_BATCHES, strict=True))
+    return all(s <= parts for s, parts in zip(most, MINI_BATCHES, strict=True)), found
+
+
+def _over_the_socket(predicted: Predicted) -> list[list[float]]:
+    """Return W-Par's speed-ups on 24 and 32 cores, for each number of layers and of mini-batches."""
+    return [
+        [_speedup(predicted, layers, parts, n) for n in (24, 32)]
+        for layers in LAYERS
+        for parts in MINI_BATCHES
+    ]
+
+
+def _efficiency_drops(predicted: Predicted) -> Verdict:
+    kept = [many / few * 24 / 32 for few, many in _over_the_socket(predicted)]
+    return max(kept) < 1, " ".join(f"{share:.0%}" for share in kept) + " of the efficiency left"
+
+
+def _six_still_gain(predicted: Predicted) -> Verdict:
+    rows = _over_the_socket(predicted)[len(MINI_BATCHES) - 1 :: len(MINI_BATCHES)]
+    return all(few < many for few, many in rows), "; ".join(f"{few:.1f} < {many:.1f}" for few, many in rows)
+
+
+def _cores_are_busy_longer(predicted: Predicted) -> Verdict:
+    times = [
+        predicted(
+            "Table 6", "busy time of a core", cell="lstm", batch=128, input=256, hidden=512, steps=100,
+            mini_batches=6, cores=48, layers=layers,
+        )
+        for layers in (2, 8)
+    ]  # fmt: skip
+    return all(few < many for few, many in pairwise(times)), " < ".join(f"{t:.3g}" for t in times) + " ms"
+
+
+VERDICTS: Mapping[str, Callable[[Predicted], Verdict]] = {
+    "speedup_grows_with_mbs": _grows,
+    "best_mbs": _six_are_best,
+    "seq_never_uses_more_cores_than_mbs": _seq_is_bound,
+    "efficiency_drops_from_24_to_32_cores": _efficiency_drops,
+    "mbs6_still_gains_from_24_to_32": _six_still_gain,
+    "cores_busy_longer_with_layers": _cores_are_busy_longer,
+}
+
+
+#: Of the numbers of cores, those among which the best one of a batch in several parts is.
 MANY = (24, 32, 48)
 #: Most of what cells compute that gates may take.
 MOST_GATES = 0.95

@@ -1,12 +1,12 @@
 """Ops of networks: each adds a task to the network of its operands, and knows its gradient."""
 
-from simsched.workloads.ops.activations import gelu, leaky_relu, relu, sigmoid, tanh
-from simsched.workloads.ops.convolution import conv2d, conv2d_transpose
+from simsched.workloads.ops.convolution import average_pool, conv2d, conv2d_transpose, max_pool
 from simsched.workloads.ops.elementwise import (
     add,
     add_n,
     bias_add,
     divide,
+    dropout,
     floor_mod,
     less,
     multiply,
@@ -14,15 +14,20 @@ from simsched.workloads.ops.elementwise import (
     subtract,
     where,
 )
-from simsched.workloads.ops.joining import concat
 from simsched.workloads.ops.loss import cross_entropy, sigmoid_cross_entropy
-from simsched.workloads.ops.movement import permuted
-from simsched.workloads.ops.normalisation import batch_norm, local_response_norm
-from simsched.workloads.ops.pooling import average_pool, max_pool
+from simsched.workloads.ops.normalisation import (
+    batch_norm,
+    gelu,
+    layer_norm,
+    leaky_relu,
+    local_response_norm,
+    relu,
+    sigmoid,
+    softmax,
+    tanh,
+)
 from simsched.workloads.ops.product import matmul
-from simsched.workloads.ops.regularisation import dropout
-from simsched.workloads.ops.rows import layer_norm, softmax
-from simsched.workloads.ops.views import chunks, reshaped, transposed
+from simsched.workloads.ops.views import chunks, concat, permuted, reshaped, transposed
 
 __all__ = [
     "add",

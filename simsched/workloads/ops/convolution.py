@@ -1,15 +1,33 @@
-"""Convolutions of images of (n, height, width, channels), as TensorFlow has them."""
+"""Convolutions and pooling of images of (n, height, width, channels), as TensorFlow has them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from simsched.errors import GraphError
-from simsched.workloads.ops.windows import Padding, outputs
 
 if TYPE_CHECKING:
-    from simsched.workloads.tensor import Tensor
+    from simsched.workloads.tensor import Dims, Tensor
+
+#: Padding as TensorFlow has it: as many outputs as inputs over the stride, or only windows that lie inside; or pixels.
+Padding = Literal["same", "valid"] | int
+
+
+def outputs(size: int, window: int, stride: int, padding: Padding) -> int:
+    """Return how many places a window has along an axis.
+
+    Raises
+    ------
+    GraphError
+        If it has none.
+    """
+    if padding == "same":
+        return -(-size // stride)
+    beyond = 0 if padding == "valid" else padding
+    if size + 2 * beyond < window:
+        raise GraphError(f"a window of {window} does not fit into {size} pixels, padded by {beyond}")
+    return (size + 2 * beyond - window) // stride + 1
 
 
 def conv2d(x: Tensor, filters: Tensor, stride: int = 1, padding: Padding = "same") -> Tensor:
@@ -105,3 +123,72 @@ def conv2d_transpose(x: Tensor, filters: Tensor, stride: int, high: int, wide: i
         yield net.op("Conv2D", [dy, filters], x.dims, flops) if x.trained else None
 
     return net.op("Conv2DBackpropInput", [given, filters, x], (n, high, wide, made), flops, gradient)
+
+
+def max_pool(x: Tensor, window: int, stride: int, padding: Padding = "valid") -> Tensor:
+    """Return the largest of each window; the gradient, `MaxPoolGrad`, reads input and output once more.
+
+    Parameters
+    ----------
+    x : Tensor, shape (n, height, width, channels)
+    window, stride : int
+        Pixels in both directions.
+    padding : {"valid", "same"}
+
+    Returns
+    -------
+    Tensor, shape (n, windows down, windows across, channels)
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import max_pool
+    >>> net = Builder()
+    >>> y = max_pool(net.input(8, 32, 32, 3), window=2, stride=2)
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((8, 16, 16, 3), ['MaxPool'], [24576.0])
+    """
+    dims, flops = _pooled(x, window, stride, padding)
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield dy.net.op("MaxPoolGrad", [x, y, dy], x.dims, flops)
+
+    y = x.net.op("MaxPool", [x], dims, flops, gradient)
+    return y
+
+
+def average_pool(x: Tensor, window: int, stride: int, padding: Padding = "valid") -> Tensor:
+    """Return the mean of each window; its gradient is an `AvgPoolGrad`.
+
+    Parameters
+    ----------
+    x : Tensor, shape (n, height, width, channels)
+    window, stride : int
+        Pixels in both directions.
+    padding : {"valid", "same"}
+
+    Returns
+    -------
+    Tensor, shape (n, windows down, windows across, channels)
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import average_pool
+    >>> net = Builder()
+    >>> y = average_pool(net.input(8, 32, 32, 3), window=2, stride=2)
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((8, 16, 16, 3), ['AvgPool'], [24576.0])
+    """
+    dims, flops = _pooled(x, window, stride, padding)
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield dy.net.op("AvgPoolGrad", [dy.net.input(4), dy], x.dims, flops)
+
+    return x.net.op("AvgPool", [x], dims, flops, gradient)
+
+
+def _pooled(x: Tensor, window: int, stride: int, padding: Padding) -> tuple[Dims, float]:
+    n, high, wide, channels = x.dims
+    rows, columns = (outputs(size, window, stride, padding) for size in (high, wide))
+    return (n, rows, columns, channels), float(window * window) * n * rows * columns * channels

@@ -1,4 +1,4 @@
-"""Normalisation of images of (n, height, width, channels), or rows of (n, channels)."""
+"""Normalisation of images or rows, softmax, activations, and their gradients."""
 
 from __future__ import annotations
 
@@ -83,4 +83,208 @@ def local_response_norm(x: Tensor, channels: int = 5) -> Tensor:
         yield dy.net.op("LRNGrad", [dy, x, y], x.dims, 2.0 * flops)
 
     y = x.net.op("LRN", [x], x.dims, flops, gradient)
+    return y
+
+
+def softmax(x: Tensor) -> Tensor:
+    """Return exp(x) over its sum along a row; the gradient, `SoftmaxGrad`, is computed from the output.
+
+    Parameters
+    ----------
+    x : Tensor, shape (..., classes)
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import softmax
+    >>> net = Builder()
+    >>> y = softmax(net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Softmax'], [6400.0])
+    """
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        # dx = y (dy - sum(dy y))
+        yield dy.net.op("SoftmaxGrad", [dy, y], dy.dims, 4.0 * dy.elements)
+
+    # maximum, subtract, exp, sum, divide
+    y = x.net.op("Softmax", [x], x.dims, 5.0 * x.elements, gradient)
+    return y
+
+
+def layer_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    """Return rows of mean 0 and variance 1, scaled and shifted; one op, `LayerNormalizationGrad`, has all gradients.
+
+    Parameters
+    ----------
+    x : Tensor, shape (..., features)
+    scale, shift : Tensor, shape (features,)
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import layer_norm
+    >>> net = Builder()
+    >>> y = layer_norm(net.input(64, 20), net.parameter(20), net.parameter(20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['LayerNormalization'], [8960.0])
+    """
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        # 11 passes for x: normalise 2, scale, two means 3, and dx 5; scale 2, shift 1.
+        dx = dy.net.op("LayerNormalizationGrad", [dy, x, scale], x.dims, 14.0 * x.elements)
+        yield dx
+        yield dy.net.also(dx, *scale.dims)
+        yield dy.net.also(dx, *shift.dims)
+
+    # sum, subtract, square, sum, divide, scale, shift
+    return x.net.op("LayerNormalization", [x, scale, shift], x.dims, 7.0 * x.elements, gradient)
+
+
+def sigmoid(x: Tensor) -> Tensor:
+    """Return 1 / (1 + exp(-x)).
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape, which is that of the result.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import sigmoid
+    >>> net = Builder()
+    >>> y = sigmoid(net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Sigmoid'], [1280.0])
+    """
+    return _activation(x, "Sigmoid", 3.0)
+
+
+def tanh(x: Tensor) -> Tensor:
+    """Return the hyperbolic tangent.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape, which is that of the result.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import tanh
+    >>> net = Builder()
+    >>> y = tanh(net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Tanh'], [1280.0])
+    """
+    return _activation(x, "Tanh", 3.0)
+
+
+def gelu(x: Tensor) -> Tensor:
+    """Return x times the share of a normal distribution below it; the gradient is computed from the input.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape, which is that of the result.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import gelu
+    >>> net = Builder()
+    >>> y = gelu(net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Gelu'], [1280.0])
+    """
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield dy.net.op("GeluGrad", [dy, x], dy.dims, 2.0 * dy.elements)
+
+    return x.net.op("Gelu", [x], x.dims, x.elements, gradient)
+
+
+def relu(x: Tensor) -> Tensor:
+    """Return x where it is above 0, else 0.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape, which is that of the result.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import relu
+    >>> net = Builder()
+    >>> y = relu(net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['Relu'], [1280.0])
+    """
+    return _activation(x, "Relu", 1.0)
+
+
+def leaky_relu(x: Tensor) -> Tensor:
+    """Return x where it is above 0, else a small part of it.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape, which is that of the result.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> from simsched.workloads import Builder
+    >>> from simsched.workloads.ops import leaky_relu
+    >>> net = Builder()
+    >>> y = leaky_relu(net.input(64, 20))
+    >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
+    ((64, 20), ['LeakyRelu'], [1280.0])
+    """
+    return _activation(x, "LeakyRelu", 1.0)
+
+
+def _activation(x: Tensor, kind: str, gradient_passes: float) -> Tensor:
+    """Add an activation whose gradient (kind and `Grad`) is computed from its output."""
+
+    def gradient(dy: Tensor) -> Iterator[Tensor]:
+        yield dy.net.op(f"{kind}Grad", [dy, y], dy.dims, gradient_passes * dy.elements)
+
+    y = x.net.op(kind, [x], x.dims, x.elements, gradient)
     return y

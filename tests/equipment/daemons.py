@@ -86,9 +86,7 @@ class Daemons:
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "dask", *arguments]
         quiet = subprocess.DEVNULL
-        return subprocess.Popen(  # noqa: S603 - our own arguments
-            command, env=self._env, cwd=self._folder, stdout=quiet, stderr=quiet
-        )
+        return subprocess.Popen(command, env=self._env, cwd=self._folder, stdout=quiet, stderr=quiet)
 
 
 def children(pid: int) -> list[int]:

@@ -132,7 +132,7 @@ def jupyterlab(folder: Path) -> Iterator[Server]:
         (home / "settings").mkdir()
         (home / "settings" / "overrides.json").write_text(json.dumps(SETTINGS), "utf-8")
         with (home / "log").open("w") as log:
-            server = subprocess.Popen(  # noqa: S603 - ourselves
+            server = subprocess.Popen(
                 _command(home, folder, port), env=os.environ | _homes(home), stdout=log, stderr=log,
                 start_new_session=True,
             )  # fmt: skip
