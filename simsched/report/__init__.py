@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from simsched.renamed import old_names
 from simsched.report.findings import Findings
 from simsched.report.question import Question
 from simsched.report.report import Report, report
-from simsched.report.run import Run
+from simsched.report.run import PolicyRun
 from simsched.rooms import make_callable
 
-__all__ = ["Findings", "Question", "Report", "Run", "report"]
+__all__ = ["Findings", "PolicyRun", "Question", "Report", "report"]
 
 make_callable(__name__, report)
+__getattr__ = old_names(__name__, {"Run": "PolicyRun"})

@@ -17,9 +17,9 @@ from simsched.policy import Policy
 from simsched.policy import policy as policy_of
 from simsched.policy.layout import BEST
 from simsched.replay.advice import advised
-from simsched.report.run import Run, by_makespan, replayed
+from simsched.report.run import PolicyRun, by_makespan, replayed
 from simsched.report.sizes import by_core_count, by_layout, with_shortest
-from simsched.report.time_budget import Patience, Progress
+from simsched.report.time_budget import Progress, TimeBudget
 from simsched.schedule import Bounds, Schedule, bounds
 from simsched.schedule.bounds import on_one_core_s
 
@@ -39,9 +39,9 @@ class Findings:
     Parameters
     ----------
     question : Question
-    runs : list of Run
+    runs : list of PolicyRun
         One a policy, in the order of the question.
-    sequential : Run
+    sequential : PolicyRun
         The baseline.
     limits : Bounds
         Lower bounds on the makespan.
@@ -68,8 +68,8 @@ class Findings:
     """
 
     question: Question
-    runs: list[Run]
-    sequential: Run
+    runs: list[PolicyRun]
+    sequential: PolicyRun
     limits: Bounds
     helps: pd.DataFrame | None
     scaling: pd.DataFrame | None
@@ -94,7 +94,7 @@ class Findings:
         """
 
         def patient() -> Progress:
-            return Patience(question.patience_s, progress)
+            return TimeBudget(question.patience_s, progress)
 
         errors: list[Exception] = []
         runs = [_run(question, policy, patient(), errors) for policy in question.policies]
@@ -121,12 +121,12 @@ class Findings:
         )
 
     @property
-    def done(self) -> list[Run]:
+    def done(self) -> list[PolicyRun]:
         """Runs that did not fail, those of the shortest mean makespan first, of equal ones that named first."""
         return by_makespan(self.runs)
 
     @property
-    def best(self) -> Run:
+    def best(self) -> PolicyRun:
         """The run of the shortest mean makespan."""
         return self.done[0]
 
@@ -174,21 +174,21 @@ class Findings:
         return on_one_core_s(question.graph, question.machine, question.costs, question.runtime)
 
 
-def _run(question: Question, policy: Policy, progress: Progress, errors: list[Exception]) -> Run:
+def _run(question: Question, policy: Policy, progress: Progress, errors: list[Exception]) -> PolicyRun:
     try:
         run = replayed(question, policy, policy.suited_or_best(question.layout), progress)
         return replace(run, schedule=advised(run.require_schedule(), progress))
     except Exception as error:
         errors.append(error)
-        return Run(policy, None, np.empty(0), _told(error))
+        return PolicyRun(policy, None, np.empty(0), _error_text(error))
 
 
-def _sequential(question: Question, runs: list[Run], progress: Progress) -> Run:
+def _sequential(question: Question, runs: list[PolicyRun], progress: Progress) -> PolicyRun:
     ran = (run for run in runs if run.name == BASELINE and run.schedule is not None)
     return next(ran, None) or replayed(question, policy_of(BASELINE), BEST, progress)
 
 
-def _helps(question: Question, best: Run, progress: Progress) -> pd.DataFrame:
+def _helps(question: Question, best: PolicyRun, progress: Progress) -> pd.DataFrame:
     tasks = question.graph.n_tasks
     why = explain(best.require_schedule())
     return why.what_if(replays=question.replays, progress=lambda count: progress(count * tasks))
@@ -205,10 +205,10 @@ def _tried(what: str, left_out: list[str], find: Callable[[], Found]) -> Found |
     try:
         return find()
     except Exception as error:
-        left_out.append(f"{what}: {_told(error)}")
+        left_out.append(f"{what}: {_error_text(error)}")
         return None
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Return what is said of an error: policies of others raise whatever they like, and then its kind belongs to it."""
     return str(error) if isinstance(error, SimschedError) else f"{type(error).__name__}: {error}"

@@ -74,14 +74,15 @@ def kinds_table(question: Question) -> Table:
 
 
 def _import(question: Question) -> list[Part]:
-    told = question.graph.report
-    title = f"How it was read: {plain(told.source, 120)}" + (f" ({told.format})" if told.format else "")
+    report = question.graph.report
+    title = f"How it was read: {plain(report.source, 120)}" + (f" ({report.format})" if report.format else "")
     parts: list[Part] = []
-    if told.facts:
+    if report.facts:
         shown = {
-            name: f"{value:.6g}" if isinstance(value, float) else value for name, value in told.facts.items()
+            name: f"{value:.6g}" if isinstance(value, float) else value
+            for name, value in report.facts.items()
         }
         parts.append(Folded(title, [Facts("Import", shown)]))
-    if told.notes:
-        parts += [Paragraph("What the import notes:"), Bullets(weighed(told.notes))]
+    if report.notes:
+        parts += [Paragraph("What the import notes:"), Bullets(weighed(report.notes))]
     return parts

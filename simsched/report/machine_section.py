@@ -45,13 +45,13 @@ def _roofline(found: Findings) -> list[Part]:
     if ops.empty:
         return [Paragraph("There is no roofline: no task has known FLOPs and bytes.")]
     share = float(ops["share"].sum())
-    told = f"Roofline of the ops under {found.best.name}; {share:.1%} of the cores' time has known FLOPs and bytes"
+    words = f"Roofline of the ops under {found.best.name}; {share:.1%} of the cores' time has known FLOPs and bytes"
     return [
         Paragraph(
             "The roofline shows what the ops attain below what one core, a tile and the whole machine can reach; a "
             "marker is as large as its share of the cores' time."
         ),
-        Picture(lambda figure: schedule.roofline(ax=figure.add_subplot()), 880, 440, told),
+        Picture(lambda figure: schedule.roofline(ax=figure.add_subplot()), 880, 440, words),
     ]
 
 
@@ -63,7 +63,7 @@ def machine_section(found: Findings) -> Section:
     schedule, machine = found.schedule, found.question.machine
     use = core_use_frame(schedule)["busy_share"]
     width, height = figure_size(machine.structure.picture(), explained=True)
-    told = f"{machine.spec}, its cores coloured by how busy they are under {found.best.name}"
+    words = f"{machine.spec}, its cores coloured by how busy they are under {found.best.name}"
     parts: list[Part] = [
         Paragraph(
             f"{machine.title}. Busy under {found.best.name}: from {use.min():.1%} to {use.max():.1%} of the makespan."
@@ -72,7 +72,7 @@ def machine_section(found: Findings) -> Section:
             lambda figure: schedule.core_use(figure.add_subplot()),
             max(PX * width, NARROWEST_PX),
             PX * height,
-            told,
+            words,
         ),
         Facts("Machine", machine.summary()),
         Folded("Every number of the machine, with its source", [machine_table(machine)]),

@@ -13,7 +13,7 @@ from simsched.units import format_time
 
 if TYPE_CHECKING:
     from simsched.report.findings import Findings
-    from simsched.report.run import Run
+    from simsched.report.run import PolicyRun
 
 COLUMNS = (
     "policy",
@@ -63,7 +63,7 @@ def policies_table(found: Findings) -> Table:
     return Table(f"Policies on {found.question.machine.spec}, the shortest first", tuple(columns), rows)
 
 
-def _row(found: Findings, run: Run) -> dict[str, str]:
+def _row(found: Findings, run: PolicyRun) -> dict[str, str]:
     schedule, mean_s = run.require_schedule(), run.interval.middle
     best_s, bound_s = found.best.interval.middle, found.limits.bound_s
     return {
@@ -94,17 +94,17 @@ def longer(seconds: float, than: float) -> str:
 
 
 def _meaning(found: Findings) -> str:
-    told = (
+    words = (
         "A layout is executors x cores of each, or at most so many tasks x the most cores of each where a policy "
         "decides the widths of teams. Speed-up is over one core that runs every task alone; efficiency is the speed-up "
         "over the number of cores; in use is the share of their time held by running tasks."
     )
     if not found.seeded:
-        return f"{told} Seeds make no difference here: nothing is random."
+        return f"{words} Seeds make no difference here: nothing is random."
     tied = [run.name for run in found.done[1:] if overlapping(found.best, run)]
     more = f" Not distinguished from the best: {', '.join(tied)}." if tied else ""
     return (
-        f"{told} Where seeds make a difference, makespans are geometric means over {found.question.seeds} "
+        f"{words} Where seeds make a difference, makespans are geometric means over {found.question.seeds} "
         f"of them, with the 95 % interval of that mean.{more}"
     )
 
@@ -119,12 +119,12 @@ def _picture(found: Findings) -> Picture:
         "bound_s": found.limits.bound_s,
         "speedup": [found.speedup(run.interval.middle) for run in found.done],
     })  # fmt: skip
-    told = "; ".join(f"{run.name} {format_time(run.interval.middle)}" for run in found.done)
+    words = "; ".join(f"{run.name} {format_time(run.interval.middle)}" for run in found.done)
     return Picture(
         lambda figure: comparison(frame, figure.add_subplot()),
         800,
         90 + 32 * len(frame),
-        f"Makespan by policy: {told}",
+        f"Makespan by policy: {words}",
     )
 
 

@@ -1,4 +1,4 @@
-"""`Run`: what came of a policy, and the replays of its seeds."""
+"""`PolicyRun`: what came of a policy, and the replays of its seeds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class PolicyRun:
     """What came of a policy.
 
     Parameters
@@ -96,7 +96,7 @@ class Run:
         return self.schedule
 
 
-def replayed(question: Question, policy: Policy, layout: Layout | Best, progress: Progress) -> Run:
+def replayed(question: Question, policy: Policy, layout: Layout | Best, progress: Progress) -> PolicyRun:
     """Return the run of a policy on all seeds of a question; the first seed finds the layout of all.
 
     Parameters
@@ -123,13 +123,13 @@ def replayed(question: Question, policy: Policy, layout: Layout | Best, progress
         if seed == rest[0] and _alike(first, again):
             break
         makespans.append(again.makespan_s)
-    return Run(policy, first, np.array(makespans))
+    return PolicyRun(policy, first, np.array(makespans))
 
 
 def _alike(one: Schedule, other: Schedule) -> bool:
     return bool(np.array_equal(one.start_s, other.start_s) and np.array_equal(one.finish_s, other.finish_s))
 
 
-def by_makespan(runs: list[Run]) -> list[Run]:
+def by_makespan(runs: list[PolicyRun]) -> list[PolicyRun]:
     """Return the runs that did not fail, those of the shortest mean makespan first, of equal ones the first."""
     return sorted((run for run in runs if run.schedule is not None), key=lambda run: run.interval.middle)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from simsched.policy.layout import BEST, Layout
-from simsched.report.run import Run, replayed
+from simsched.report.run import PolicyRun, replayed
 from simsched.schedule import bounds
 from simsched.schedule.bounds import on_one_core_s
 from simsched.study.core_counts import knee
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LEAST_LAYOUTS = 3
 
 
-def by_layout(question: Question, runs: list[Run], progress: Progress) -> pd.DataFrame | None:
+def by_layout(question: Question, runs: list[PolicyRun], progress: Progress) -> pd.DataFrame | None:
     """Return the layouts of the first run whose policy takes several numbers of executors, as `tune` returns them.
 
     Of equally short ones the layout of the run is first. All are replayed with the first seed.
@@ -32,7 +32,7 @@ def by_layout(question: Question, runs: list[Run], progress: Progress) -> pd.Dat
     Parameters
     ----------
     question : Question
-    runs : list of Run
+    runs : list of PolicyRun
         The shortest first; none failed.
     progress : callable
     """
@@ -48,14 +48,14 @@ def by_layout(question: Question, runs: list[Run], progress: Progress) -> pd.Dat
     return None
 
 
-def _of(run: Run) -> list[Layout]:
+def _of(run: PolicyRun) -> list[Layout]:
     written = run.require_schedule().layout
     return [Layout.parse(written)] if written else []
 
 
 def with_shortest(
-    question: Question, runs: list[Run], layouts: pd.DataFrame | None, progress: Progress
-) -> list[Run]:
+    question: Question, runs: list[PolicyRun], layouts: pd.DataFrame | None, progress: Progress
+) -> list[PolicyRun]:
     """Return the runs, that of the policy of some layouts with the shortest of them, unless a layout was given.
 
     The few replays that find a best layout may miss one that is a little shorter, which all layouts have.
@@ -74,7 +74,7 @@ def with_shortest(
     return [*runs[:place], _chosen(again, len(layouts)), *runs[place + 1 :]]
 
 
-def _chosen(run: Run, layouts: int) -> Run:
+def _chosen(run: PolicyRun, layouts: int) -> PolicyRun:
     """Return a run that says that replays chose its layout."""
     schedule = run.require_schedule()
     assert schedule.inputs is not None  # noqa: S101 - narrows the type: it was simulated
@@ -83,13 +83,13 @@ def _chosen(run: Run, layouts: int) -> Run:
     return replace(run, schedule=found)
 
 
-def by_core_count(question: Question, best: Run, progress: Progress) -> pd.DataFrame | None:
+def by_core_count(question: Question, best: PolicyRun, progress: Progress) -> pd.DataFrame | None:
     """Return the best policy on other core counts, each with its best layout; that on the machine's own is `best`.
 
     Parameters
     ----------
     question : Question
-    best : Run
+    best : PolicyRun
     progress : callable
 
     Returns
@@ -124,7 +124,7 @@ def _scaled(given: Layout | None, machine: Machine, own: int) -> Layout | Best |
     return scaled if scaled.executors > 1 or scaled.width <= machine.n_threads else None
 
 
-def _row(question: Question, machine: Machine, run: Run) -> dict[str, object]:
+def _row(question: Question, machine: Machine, run: PolicyRun) -> dict[str, object]:
     given = question.graph, machine, question.costs, question.runtime
     limits, mean = bounds(*given), run.interval
     speedup = on_one_core_s(*given) / mean.middle if mean.middle else 1.0

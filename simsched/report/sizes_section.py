@@ -27,7 +27,7 @@ def cores_section(found: Findings) -> Section | None:
     frame = found.scaling
     if frame is None:
         return None
-    told = "; ".join(
+    words = "; ".join(
         f"{row['cores']} cores {format_time(row['makespan_s'])}" for row in frame.to_dict("records")
     )
     machine = found.question.machine
@@ -37,7 +37,7 @@ def cores_section(found: Findings) -> Section | None:
             "tiles stay whole and its memory stays as it is."
         ),
         Picture(
-            lambda figure: scaling(frame, figure.add_subplot()), 800, 380, f"Makespan by core count: {told}"
+            lambda figure: scaling(frame, figure.add_subplot()), 800, 380, f"Makespan by core count: {words}"
         ),
         _cores_table(frame),
     ]

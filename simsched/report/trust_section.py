@@ -62,21 +62,21 @@ def assumptions(question: Question) -> list[str]:
     effects = {field.name: getattr(machine.effects, field.name) for field in fields(machine.effects)}
     on = [name.replace("_", " ") for name, is_on in effects.items() if is_on]
     off = [name.replace("_", " ") for name, is_on in effects.items() if not is_on]
-    told = [
+    sentences = [
         f"effects of running tasks on each other: {', '.join(on) or 'none'}"
         + (f"; off: {', '.join(off)}" if off else "")
     ]
     runtime = question.runtime or machine.runtime
-    told.append(f"the software's own costs: {_runtime(runtime)}")
+    sentences.append(f"the software's own costs: {_runtime(runtime)}")
     noise = noise_of(question.costs.noise if question.costs is not None else 0.0)
-    told.append(
+    sentences.append(
         "tasks take exactly what is estimated: no noise" if noise.silent else f"noise of task times: {noise}"
     )
     confidence = Counter(fact.confidence for fact in machine.facts)
     if confidence:
         counted = ", ".join(f"{count} {name}" for name, count in confidence.most_common())
-        told.append(f"confidence of the machine's {len(machine.facts)} numbers: {counted}")
-    return told
+        sentences.append(f"confidence of the machine's {len(machine.facts)} numbers: {counted}")
+    return sentences
 
 
 def _runtime(runtime: object) -> str:

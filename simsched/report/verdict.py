@@ -13,7 +13,7 @@ from simsched.units import format_time
 
 if TYPE_CHECKING:
     from simsched.report.findings import Findings
-    from simsched.report.run import Run
+    from simsched.report.run import PolicyRun
 
 #: Makespans that differ by less are called the same.
 SAME = 0.005
@@ -43,12 +43,12 @@ def headline(found: Findings) -> str:
     return f"{takes}, the shortest of {len(found.done)} policies, {_layouts_of(found)}{_over_others(found)}."
 
 
-def run_name(run: Run) -> str:
+def run_name(run: PolicyRun) -> str:
     """Return a policy with the layout that it ran with."""
     return f"{run.name}, {plain(run.layout, LONGEST_LAYOUT)}"
 
 
-def _chosen(run: Run) -> str:
+def _chosen(run: PolicyRun) -> str:
     """Return who chose the layout of the only run."""
     return CHOSEN.get(run.layout_by, "it decides the widths of teams task by task")
 
@@ -82,7 +82,7 @@ def _against(name: str, ratio: float) -> str:
     return f"{name} is " + (f"{1 - ratio:.1%} shorter" if ratio > 0.5 else f"{1 / ratio:.3g} times as fast")
 
 
-def overlapping(one: Run, other: Run) -> bool:
+def overlapping(one: PolicyRun, other: PolicyRun) -> bool:
     """Tell whether the intervals of two runs overlap; those of one seed have none."""
     a, b = one.interval, other.interval
     return bool(one.seeded and other.seeded and a.low <= b.high and b.low <= a.high)
@@ -162,13 +162,13 @@ def _scaling(found: Findings) -> str:
         return ""
     times = frame.set_index("cores")["makespan_s"]
     enough = int(times.index[times <= (1 + ALMOST) * times[own]].min())
-    told = [f"{_cores(enough)} take at most {ALMOST:.0%} longer"] if enough < own else []
+    parts = [f"{_cores(enough)} take at most {ALMOST:.0%} longer"] if enough < own else []
     more = times[times.index > own]
     if len(more):
         saved = 1 - more.min() / times[own]
         said = f"would save {saved:.1%}" if saved >= SAME else "would not be faster"
-        told.append(f"{_cores(more.idxmin() if saved >= SAME else more.index.max())} {said}")
-    return f"Fewer or more cores, under {found.best.name}: {'; '.join(told)}." if told else ""
+        parts.append(f"{_cores(more.idxmin() if saved >= SAME else more.index.max())} {said}")
+    return f"Fewer or more cores, under {found.best.name}: {'; '.join(parts)}." if parts else ""
 
 
 def _cores(count: object) -> str:
@@ -181,14 +181,16 @@ def _layouts(found: Findings) -> str:
         return ""
     first = frame.iloc[0]
     policy, used = str(first["policy"]), used_layout(found)
-    told = f"Of {len(frame)} layouts of {policy}, all replayed, "
+    among = f"Of {len(frame)} layouts of {policy}, all replayed, "
     if used == first["layout"]:
-        said = f"{told}{used} is the shortest; the other tables have it, too."
+        said = f"{among}{used} is the shortest; the other tables have it, too."
     else:
         times = frame.set_index("layout")["makespan_s"]
         why = "was given" if found.question.layout is not None else "the other tables have"
         shortest = f"{first['layout']} is the shortest, {format_time(first['makespan_s'])}"
-        said = f"{told}{shortest}: {1 - first['makespan_s'] / times[used]:.1%} less than {used}, which {why}."
+        said = (
+            f"{among}{shortest}: {1 - first['makespan_s'] / times[used]:.1%} less than {used}, which {why}."
+        )
     seeded = any(run.seeded for run in found.done if run.name == policy)
     return _of_seed(found, said) if seeded else said
 
@@ -217,7 +219,7 @@ def _failed(found: Findings) -> list[str]:
     return [f"Not replayed: {', '.join(failed)}; the table of policies says why."] if failed else []
 
 
-def interval_text(run: Run) -> str:
+def interval_text(run: PolicyRun) -> str:
     """Return the interval of a run's mean makespan; "no spread" where seeds make no difference."""
     low, high = run.interval.low, run.interval.high
     return "no spread" if np.isnan(low) else f"{format_time(low)} to {format_time(high)}"

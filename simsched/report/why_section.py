@@ -26,12 +26,12 @@ def why_section(found: Findings) -> Section:
     """Return the section."""
     frames = core_times(found)
     why = found.why
-    told = "; ".join(f"{labelled(g, c)} {share:.1%}" for g, c, share in _shares(frames[found.best.name]))
+    words = "; ".join(f"{labelled(g, c)} {share:.1%}" for g, c, share in _shares(frames[found.best.name]))
     parts: list[Part] = [
         Paragraph(_which(found)),
         core_time_table(found),
         Picture(lambda figure: _draw_core_time(frames, figure), 880, 90 + max(40 * len(frames), LEGEND_PX),
-                f"Where the cores' time went, a bar a policy; under {found.best.name}: {told}"),
+                f"Where the cores' time went, a bar a policy; under {found.best.name}: {words}"),
         waits_table(found),
         *_path(found),
         *_helps(found),
@@ -101,7 +101,7 @@ def _path(found: Findings) -> list[Part]:
     if path.empty:
         return []
     by_part = path.groupby("part", observed=True)["seconds_s"].sum()
-    told = ", ".join(f"{part} {format_time(seconds)}" for part, seconds in by_part.items())
+    words = ", ".join(f"{part} {format_time(seconds)}" for part, seconds in by_part.items())
     longest = path.nlargest(MOST_SEGMENTS, "seconds_s").sort_index()
     rows = [
         (format_time(row["begin_s"]), format_time(row["seconds_s"]), str(row["part"]), plain(str(row["name"]), 60),
@@ -112,10 +112,10 @@ def _path(found: Findings) -> list[Part]:
     return [
         Paragraph(
             f"The critical path through time leads from the first start to the last finish without a gap, in "
-            f"{len(path)} segments: {told}."
+            f"{len(path)} segments: {words}."
         ),
         Picture(lambda figure: found.why.plot_critical_path(figure.add_subplot()), 880, 300,
-                f"Critical path through time, a row a kind of task: {told}"),
+                f"Critical path through time, a row a kind of task: {words}"),
         Folded(f"Its {len(rows)} longest segments", [Table("Longest segments, in order of time", columns, rows)]),
     ]  # fmt: skip
 
@@ -130,11 +130,11 @@ def _helps(found: Findings) -> list[Part]:
          format_time(row["on_path_s"]), format_time(row["makespan_s"]), f"{row['gain']:.2%}")
         for row in frame.to_dict("records")
     ]  # fmt: skip
-    told = "; ".join(f"{row[1]}, {row[3]} times as fast, saves {row[6]}" for row in rows[:5])
+    words = "; ".join(f"{row[1]}, {row[3]} times as fast, saves {row[6]}" for row in rows[:5])
     return [
         Table("What would help most, each row a replay with the same layout", columns, rows),
         Picture(
-            lambda figure: _draw_helps(frame, figure), 800, 80 + 22 * len(frame), f"Makespan saved: {told}"
+            lambda figure: _draw_helps(frame, figure), 800, 80 + 22 * len(frame), f"Makespan saved: {words}"
         ),
     ]
 

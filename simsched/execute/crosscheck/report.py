@@ -98,9 +98,12 @@ def _tables(check: CrossCheck) -> list[Table]:
 
 
 def _points(check: CrossCheck) -> str:
-    told = check.table[check.table["cannot_tell"] == ""]
+    conclusive = check.table[check.table["cannot_tell"] == ""]
     points = inline_svg(
-        lambda figure: accuracy(told, figure.add_subplot()), 480, 360, "Predicted over measured makespans"
+        lambda figure: accuracy(conclusive, figure.add_subplot()),
+        480,
+        360,
+        "Predicted over measured makespans",
     )
     return f'<figure class="fits">{points}</figure>'
 
