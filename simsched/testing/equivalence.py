@@ -116,7 +116,7 @@ class Misjudging(Policy):
 
 
 class HalfOfTheIdle(Policy):
-    """A policy in Python, for the callback: the last ready task on half of the idle cores."""
+    """A policy in Python: the last ready task on half of the idle cores."""
 
     name = "half-of-the-idle"
 
