@@ -4,7 +4,7 @@
 
 namespace simsched {
 
-// Adds replay_list, replay_corun and replay_callback to the module.
+// Adds replay_list, replay_corun and replay_policy to the module.
 void bind_replay(nanobind::module_ &m);
 
 } // namespace simsched
