@@ -137,21 +137,17 @@ def _excess_s(schedule: Schedule, tasks: Index, costs: TaskCosts | None) -> Seco
     watched = np.zeros(schedule.graph.n_tasks, np.bool_)
     watched[tasks] = True
     found = native.excess_seconds(
-        indptr=after.indptr,
-        indices=after.indices,
+        successors=native.Csr(after.indptr, after.indices),
         start_order=schedule.start_order,
         start_s=schedule.start_s,
         finish_s=schedule.finish_s,
-        teams_indptr=teams.indptr,
-        teams_indices=teams.indices,
+        teams=native.Csr(teams.indptr, teams.indices),
         team=schedule.team,
-        memory_share=asked.memory_share,
-        overhead_share=asked.overhead_share,
-        demand_Bps=asked.demand_Bps,
+        loads=native.Loads(asked.memory_share, asked.overhead_share, asked.demand_Bps),
         watched=watched,
         shared=sharing_of(native, machine),
     )
-    return found.reshape(-1, len(EXCESSES))[tasks]
+    return np.asarray(found).reshape(-1, len(EXCESSES))[tasks]
 
 
 @dataclass(slots=True)

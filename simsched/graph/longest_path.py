@@ -67,7 +67,8 @@ def longest_path(neighbours: Csr, order: Index, weights: Floats) -> Floats:
     """
     native = core()
     if native is not None:
-        return native.longest_path(neighbours.indptr, neighbours.indices, order, weights)
+        found: Floats = native.longest_path(neighbours.indptr, neighbours.indices, order, weights)
+        return found
     result = weights.tolist()
     starts, columns = neighbours.indptr.tolist(), neighbours.indices.tolist()
     for i in order.tolist():

@@ -65,14 +65,51 @@ class Sharing:
         cluster_Bps: float = float("inf"),
     ) -> None: ...
 
+class Csr:
+    """
+    A table of rows.
+
+    indptr: int64 (n + 1,), where the rows begin; indices: int32 (m,), their numbers one after another.
+    """
+
+    def __init__(
+        self,
+        indptr: Annotated[
+            NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        indices: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+    ) -> None: ...
+
+class Loads:
+    """
+    The demand of tasks on what running tasks share.
+
+    memory_share, overhead_share: float64 (n,), shares of a task's seconds. demand_Bps: int64 (n,).
+    """
+
+    def __init__(
+        self,
+        memory_share: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        overhead_share: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        demand_Bps: Annotated[
+            NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+    ) -> None: ...
+
 class Shortcuts:
     """
     What runs past the queue of a static policy.
 
     singles: int32 (k,), the hardware thread of each single-threaded executor. apart, inline: bool (n,), tasks that only
-    those run, and tasks that run on the executor that released them. seconds, memory_share, overhead_share, demand_Bps:
-    of each task on one thread; empty where there are no such executors, the last three also where nothing is shared.
-    before_indptr, before_indices: predecessors. buffered: whether a busy executor can be handed a task.
+    those run, and tasks that run on the executor that released them. seconds: float64 (n,), of each task on one thread,
+    and loads there; empty and None where there are no such executors, the latter also where nothing is shared.
+    buffered: whether a busy executor can be handed a task.
     """
 
     def __init__(
@@ -89,22 +126,88 @@ class Shortcuts:
         seconds: Annotated[
             NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
         ],
-        memory_share: Annotated[
+        loads: Loads | None,
+        predecessors: Csr,
+        buffered: bool,
+    ) -> None: ...
+
+class ListPlan:
+    """
+    The plan of a static policy.
+
+    successors: of each task. seconds: float64 (n,), of each task on an executor. loads, shared: demand of each task on
+    what running tasks share; both None where they share nothing. discipline: rank, fifo or lifo. position: int32 (n,),
+    a permutation, for rank. executors: hardware threads of each executor, all of one width. strays: int32 (n * width,):
+    where each thread runs instead, or -1; empty where all are pinned. predecessors: where a task prefers its producer's
+    executor; else None. delay_s: seconds a start costs, and per_poller_s what every further idle executor adds.
+    shortcuts: None, or what runs past the queue.
+    """
+
+    def __init__(
+        self,
+        successors: Csr,
+        seconds: Annotated[
             NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
         ],
-        overhead_share: Annotated[
-            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-        ],
-        demand_Bps: Annotated[
-            NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-        ],
-        before_indptr: Annotated[
-            NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-        ],
-        before_indices: Annotated[
+        loads: Loads | None,
+        shared: Sharing | None,
+        discipline: str,
+        position: Annotated[
             NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
         ],
-        buffered: bool,
+        executors: Csr,
+        strays: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        predecessors: Csr | None,
+        delay_s: float,
+        per_poller_s: float,
+        shortcuts: Shortcuts | None,
+    ) -> None: ...
+
+class CorunPlan:
+    """
+    The plan of co-running by candidate widths.
+
+    widths: int32 (n * candidates,), estimates, seconds: float64 (n * candidates,): of each task the widths it offers,
+    the preferred one first, the seconds by which the rule decides, and those that pass but for noise; loads likewise.
+    noise: float64 (n,), factor on what really passes, or empty. serial: float64 (n,), seconds on one core, where small
+    tasks run on second hardware threads; else empty. offered: candidates, from the first, that count beside others.
+    most: tasks at once. cores, cores_per_tile, ways: the machine's, and the hardware threads of a core in use. beside:
+    whether tasks start beside others. dispatch_s, resize_s, resize_per_thread_s: seconds of a start, and of a team that
+    changes size. The rest as in ListPlan.
+    """
+
+    def __init__(
+        self,
+        successors: Csr,
+        widths: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        estimates: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        seconds: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        noise: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        serial: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        loads: Loads | None,
+        shared: Sharing | None,
+        candidates: int,
+        offered: int,
+        most: int,
+        cores: int,
+        cores_per_tile: int,
+        ways: int,
+        beside: bool,
+        dispatch_s: float,
+        resize_s: float,
+        resize_per_thread_s: float,
     ) -> None: ...
 
 class Numbers(Sequence[int]):
@@ -165,133 +268,28 @@ class PolicyView:
     def teams(self) -> tuple:
         """Return every distinct team in order of first use, as indptr (int64) and indices (int32)."""
 
-def replay_list(
-    indptr: Annotated[
-        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    indices: Annotated[
-        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    seconds: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    memory_share: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    overhead_share: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    demand_Bps: Annotated[
-        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    shared: Sharing | None,
-    discipline: str,
-    position: Annotated[
-        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    executors_indptr: Annotated[
-        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    executors_indices: Annotated[
-        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    strays: Annotated[
-        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    before_indptr: Annotated[
-        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    before_indices: Annotated[
-        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    delay_s: float,
-    per_poller_s: float,
-    shortcuts: Shortcuts | None,
-    progress: object | None,
-) -> tuple:
+def replay_list(plan: ListPlan, progress: object | None) -> tuple:
     """
-    Replay a static policy without calling Python, without the interpreter's lock.
+    Replay a ListPlan without calling Python, without the interpreter's lock.
 
-    indptr: int64 (n + 1,), indices: int32 (m,): successors. seconds: float64 (n,), of each task on an executor.
-    memory_share, overhead_share: float64 (n,), demand_Bps: int64 (n,): what each asks of what running tasks share;
-    empty, with None for `shared`, where they share nothing. discipline: rank, fifo or lifo. position: int32 (n,), a
-    permutation, for rank. executors_indptr, executors_indices: hardware threads of each executor, all of one width.
-    strays: int32 (n * width,): where each thread runs instead, or -1; empty where all are pinned. before_indptr,
-    before_indices: predecessors, where a task prefers its producer's executor; else one zero, and empty. delay_s:
-    seconds a start costs, and per_poller_s what every further idle executor adds. shortcuts: None, or what runs past
-    the queue. progress: None, or called with the number of tasks finished since its last call.
+    progress: None, or called with the number of tasks finished since its last call.
 
     Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), executor and start order
     (int32 (n,)). Nothing is copied or converted; arrays that do not fit raise.
     """
 
-def replay_corun(
-    indptr: Annotated[
-        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    indices: Annotated[
-        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    widths: Annotated[
-        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    estimates: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    seconds: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    noise: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    serial: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    memory_share: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    overhead_share: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    demand_Bps: Annotated[
-        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    shared: Sharing | None,
-    candidates: int,
-    offered: int,
-    most: int,
-    cores: int,
-    cores_per_tile: int,
-    ways: int,
-    beside: bool,
-    dispatch_s: float,
-    resize_s: float,
-    resize_per_thread_s: float,
-    progress: object | None,
-) -> tuple:
+def replay_corun(plan: CorunPlan, progress: object | None) -> tuple:
     """
-    Replay co-running by candidate widths without calling Python.
+    Replay a CorunPlan without calling Python, without the interpreter's lock.
 
-    widths: int32 (n * candidates,), estimates, seconds: float64 (n * candidates,): of each task the widths it offers,
-    the preferred one first, the seconds by which the rule decides, and those that pass but for noise; shares and
-    demands likewise. noise: float64 (n,), factor on what
-    really passes, or empty. serial: float64 (n,), seconds on one core, where small tasks run on second hardware
-    threads; else empty. offered: candidates, from the first, that count beside others. most: tasks at once. cores,
-    cores_per_tile, ways: the machine's, and the hardware threads of a core in use. beside: whether tasks start
-    beside others. dispatch_s, resize_s, resize_per_thread_s: seconds of a
-    start, and of a team that changes size. The rest as in replay_list.
+    progress: as in replay_list.
 
     Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor, start order), and the teams'
     cores as indptr (int64) and indices (int32).
     """
 
 def replay_policy(
-    indptr: Annotated[
-        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    indices: Annotated[
-        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
+    successors: Csr,
     view: PolicyView,
     decide: object,
     start: object,
@@ -304,20 +302,16 @@ def replay_policy(
     """
     Replay a policy written in Python.
 
-    view: what it sees; of one replay. decide: called with the view, returns an iterable of starts, or None. start:
-    the type of plain ones. factors: float64 (n,), what each task really takes over its estimate, or empty.
-    Holds the interpreter's lock. The rest as in replay_list.
+    successors: of each task. view: what it sees; of one replay. decide: called with the view, returns an iterable of
+    starts, or None. start: the type of plain ones. factors: float64 (n,), what each task really takes over its
+    estimate, or empty. shared: what running tasks share, or None. progress: as in replay_list.
+    Holds the interpreter's lock.
 
     Returns the number of tasks that ran, ready_s, start_s, finish_s, team, executor and start order.
     """
 
 def excess_seconds(
-    indptr: Annotated[
-        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    indices: Annotated[
-        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
+    successors: Csr,
     start_order: Annotated[
         NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
@@ -327,24 +321,11 @@ def excess_seconds(
     finish_s: Annotated[
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
-    teams_indptr: Annotated[
-        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    teams_indices: Annotated[
-        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
+    teams: Csr,
     team: Annotated[
         NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
-    memory_share: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    overhead_share: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    demand_Bps: Annotated[
-        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
+    loads: Loads,
     watched: Annotated[
         NDArray[numpy.bool_], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
@@ -353,9 +334,8 @@ def excess_seconds(
     """
     Return the seconds by which tasks were slowed down, by cause.
 
-    indptr: int64 (n + 1,), indices: int32 (m,): successors. start_order: int32 (n,), the tasks as they started.
-    start_s, finish_s: float64 (n,). teams_indptr, teams_indices: hardware threads of each team. team: int32 (n,), of
-    each task. memory_share, overhead_share: float64 (n,), demand_Bps: int64 (n,): what each asks of what running tasks
+    successors: of each task. start_order: int32 (n,), the tasks as they started. start_s, finish_s: float64 (n,).
+    teams: hardware threads of each team. team: int32 (n,), of each task. loads: demand of each on what running tasks
     share. watched: bool (n,), whose seconds are wanted; the fewer of them run at once, the quicker.
 
     Returns float64 (n * 5,), five for each task, zeros for those not watched: by hardware threads that share a core,

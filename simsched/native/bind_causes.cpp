@@ -1,6 +1,7 @@
 #include "bind_causes.hpp"
 
 #include "arrays.hpp"
+#include "bind_plans.hpp"
 #include "causes.hpp"
 #include "contention.hpp"
 
@@ -13,24 +14,15 @@ namespace simsched {
 
 namespace {
 
-Result<double> bound_excess_seconds(Array<std::int64_t> indptr, Array<std::int32_t> indices,
-                                    Array<std::int32_t> start_order, Array<double> start_s,
-                                    Array<double> finish_s, Array<std::int64_t> teams_indptr,
-                                    Array<std::int32_t> teams_indices, Array<std::int32_t> team,
-                                    Array<double> memory_share, Array<double> overhead_share,
-                                    Array<std::int64_t> demand_Bps, Array<bool> watched,
+Result<double> bound_excess_seconds(const BoundCsr &successors, Array<std::int32_t> start_order,
+                                    Array<double> start_s, Array<double> finish_s, const BoundCsr &teams,
+                                    Array<std::int32_t> team, const BoundLoads &loads, Array<bool> watched,
                                     const Sharing &shared) {
     Column<double> result(start_s.shape(0) * std::tuple_size_v<Excess>);
     {
         nb::gil_scoped_release unlocked;
-        excess_seconds({{view(indptr), view(indices)},
-                        view(start_order),
-                        view(start_s),
-                        view(finish_s),
-                        {view(teams_indptr), view(teams_indices)},
-                        view(team),
-                        {view(memory_share), view(overhead_share), view(demand_Bps)},
-                        view(watched)},
+        excess_seconds({view(successors), view(start_order), view(start_s), view(finish_s), view(teams),
+                        view(team), view(loads), view(watched)},
                        shared, result.span());
     }
     return result.release();
@@ -38,9 +30,8 @@ Result<double> bound_excess_seconds(Array<std::int64_t> indptr, Array<std::int32
 
 constexpr auto excess_doc = R"(Return the seconds by which tasks were slowed down, by cause.
 
-indptr: int64 (n + 1,), indices: int32 (m,): successors. start_order: int32 (n,), the tasks as they started.
-start_s, finish_s: float64 (n,). teams_indptr, teams_indices: hardware threads of each team. team: int32 (n,), of
-each task. memory_share, overhead_share: float64 (n,), demand_Bps: int64 (n,): what each asks of what running tasks
+successors: of each task. start_order: int32 (n,), the tasks as they started. start_s, finish_s: float64 (n,).
+teams: hardware threads of each team. team: int32 (n,), of each task. loads: demand of each on what running tasks
 share. watched: bool (n,), whose seconds are wanted; the fewer of them run at once, the quicker.
 
 Returns float64 (n * 5,), five for each task, zeros for those not watched: by hardware threads that share a core,
@@ -50,10 +41,8 @@ raise.)";
 } // namespace
 
 void bind_causes(nb::module_ &m) {
-    m.def("excess_seconds", &bound_excess_seconds, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-          "start_order"_a.noconvert(), "start_s"_a.noconvert(), "finish_s"_a.noconvert(),
-          "teams_indptr"_a.noconvert(), "teams_indices"_a.noconvert(), "team"_a.noconvert(),
-          "memory_share"_a.noconvert(), "overhead_share"_a.noconvert(), "demand_Bps"_a.noconvert(),
+    m.def("excess_seconds", &bound_excess_seconds, "successors"_a, "start_order"_a.noconvert(),
+          "start_s"_a.noconvert(), "finish_s"_a.noconvert(), "teams"_a, "team"_a.noconvert(), "loads"_a,
           "watched"_a.noconvert(), "shared"_a, excess_doc);
 }
 

@@ -1,13 +1,13 @@
 #include "arrays.hpp"
 #include "bind_teams.hpp"
 #include "checks.hpp"
-#include "corun.hpp"
 #include "crew.hpp"
 #include "execution.hpp"
 #include "gemm.hpp"
 #include "kernel.hpp"
 #include "list_scheduler.hpp"
 #include "program.hpp"
+#include "ruled_policy.hpp"
 #include "run_stats.hpp"
 
 #include <nanobind/stl/pair.h>
@@ -80,7 +80,7 @@ struct Held {
     std::optional<ListScheduler<RankQueue>> ranked;
     std::optional<ListScheduler<FifoQueue>> first;
     std::optional<ListScheduler<LifoQueue>> last;
-    std::optional<Corun> corun;
+    std::optional<RuledPolicy> ruled;
     std::unique_ptr<AnyChooser> chooser;
     std::optional<Execution> execution;
 };
@@ -188,30 +188,16 @@ nb::tuple execute_corun(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Ar
     check(graph);
     const auto held = std::make_shared<Held>(graph.n(), true);
     held->keep(indptr, indices, widths, seconds, serial);
-    auto &corun = held->corun.emplace(CorunInput{view(widths),
-                                                 view(seconds),
-                                                 view(seconds),
-                                                 {},
-                                                 view(serial),
-                                                 {},
-                                                 candidates,
-                                                 offered,
-                                                 most,
-                                                 cores,
-                                                 cores_per_tile,
-                                                 ways,
-                                                 beside,
-                                                 0,
-                                                 0,
-                                                 0},
-                                      graph.n());
-    held->chooser = std::make_unique<Chosen<Corun>>(corun);
+    auto &ruled = held->ruled.emplace(
+        Candidates{view(widths), view(seconds), view(serial), candidates, offered, most, beside},
+        RulePlan{view(seconds), {}, {}, cores, cores_per_tile, ways, {}}, graph.n());
+    held->chooser = std::make_unique<Chosen<RuledPolicy>>(ruled);
     const auto found =
         go(crew, bound, held, graph, {cores * ways, 0, scheduler_thread, shares_cpus, measures_latency},
            {timeout_s, grace_s}, tick);
     if (nb::len(found) == 1)
         return nb::make_tuple(found, 0, 0);
-    const auto teams = corun.teams();
+    const auto teams = ruled.teams();
     return nb::make_tuple(found, copied(teams.first), copied(teams.second));
 }
 
@@ -281,7 +267,7 @@ NB_MODULE(_execute, m) {
           "executors_indptr"_a.noconvert(), "executors_indices"_a.noconvert(), "before_indptr"_a.noconvert(),
           "before_indices"_a.noconvert(), "scheduler_thread"_a, "shares_cpus"_a, "measures_latency"_a,
           "timeout_s"_a, "grace_s"_a, "tick"_a.none(),
-          "Run a static policy for real; arguments as in `_core.replay_list`. Seconds are those of tasks "
+          "Run a static policy for real; arguments as in `_core.ListPlan`. Seconds are those of tasks "
           "that spin.\n\n"
           "Returns (what came of it,) where it was stopped, else also ready_s, start_s, finish_s, team "
           "(empty),\n"
@@ -291,6 +277,6 @@ NB_MODULE(_execute, m) {
           "candidates"_a, "offered"_a, "most"_a, "cores"_a, "cores_per_tile"_a, "ways"_a, "beside"_a,
           "scheduler_thread"_a, "shares_cpus"_a, "measures_latency"_a, "timeout_s"_a, "grace_s"_a,
           "tick"_a.none(),
-          "Run co-running by candidates for real; arguments as in `_core.replay_corun`.\n\n"
+          "Run co-running by candidates for real; arguments as in `_core.CorunPlan`.\n\n"
           "Returns (as `execute_list`, teams' indptr, teams' indices).");
 }

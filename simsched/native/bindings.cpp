@@ -1,8 +1,8 @@
 #include "bind_causes.hpp"
+#include "bind_plans.hpp"
 #include "bind_policy.hpp"
 #include "bind_replay.hpp"
 #include "bind_sharing.hpp"
-#include "bind_shortcuts.hpp"
 
 #include "arrays.hpp"
 #include "longest_path.hpp"
@@ -36,7 +36,7 @@ NB_MODULE(_core, m) {
           "indptr: int64 (n + 1,); indices: int32 (m,); order: int32 (n,), every neighbour before its node;\n"
           "weights: float64 (n,). Nothing is copied or converted; arrays that do not fit raise.");
     simsched::bind_sharing(m);
-    simsched::bind_shortcuts(m);
+    simsched::bind_plans(m);
     simsched::bind_policy(m);
     simsched::bind_replay(m);
     simsched::bind_causes(m);

@@ -134,8 +134,6 @@ void check(const Walked &schedule, const Sharing &shared, std::span<double> out)
             throw std::invalid_argument("a schedule has one entry a task in each column");
     if (!permutes(schedule.start_order, n))
         throw std::invalid_argument("the start order names each task once");
-    for (const auto &times : {schedule.start_s, schedule.finish_s})
-        check_seconds(times);
     for (const auto thread : schedule.teams.indices)
         if (thread < 0 || static_cast<std::size_t>(thread) >= shared.n_threads)
             throw std::invalid_argument("a hardware thread does not exist");

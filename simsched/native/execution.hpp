@@ -18,7 +18,7 @@
 
 namespace simsched {
 
-// ListScheduler or Corun, without its type.
+// ListScheduler or RuledPolicy, without its type.
 class AnyChooser {
   public:
     virtual ~AnyChooser() = default;

@@ -1,7 +1,5 @@
 #include "replay_state.hpp"
 
-#include "checks.hpp"
-
 #include <algorithm>
 #include <stdexcept>
 
@@ -73,11 +71,7 @@ ReplayState::ReplayState(std::size_t n, std::size_t cores, std::size_t per_tile,
     : runtime_(runtime), ready_((checked_threads(n, cores, per_tile, ways), n)), idle_(cores, per_tile, ways),
       ready_s_(n, never), finished_s_(n, never), lane_of_(n), lanes_(cores * ways), free_lanes_(lanes_, true),
       runs_(lanes_), before_(lanes_ + 1, lanes_), after_(lanes_ + 1, lanes_), last_width_(lanes_),
-      row_of_single_(lanes_, -1) {
-    for (const auto seconds :
-         {runtime.delay_s, runtime.per_poller_s, runtime.resize_s, runtime.resize_per_thread_s})
-        check_seconds(seconds);
-}
+      row_of_single_(lanes_, -1) {}
 
 void ReplayState::release(std::span<const std::int32_t> tasks, double now) {
     for (const auto task : tasks) {
@@ -110,7 +104,7 @@ void ReplayState::take(std::int32_t task, std::span<const std::int32_t> team) {
     idle_.take(team_);
 }
 
-void ReplayState::start(double now, double estimate_s, double seconds, Decision &decision) {
+double ReplayState::start(double now, double estimate_s, double seconds, Decision &decision) {
     const auto resized_s = resize_s();
     const auto lane = free_lanes_.take_first();
     lane_of_[static_cast<std::size_t>(task_)] = lane;
@@ -125,6 +119,7 @@ void ReplayState::start(double now, double estimate_s, double seconds, Decision 
     before_[lane] = before_[lanes_];
     after_[lane] = lanes_;
     after_[before_[lane]] = before_[lanes_] = lane;
+    return runs_[lane].finish_s;
 }
 
 // What the team pays because one of its threads last ran in a team of another size.

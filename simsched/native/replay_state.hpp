@@ -17,7 +17,7 @@
 namespace simsched {
 
 struct Runtime {
-    double delay_s, per_poller_s, resize_s, resize_per_thread_s;
+    double delay_s = 0, per_poller_s = 0, resize_s = 0, resize_per_thread_s = 0;
 };
 
 // Idle hardware threads, and those of them that a team takes.
@@ -57,8 +57,9 @@ class ReplayState {
     void take(std::int32_t task, std::span<const std::int32_t> team);
     std::int32_t task() const { return task_; }
     std::size_t width() const { return team_.size(); }
-    // Fills the decision on the task that was taken last, from its estimate and what really passes.
-    void start(double now, double estimate_s, double seconds, Decision &decision);
+    // Fills the decision on the task that was taken last, from its estimate and what really passes; returns
+    // its estimated end.
+    double start(double now, double estimate_s, double seconds, Decision &decision);
 
     // What there is to see.
     WatchedSet &ready() { return ready_; }

@@ -1,7 +1,5 @@
 #include "sharing.hpp"
 
-#include "checks.hpp"
-
 #include <algorithm>
 #include <stdexcept>
 
@@ -12,14 +10,6 @@ namespace {
 bool within(const std::vector<std::int32_t> &numbers, std::size_t n) {
     return std::all_of(numbers.begin(), numbers.end(),
                        [n](std::int32_t i) { return i >= 0 && static_cast<std::size_t>(i) < n; });
-}
-
-void check_throughput(const std::vector<double> &throughput) {
-    if (throughput.empty())
-        throw std::invalid_argument("a core has at least one way");
-    check_seconds(throughput);
-    if (std::any_of(throughput.begin(), throughput.end(), [](double t) { return t <= 0; }))
-        throw std::invalid_argument("throughputs are above zero");
 }
 
 } // namespace
@@ -42,19 +32,12 @@ void Sharing::check() const {
         throw std::invalid_argument("threads are a multiple of the cores");
     if (!within(tile_of, n_tiles) || !within(domain_of, n_domains) || !within(segment_of, n_segments))
         throw std::invalid_argument("a core's tile, domain or segment does not exist");
-    check_throughput(compute);
-    check_throughput(waiting);
-    if (compute.size() != waiting.size())
-        throw std::invalid_argument("a core has as many ways in computing as in waiting");
-    check_seconds(penalty);
-    check_seconds(interconnect_share);
-    check_seconds(tile_slowdowns);
+    if (compute.empty() || compute.size() != waiting.size())
+        throw std::invalid_argument("a core has at least one way, and as many in computing as in waiting");
     if (tile_slowdowns.size() != n_threads + 1)
         throw std::invalid_argument("tile_slowdowns need one entry a width, from 0 to the threads");
     if (!cluster_of.empty() && (cluster_of.size() != n || !within(cluster_of, n)))
         throw std::invalid_argument("clusters need one entry a core, and are no more than cores");
-    if (!(capacity_Bps > 0) || !(link_Bps > 0) || !(cluster_Bps > 0))
-        throw std::invalid_argument("bandwidths are above zero");
 }
 
 } // namespace simsched

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from simsched.errors import CostError, EngineError
 from simsched.graph.adjacency import Csr
 from simsched.native import find
 from simsched.native.building import how_to_get
-from simsched.policy import CandidateRule, Running, Start
+from simsched.policy import CandidateRule, Running, Shortcuts, Start
 from simsched.replay.action_checks import ActionChecks
 from simsched.replay.plan import DynamicPlan, Plan, Progress, StaticPlan
 from simsched.replay.replay import BEYOND_NUMBERS
@@ -22,14 +23,11 @@ from simsched.replay.result import Times, schedule_of
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
     from simsched.machine import Machine
-    from simsched.native import Core
     from simsched.schedule import Schedule
 
 #: What the compiled module says when a time is not a number any more.
 OVERFLOW = "the times grow beyond all numbers"
 NONE = np.empty(0)
-NOTHING = Loads(NONE, NONE, np.empty(0, np.int64))
-NO_TASKS = Csr(np.zeros(1, np.int64), np.empty(0, np.int32))
 
 
 def replay(plan: Plan, progress: Progress = None) -> Schedule:
@@ -61,89 +59,81 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
         raise CostError(BEYOND_NUMBERS) from error
 
 
-def _list(native: Core, plan: StaticPlan, progress: Progress) -> Schedule:
-    graph, loads = plan.problem.graph, plan.loads or NOTHING
-    before = graph.predecessors if plan.prefer == "producer" else NO_TASKS
-    done, ready_s, start_s, finish_s, executor, order = native.replay_list(
-        indptr=graph.successors.indptr,
-        indices=graph.successors.indices,
+def _list(native: ModuleType, plan: StaticPlan, progress: Progress) -> Schedule:
+    graph, cuts = plan.problem.graph, plan.shortcuts
+    bound = native.ListPlan(
+        successors=_bound(native, graph.successors),
         seconds=plan.seconds,
-        memory_share=loads.memory_share,
-        overhead_share=loads.overhead_share,
-        demand_Bps=loads.demand_Bps,
+        loads=_loads(native, plan.loads),
         shared=sharing_of(native, plan.problem.machine),
         discipline=plan.discipline,
         position=plan.position,
-        executors_indptr=plan.executors.indptr,
-        executors_indices=plan.executors.indices,
+        executors=_bound(native, plan.executors),
         strays=np.empty(0, np.int32) if plan.strays is None else plan.strays.ravel(),
-        before_indptr=before.indptr,
-        before_indices=before.indices,
+        predecessors=_bound(native, graph.predecessors) if plan.prefer == "producer" else None,
         delay_s=plan.dispatch_s,
         per_poller_s=plan.per_poller_s,
-        shortcuts=_shortcuts(native, plan),
-        progress=progress,
+        shortcuts=None if cuts is None else _shortcuts(native, plan, cuts),
     )
+    done, ready_s, start_s, finish_s, executor, order = native.replay_list(bound, progress)
     _require_all(done, plan)
     teams, team = plan.teams(executor)
     times = Times(ready_s, start_s, finish_s, team, executor, order)
     return schedule_of(plan, times, teams, plan.alone(teams.degrees()[team]), "native")
 
 
-def _shortcuts(native: Core, plan: StaticPlan) -> object | None:
-    """Return what runs past the queue, as the compiled module knows it; None for nothing."""
-    cuts, singly = plan.shortcuts, plan.singly
-    if cuts is None:
-        return None
-    loads, before = (singly and singly.loads) or NOTHING, plan.problem.graph.predecessors
+def _shortcuts(native: ModuleType, plan: StaticPlan, cuts: Shortcuts) -> object:
+    """Return what runs past the queue, as the compiled module knows it."""
+    singly = plan.singly
     return native.Shortcuts(
         singles=cuts.singles,
         apart=cuts.apart,
         inline=cuts.inline,
-        seconds=np.empty(0) if singly is None else singly.seconds,
-        memory_share=loads.memory_share,
-        overhead_share=loads.overhead_share,
-        demand_Bps=loads.demand_Bps,
-        before_indptr=before.indptr,
-        before_indices=before.indices,
+        seconds=NONE if singly is None else singly.seconds,
+        loads=_loads(native, singly.loads if singly else None),
+        predecessors=_bound(native, plan.problem.graph.predecessors),
         buffered=cuts.buffered,
     )
 
 
-def _corun(native: Core, plan: DynamicPlan, rule: CandidateRule, progress: Progress) -> Schedule:
-    problem, after = plan.problem, plan.problem.graph.successors
-    loads = _candidates_loads(plan, rule) if problem.machine.effects.any else NOTHING
+def _bound(native: ModuleType, rows: Csr) -> object:
+    return native.Csr(rows.indptr, rows.indices)
+
+
+def _loads(native: ModuleType, loads: Loads | None) -> object:
+    return loads and native.Loads(loads.memory_share, loads.overhead_share, loads.demand_Bps)
+
+
+def _corun(native: ModuleType, plan: DynamicPlan, rule: CandidateRule, progress: Progress) -> Schedule:
+    problem, machine = plan.problem, plan.problem.machine
     resize_s, resize_per_thread_s = plan.runtime.resize_costs_s
-    (done, *columns), indptr, indices = native.replay_corun(
-        indptr=after.indptr,
-        indices=after.indices,
+    bound = native.CorunPlan(
+        successors=_bound(native, problem.graph.successors),
         widths=rule.widths.ravel(),
         estimates=rule.estimates_s.ravel(),
         seconds=_candidates_seconds(plan, rule),
         noise=NONE if plan.factors is None else plan.factors,
         serial=NONE if rule.serial_s is None else rule.serial_s,
-        memory_share=loads.memory_share,
-        overhead_share=loads.overhead_share,
-        demand_Bps=loads.demand_Bps,
-        shared=sharing_of(native, plan.problem.machine),
+        loads=_loads(native, _candidates_loads(plan, rule) if machine.effects.any else None),
+        shared=sharing_of(native, machine),
         candidates=rule.widths.shape[1],
         offered=rule.n_offered,
-        most=min(rule.most, problem.machine.n_threads),
-        cores=problem.machine.n_cores,
-        cores_per_tile=problem.machine.cores_per_tile,
-        ways=problem.machine.smt,
+        most=min(rule.most, machine.n_threads),
+        cores=machine.n_cores,
+        cores_per_tile=machine.cores_per_tile,
+        ways=machine.smt,
         beside=rule.beside,
         dispatch_s=plan.runtime.choice_s,
         resize_s=resize_s,
         resize_per_thread_s=resize_per_thread_s,
-        progress=progress,
     )
+    (done, *columns), indptr, indices = native.replay_corun(bound, progress)
     _require_all(done, plan)
     times, teams = Times(*columns), Csr(indptr, indices)
     return schedule_of(plan, times, teams, problem.costs.seconds(teams.degrees()[times.team]), "native")
 
 
-def _asked(native: Core, plan: DynamicPlan, progress: Progress) -> Schedule:
+def _asked(native: ModuleType, plan: DynamicPlan, progress: Progress) -> Schedule:
     problem, checks = plan.problem, ActionChecks(plan.problem, plan.spec)
     resize_s, resize_per_thread_s = plan.runtime.resize_costs_s
     view = native.PolicyView(
@@ -160,8 +150,7 @@ def _asked(native: Core, plan: DynamicPlan, progress: Progress) -> Schedule:
         resize_per_thread_s=resize_per_thread_s,
     )
     done, *columns = native.replay_policy(
-        indptr=problem.graph.successors.indptr,
-        indices=problem.graph.successors.indices,
+        successors=_bound(native, problem.graph.successors),
         view=view,
         decide=plan.policy.decide,
         start=Start,
@@ -175,7 +164,7 @@ def _asked(native: Core, plan: DynamicPlan, progress: Progress) -> Schedule:
     return schedule_of(plan, times, teams, problem.costs.seconds(teams.degrees()[times.team]), "native")
 
 
-def sharing_of(native: Core, machine: Machine) -> object | None:
+def sharing_of(native: ModuleType, machine: Machine) -> object:
     """Return what running tasks share, as the compiled module knows it; None where they share nothing."""
     effects, structure, memory = machine.effects, machine.structure, machine.memory
     if not effects.any:

@@ -3,34 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from simsched.native import Core, find
+from simsched.native import find
 from simsched.policy import Running, Start
 
 I32, I64 = np.int32, np.int64
 Arguments = dict[str, Any]
 
-#: 0 -> 1.
-GRAPH: Arguments = {"indptr": np.array([0, 1, 1], I64), "indices": np.array([1], I32)}
-#: Nothing is shared.
-ALONE: Arguments = {
-    "memory_share": np.empty(0), "overhead_share": np.empty(0), "demand_Bps": np.empty(0, I64), "shared": None,
-    "progress": None,
-}  # fmt: skip
+#: 0 -> 1, as rows.
+GRAPH = (np.array([0, 1, 1], I64), np.array([1], I32))
+
+
+class Bound:
+    """The compiled module's replays, of plans made from arguments.
+
+    Tables are tuples of their columns, shortcuts and what is shared mappings of their arguments.
+    """
+
+    KINDS: ClassVar = {
+        "successors": "Csr", "predecessors": "Csr", "executors": "Csr", "teams": "Csr", "loads": "Loads",
+        "shortcuts": "Shortcuts", "shared": "Sharing",
+    }  # fmt: skip
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+
+    def held(self, name: str, value: Any) -> Any:
+        """Return an argument as the module knows it."""
+        if isinstance(value, dict):
+            return getattr(self.module, self.KINDS[name])(**self.all(value))
+        if isinstance(value, tuple) and name in self.KINDS:
+            return getattr(self.module, self.KINDS[name])(*value)
+        return value
+
+    def all(self, given: Arguments) -> Arguments:
+        """Return arguments as the module knows them."""
+        return {name: self.held(name, value) for name, value in given.items()}
+
+    def replay_list(self, given: Arguments, progress: object = None) -> tuple[Any, ...]:
+        """Return what the replay of a `ListPlan` returns."""
+        found: tuple[Any, ...] = self.module.replay_list(self.module.ListPlan(**self.all(given)), progress)
+        return found
+
+    def replay_corun(self, given: Arguments) -> tuple[Any, ...]:
+        """Return what the replay of a `CorunPlan` returns."""
+        found: tuple[Any, ...] = self.module.replay_corun(self.module.CorunPlan(**self.all(given)), None)
+        return found
 
 
 @pytest.fixture(scope="session")
-def native() -> Core:
+def native() -> ModuleType:
     """The compiled module."""
     module = find()
     if module is None:
         pytest.skip("installed without the compiled module")
     return module
+
+
+@pytest.fixture(scope="session")
+def bound(native: ModuleType) -> Bound:
+    """Return its replays."""
+    return Bound(native)
 
 
 @pytest.fixture(scope="session")
@@ -47,22 +85,19 @@ def sharing() -> Arguments:
 
 
 @pytest.fixture(scope="session")
-def loaded(native: Core, sharing: Arguments) -> Arguments:
-    """Return what is shared by two tasks, and what they ask of it."""
-    return {
-        "memory_share": np.array([0.5, 1.0]), "overhead_share": np.array([0.5, 0.0]),
-        "demand_Bps": np.array([1, 2], I64), "shared": native.Sharing(**sharing),
-    }  # fmt: skip
+def loaded(sharing: Arguments) -> Arguments:
+    """Return what is shared by two tasks, and their demand on it."""
+    return {"loads": (np.array([0.5, 1.0]), np.array([0.5, 0.0]), np.array([1, 2], I64)), "shared": sharing}
 
 
 @pytest.fixture(scope="session")
 def listed() -> Arguments:
-    """Return arguments of `replay_list`: 0 -> 1, of 1 and 2 s, on one executor of one thread."""
-    return GRAPH | ALONE | {
-        "seconds": np.array([1.0, 2.0]), "discipline": "rank", "position": np.array([0, 1], I32),
-        "executors_indptr": np.array([0, 1], I64), "executors_indices": np.array([0], I32),
-        "strays": np.empty(0, I32), "before_indptr": np.zeros(1, I64), "before_indices": np.empty(0, I32),
-        "delay_s": 0.0, "per_poller_s": 0.0, "shortcuts": None,
+    """Return arguments of `ListPlan`: 0 -> 1, of 1 and 2 s, on one executor of one thread."""
+    return {
+        "successors": GRAPH, "seconds": np.array([1.0, 2.0]), "loads": None, "shared": None,
+        "discipline": "rank", "position": np.array([0, 1], I32),
+        "executors": (np.array([0, 1], I64), np.array([0], I32)), "strays": np.empty(0, I32),
+        "predecessors": None, "delay_s": 0.0, "per_poller_s": 0.0, "shortcuts": None,
     }  # fmt: skip
 
 
@@ -71,18 +106,18 @@ def cuts() -> Arguments:
     """Return arguments of `Shortcuts`: 0 runs on a thread of its own, and 1 where 0 did."""
     return {
         "singles": np.array([0], I32), "apart": np.array([True, False]), "inline": np.array([False, True]),
-        "seconds": np.array([4.0, 8.0]), "memory_share": np.empty(0), "overhead_share": np.empty(0),
-        "demand_Bps": np.empty(0, I64), "before_indptr": np.array([0, 0, 1], I64),
-        "before_indices": np.array([0], I32), "buffered": False,
+        "seconds": np.array([4.0, 8.0]), "loads": None,
+        "predecessors": (np.array([0, 0, 1], I64), np.array([0], I32)), "buffered": False,
     }  # fmt: skip
 
 
 @pytest.fixture(scope="session")
 def corunning() -> Arguments:
-    """Return arguments of `replay_corun`: 0 -> 1, each of 1 s on two cores or 2 s on one."""
-    return GRAPH | ALONE | {
-        "widths": np.array([2, 1, 2, 1], I32), "estimates": np.array([1.0, 2.0, 1.0, 2.0]),
+    """Return arguments of `CorunPlan`: 0 -> 1, each of 1 s on two cores or 2 s on one."""
+    return {
+        "successors": GRAPH, "widths": np.array([2, 1, 2, 1], I32), "estimates": np.array([1.0, 2.0, 1.0, 2.0]),
         "seconds": np.array([1.0, 2.0, 1.0, 2.0]), "noise": np.empty(0), "serial": np.empty(0),
+        "loads": None, "shared": None,
         "candidates": 2, "offered": 2, "most": 2, "cores": 2, "cores_per_tile": 1, "ways": 1,
         "beside": True, "dispatch_s": 0.0, "resize_s": 0.0, "resize_per_thread_s": 0.0,
     }  # fmt: skip
@@ -114,15 +149,16 @@ def viewed() -> Arguments:
 
 
 @pytest.fixture
-def asked(native: Core, viewed: Arguments) -> Arguments:
+def asked(native: ModuleType, viewed: Arguments) -> Arguments:
     """Return arguments of `replay_policy`: 0 -> 1 on two cores, the first ready task first."""
-    return GRAPH | {
-        "view": native.PolicyView(**viewed), "decide": lambda view: [Start(view.ready[0])], "start": Start,
+    return {
+        "successors": native.Csr(*GRAPH), "view": native.PolicyView(**viewed),
+        "decide": lambda view: [Start(view.ready[0])], "start": Start,
         "factors": np.empty(0), "shared": None, "progress": None,
     }  # fmt: skip
 
 
 @pytest.fixture(scope="session")
 def offered(loaded: Arguments) -> Callable[[], Arguments]:
-    """Return what is shared, and what two candidates of each of two tasks ask of it."""
-    return lambda: {key: np.repeat(value, 2) if key != "shared" else value for key, value in loaded.items()}
+    """Return what is shared, and the demand of two candidates of each of two tasks on it."""
+    return lambda: loaded | {"loads": tuple(np.repeat(column, 2) for column in loaded["loads"])}

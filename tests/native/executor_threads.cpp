@@ -1,6 +1,6 @@
 // Runs of the executor under the thread sanitizer: no Python, no BLAS. See threads.sh.
 
-#include "../../simsched/native/corun.hpp"
+#include "../../simsched/native/ruled_policy.hpp"
 #include "../../simsched/native/crew.hpp"
 #include "../../simsched/native/execution.hpp"
 #include "../../simsched/native/list_scheduler.hpp"
@@ -204,12 +204,12 @@ int main(int argc, char **argv) {
     const std::vector<double> seconds_of_one(n, 2e-6);
     for (const bool thread : {false, true}) {
         Columns columns(n);
-        Corun corun({widths, seconds, seconds, {}, {}, {}, 2, 2, 3, 3, 1, 1, true, 0, 0, 0}, n);
+        RuledPolicy corun({widths, seconds, {}, 2, 2, 3, true}, {seconds, {}, {}, 3, 1, 1, {}}, n);
         run(crew, graph, program, corun, columns, 3, 0, thread, thread ? "corun, scheduler thread" : "corun");
     }
     for (const bool beside : {false, true}) {
         Columns columns(n);
-        Corun corun({widths, seconds, seconds, {}, seconds_of_one, {}, 2, 2, 4, 2, 1, 2, beside, 0, 0, 0}, n);
+        RuledPolicy corun({widths, seconds, seconds_of_one, 2, 2, 4, beside}, {seconds, {}, {}, 2, 1, 2, {}}, n);
         run(crew, graph, program, corun, columns, 4, 0, false,
             beside ? "corun, second ways" : "corun, one by one");
     }

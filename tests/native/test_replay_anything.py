@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,50 +13,51 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simsched.graph.adjacency import Csr
-from simsched.native import Core, find
+from simsched.native import find
+
+from .conftest import Bound
 
 I32, I64, F64 = np.int32, np.int64, np.float64
 Arguments = dict[str, Any]
 
 
 def test_a_cycle_ends_with_tasks_left(
-    native: Core, listed: Arguments, corunning: Arguments, loaded: Arguments
+    bound: Bound, listed: Arguments, corunning: Arguments, loaded: Arguments
 ) -> None:
-    circle = {"indptr": np.array([0, 1, 2], I64), "indices": np.array([1, 0], I32)}
-    assert native.replay_list(**listed | circle)[0] == 0
-    assert native.replay_list(**listed | loaded | circle)[0] == 0
-    assert native.replay_corun(**corunning | circle)[0][0] == 0
+    circle = {"successors": (np.array([0, 1, 2], I64), np.array([1, 0], I32))}
+    assert bound.replay_list(listed | circle)[0] == 0
+    assert bound.replay_list(listed | loaded | circle)[0] == 0
+    assert bound.replay_corun(corunning | circle)[0][0] == 0
 
 
 @pytest.mark.parametrize("everything", [False, True])
 def test_seconds_beyond_all_numbers(
-    native: Core, sharing: Arguments, listed: Arguments, everything: bool
+    bound: Bound, sharing: Arguments, listed: Arguments, everything: bool
 ) -> None:
     """The pressure of a shared memory makes them infinite, and infinity minus infinity is not a time."""
     switches = dict.fromkeys(("tiles", "cores", "interconnect", "remote"), everything)
     one_memory = sharing | switches | {"domain_of": [0, 0], "n_domains": 1, "capacity_Bps": 2.0**42}
     endless = {
-        "indptr": np.zeros(4, I64), "indices": np.empty(0, I32), "seconds": np.array([1.7e308, 1.7e308, 1.0]),
-        "memory_share": np.ones(3), "overhead_share": np.zeros(3), "demand_Bps": np.array([2**42, 2**42, 2**40]),
-        "shared": native.Sharing(**one_memory), "discipline": "fifo", "executors_indptr": np.arange(3),
-        "executors_indices": np.array([0, 1], I32),
+        "successors": (np.zeros(4, I64), np.empty(0, I32)), "seconds": np.array([1.7e308, 1.7e308, 1.0]),
+        "loads": (np.ones(3), np.zeros(3), np.array([2**42, 2**42, 2**40])), "shared": one_memory,
+        "discipline": "fifo", "executors": (np.arange(3), np.array([0, 1], I32)),
     }  # fmt: skip
     with pytest.raises(OverflowError, match="beyond all numbers"):
-        native.replay_list(**listed | endless)
+        bound.replay_list(listed | endless)
     with pytest.raises(OverflowError, match="beyond all numbers"):
-        native.replay_list(**listed | {"seconds": np.full(2, 1.7e308)})
+        bound.replay_list(listed | {"seconds": np.full(2, 1.7e308)})
 
 
 @pytest.mark.parametrize("throughput", [1e-308, 1e308])
 def test_throughputs_at_the_ends_of_the_numbers(
-    native: Core, sharing: Arguments, loaded: Arguments, listed: Arguments, throughput: float
+    bound: Bound, sharing: Arguments, loaded: Arguments, listed: Arguments, throughput: float
 ) -> None:
     """What a core does is out of proportion; the times grow beyond all numbers, or tasks take next to nothing."""
     extreme = {"compute": [throughput], "waiting": [throughput], "tile_slowdowns": [0.0] * 3, "penalty": 0.0}
-    both = {"executors_indptr": np.arange(4), "executors_indices": np.array([0, 0, 1], I32)}
-    arguments = listed | loaded | both | {"shared": native.Sharing(**sharing | extreme)}
+    both = {"executors": (np.arange(4), np.array([0, 0, 1], I32))}
+    arguments = listed | loaded | both | {"shared": sharing | extreme}
     try:
-        assert native.replay_list(**arguments)[0] == 2
+        assert bound.replay_list(arguments)[0] == 2
     except OverflowError:
         assert throughput < 1
 
@@ -101,7 +103,7 @@ class Draw:
         after = [[j for j in range(i + 1, n) if self.one(st.booleans())] for i in range(n)]
         return np.cumsum([0, *map(len, after)]), np.array([*chain(*after)], I32)
 
-    def sharing(self, module: Core) -> tuple[object | None, int]:
+    def sharing(self, module: ModuleType) -> tuple[object | None, int]:
         """Return what running tasks share on up to three cores, sometimes nothing, and the number of threads."""
         cores, domains, ways = (self.one(st.integers(1, most)) for most in (3, 2, 3))
         domains, threads = min(domains, cores), cores * self.one(st.integers(1, 2))
@@ -128,10 +130,8 @@ class Draw:
         """Return shares, which are sometimes too large together, and demands."""
         share = self.values(st.sampled_from([0.0, 0.3, 0.5]), st.sampled_from([1.0, 1.5, -1.0, np.nan]))
         demand = self.values(st.integers(0, 9), st.sampled_from([-1, 2**60, 2**62, 2**63 - 1]))
-        return {
-            "memory_share": self.array(share, F64, rows), "overhead_share": self.array(share, F64, rows),
-            "demand_Bps": self.array(demand, I64, rows),
-        }  # fmt: skip
+        loads = self.array(share, F64, rows), self.array(share, F64, rows), self.array(demand, I64, rows)
+        return {"loads": loads if rows or self.wild else None}
 
     def seconds(self, size: int) -> npt.NDArray[Any]:
         """Return seconds of tasks."""
@@ -140,36 +140,40 @@ class Draw:
     def listed(self, n: int, shared: object | None, threads: int) -> Arguments:
         """Return arguments of `replay_list`, but for the graph's."""
         executors, width = self.one(st.integers(1, 3)), self.one(st.integers(1, 2))
-        before = self.table(n) if self.one(st.booleans()) else (np.zeros(1, I64), np.empty(0, I32))
-        rows = self.values(st.just(np.arange(executors + 1) * width), st.just(before[0]))
+        before = self.table(n) if self.one(st.booleans()) else None
+        rows = self.values(st.just(np.arange(executors + 1) * width), st.just(self.table(n)[0]))
         stray = self.values(st.integers(-1, threads - 1), small)
         return self.loads(n if shared else 0) | {
             "seconds": self.seconds(n), "discipline": self.one(st.sampled_from(["rank", "fifo", "lifo"])),
-            "position": np.array(self.one(st.permutations(range(n))), I32), "executors_indptr": self.one(rows),
-            "executors_indices": self.array(self.values(st.integers(0, threads - 1), small), I32, executors * width),
+            "position": np.array(self.one(st.permutations(range(n))), I32),
+            "executors": (
+                self.one(rows), self.array(self.values(st.integers(0, threads - 1), small), I32, executors * width)
+            ),
             "strays": self.array(stray, I32, self.one(st.sampled_from([0, n * width]))),
-            "before_indptr": before[0], "before_indices": before[1],
+            "predecessors": before,
             "delay_s": self.one(self.values(second, odd_number)), "per_poller_s": self.one(second),
         }  # fmt: skip
 
-    def before(self, after: Csr) -> Csr:
+    def before(self, after: Csr) -> tuple[Any, Any]:
         """Return the predecessors of a graph, where anything goes other ones."""
-        return Csr(*self.table(after.n)) if self.wild else after.transposed()
+        if self.wild:
+            return self.table(after.n)
+        before = after.transposed()
+        return before.indptr, before.indices
 
-    def shortcuts(self, module: Core, after: Csr, shared: object | None, threads: int) -> object | None:
+    def shortcuts(self, after: Csr, shared: object | None, threads: int) -> Arguments | None:
         """Return what runs past the queue, sometimes nothing; fitting ones leave no task without an executor."""
         n = after.n
         singles = self.one(st.integers(0, 2))
         if self.one(st.booleans()):
             return None
         apart = st.booleans() if singles or self.wild else st.just(False)
-        before = self.before(after)
-        return module.Shortcuts(
-            singles=self.array(self.values(st.integers(0, threads - 1), small), I32, singles),
-            apart=self.array(apart, np.bool_, n), inline=self.array(st.booleans(), np.bool_, n),
-            seconds=self.seconds(n if singles else 0), **self.loads(n if shared and singles else 0),
-            before_indptr=before.indptr, before_indices=before.indices, buffered=self.one(st.booleans()),
-        )  # fmt: skip
+        return self.loads(n if shared and singles else 0) | {
+            "singles": self.array(self.values(st.integers(0, threads - 1), small), I32, singles),
+            "apart": self.array(apart, np.bool_, n), "inline": self.array(st.booleans(), np.bool_, n),
+            "seconds": self.seconds(n if singles else 0), "predecessors": self.before(after),
+            "buffered": self.one(st.booleans()),
+        }  # fmt: skip
 
     def corunning(self, n: int, shared: object | None, threads: int) -> Arguments:
         """Return arguments of `replay_corun`, but for the graph's."""
@@ -199,18 +203,15 @@ def test_anything_that_has_the_right_types_is_replayed_or_refused(data: st.DataO
     module, draw, n = find(), Draw(data), data.draw(st.integers(0, 4))
     if module is None:
         pytest.skip("installed without the compiled module")
-    indptr, indices = draw.graph(n)
+    bound, graph = Bound(module), draw.graph(n)
     shared, threads = draw.sharing(module)
-    for run, arguments in (
-        (
-            module.replay_list,
-            draw.listed(n, shared, threads)
-            | {"shortcuts": draw.shortcuts(module, Csr(indptr, indices), shared, threads)},
-        ),
-        (module.replay_corun, draw.corunning(n, shared, threads)),
+    cuts = draw.shortcuts(Csr(*graph), shared, threads)
+    for replay, arguments in (
+        (bound.replay_list, draw.listed(n, shared, threads) | {"shortcuts": cuts}),
+        (bound.replay_corun, draw.corunning(n, shared, threads)),
     ):
         try:
-            result = run(indptr=indptr, indices=indices, shared=shared, progress=None, **arguments)
+            result = replay(arguments | {"successors": graph, "shared": shared})
         except (ValueError, OverflowError):
             assert draw.wild
             continue

@@ -19,16 +19,14 @@ pytestmark = pytest.mark.skipif(find() is None, reason="installed without the co
 N = 300_000
 
 
-def arguments(n: int, progress: Callable[[int], object] | None = None) -> dict[str, Any]:
+def arguments(n: int) -> dict[str, Any]:
     """Return `n` tasks in pairs, of a second and more, on three executors."""
     return {
-        "indptr": np.minimum(np.arange(n + 1), n // 2), "indices": np.arange(n // 2, n // 2 * 2, dtype=np.int32),
-        "seconds": 1 + np.arange(n) % 7 / 8, "memory_share": np.empty(0), "overhead_share": np.empty(0),
-        "demand_Bps": np.empty(0, np.int64), "shared": None, "discipline": "rank",
-        "position": np.arange(n, dtype=np.int32)[::-1].copy(), "executors_indptr": np.arange(4),
-        "executors_indices": np.arange(3, dtype=np.int32), "strays": np.empty(0, np.int32),
-        "before_indptr": np.zeros(1, np.int64), "before_indices": np.empty(0, np.int32), "delay_s": 0.0,
-        "per_poller_s": 0.0, "shortcuts": None, "progress": progress,
+        "successors": (np.minimum(np.arange(n + 1), n // 2), np.arange(n // 2, n // 2 * 2, dtype=np.int32)),
+        "seconds": 1 + np.arange(n) % 7 / 8, "loads": None, "shared": None, "discipline": "rank",
+        "position": np.arange(n, dtype=np.int32)[::-1].copy(),
+        "executors": (np.arange(4), np.arange(3, dtype=np.int32)), "strays": np.empty(0, np.int32),
+        "predecessors": None, "delay_s": 0.0, "per_poller_s": 0.0, "shortcuts": None,
     }  # fmt: skip
 
 
@@ -43,24 +41,24 @@ def sharing(n: int, given: dict[str, Any]) -> dict[str, Any]:
         interconnect_share=1.0,
         tile_slowdowns=[1.0, 1.25, 1.25, 1.25],
     )  # fmt: skip
-    asks = {
-        "memory_share": np.arange(n) % 5 / 8,
-        "overhead_share": np.full(n, 0.25),
-        "demand_Bps": np.arange(n) % 11,
-    }
-    return given | asks | {"shared": shared}
+    return given | {"loads": (np.arange(n) % 5 / 8, np.full(n, 0.25), np.arange(n) % 11), "shared": shared}
 
 
-def replay(given: dict[str, Any]) -> tuple[Any, ...]:
+def replay(given: dict[str, Any], progress: Callable[[int], object] | None = None) -> tuple[Any, ...]:
     """Return what the compiled replay returns."""
     native = find()
     assert native is not None
-    return native.replay_list(**given)
+    tables = {name: native.Csr(*given[name]) for name in ("successors", "executors")}
+    loads = given["loads"] and native.Loads(*given["loads"])
+    found: tuple[Any, ...] = native.replay_list(
+        native.ListPlan(**given | tables | {"loads": loads}), progress
+    )
+    return found
 
 
 def test_progress_adds_up() -> None:
     reported: list[int] = []
-    replay(arguments(N, reported.append))
+    replay(arguments(N), reported.append)
     assert sum(reported) == N
     assert len(reported) > 2
 
@@ -73,7 +71,7 @@ def test_progress_that_raises_stops_the_replay() -> None:
         raise LookupError("enough")
 
     with pytest.raises(LookupError, match="enough"):
-        replay(arguments(N, stop))
+        replay(arguments(N), stop)
     assert len(reported) == 1
     assert reported[0] < N
 
@@ -87,10 +85,10 @@ def interrupted() -> None:
     reported: list[int] = []
     n = 5_000_000
     # list.append is not Python code, which would let the signal through itself.
-    given = arguments(n, reported.append)
+    given = arguments(n)
     try:
         signal.setitimer(signal.ITIMER_PROF, 0.1)
-        replay(given)
+        replay(given, reported.append)
     except KeyboardInterrupt:
         print("stopped early" if sum(reported) < n else "stopped at the end", flush=True)
         raise

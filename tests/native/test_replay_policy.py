@@ -6,7 +6,7 @@ import copy
 import gc
 import weakref
 from collections.abc import Iterator, Sequence
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simsched as ss
-from simsched.native import Core
 from simsched.policy import Start
 from simsched.policy.view import View
 from simsched.testing import strategies as ours
@@ -56,7 +55,7 @@ TOLD: list[tuple[object, ...]] = []
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_both_engines_show_the_same(native: Core, data: st.DataObject) -> None:
+def test_both_engines_show_the_same(native: ModuleType, data: st.DataObject) -> None:
     """At the time, and to whoever keeps what was shown."""
     arguments = {
         "graph": data.draw(ours.graphs(widths=4)),
@@ -98,7 +97,7 @@ def shown(n: int, starts: int) -> tuple[Sequence[int], tuple[int, ...]]:
 
 @pytest.mark.parametrize("n", [1, 5, 64, 65, 5000])
 @pytest.mark.parametrize("starts", [1, 40, 200])
-def test_numbers_are_like_a_tuple(native: Core, n: int, starts: int) -> None:
+def test_numbers_are_like_a_tuple(native: ModuleType, n: int, starts: int) -> None:
     """Whether few, many or all of them changed since."""
     numbers, same = shown(n, starts)
     assert isinstance(numbers, Sequence)
@@ -139,7 +138,7 @@ def test_numbers_are_like_a_tuple(native: Core, n: int, starts: int) -> None:
         numbers["a"]  # type: ignore[call-overload]
 
 
-def test_iterating_while_starting(native: Core) -> None:
+def test_iterating_while_starting(native: ModuleType) -> None:
     """What is iterated over is what was ready when that was asked for, of 1,000 tasks on 100 cores."""
     done = []
 
@@ -158,7 +157,7 @@ def test_iterating_while_starting(native: Core) -> None:
     assert done == list(range(1000))
 
 
-def test_a_view_outlives_its_replay_and_then_goes(native: Core) -> None:
+def test_a_view_outlives_its_replay_and_then_goes(native: ModuleType) -> None:
     kept: list[Any] = []
 
     class Keeping(ss.Policy):
@@ -181,7 +180,7 @@ def test_a_view_outlives_its_replay_and_then_goes(native: Core) -> None:
     assert problem() is None
 
 
-def test_what_a_policy_raises_comes_out(native: Core, asked: Arguments) -> None:
+def test_what_a_policy_raises_comes_out(native: ModuleType, asked: Arguments) -> None:
     def fail(view: object) -> object:
         raise KeyError("mine")
 
@@ -204,7 +203,7 @@ def _policy(decide: Any) -> type[ss.Policy]:
     return type("Mine", (ss.Policy,), {"name": "mine", "decide": lambda self, view: decide(view)})
 
 
-def test_a_view_is_of_one_replay_and_graph(native: Core, asked: Arguments, viewed: Arguments) -> None:
+def test_a_view_is_of_one_replay_and_graph(native: ModuleType, asked: Arguments, viewed: Arguments) -> None:
     assert native.replay_policy(**asked)[0] == 2
     with pytest.raises(ValueError, match="a view is of one replay"):
         native.replay_policy(**asked)
@@ -220,12 +219,12 @@ def test_a_view_is_of_one_replay_and_graph(native: Core, asked: Arguments, viewe
     "change",
     [
         {"cores": 0}, {"cores": 2**21}, {"ways": 0}, {"ways": 65}, {"cores_per_tile": 0}, {"cores_per_tile": 3},
-        {"n_tasks": 2**31}, *({name: bad} for name in ("delay_s", "resize_s") for bad in (-1.0, np.nan, np.inf)),
+        {"n_tasks": 2**31},
     ],
     ids=str,
 )  # fmt: skip
-def test_impossible_views(native: Core, viewed: Arguments, change: Arguments) -> None:
-    with pytest.raises(ValueError, match=r"cores are|too many tasks|zero or more"):
+def test_impossible_views(native: ModuleType, viewed: Arguments, change: Arguments) -> None:
+    with pytest.raises(ValueError, match=r"cores are|too many tasks"):
         native.PolicyView(**viewed | change)
 
 
@@ -261,12 +260,12 @@ def columns(**changes: float) -> SimpleNamespace:
     ids=str,
 )  # fmt: skip
 def test_impossible_estimates(
-    native: Core, asked: Arguments, viewed: Arguments, n: int, answer: object, error: type[Exception]
+    native: ModuleType, asked: Arguments, viewed: Arguments, n: int, answer: object, error: type[Exception]
 ) -> None:
     """Of few tasks they are asked for as columns at once, of many first one by one."""
     checks = SimpleNamespace(estimates=lambda width: answer, estimate=lambda task, width: answer)
     view = native.PolicyView(**viewed | {"checks": checks, "n_tasks": n})
-    graph = {"indptr": np.zeros(n + 1, np.int64), "indices": np.empty(0, np.int32)}
+    graph = {"successors": native.Csr(np.zeros(n + 1, np.int64), np.empty(0, np.int32))}
     with pytest.raises(error):
         native.replay_policy(**asked | graph | {"view": view})
 
@@ -274,7 +273,7 @@ def test_impossible_estimates(
 @pytest.mark.parametrize(
     "start", [Start(1), Start(0, width=3), Start(0, cores=(2,)), Start(0, cores=(1, 1)), "a", None], ids=str
 )
-def test_a_start_that_is_not_possible_after_all(native: Core, asked: Arguments, start: object) -> None:
+def test_a_start_that_is_not_possible_after_all(native: ModuleType, asked: Arguments, start: object) -> None:
     """The checks are wrong here: they let everything through."""
     with pytest.raises(ValueError, match="was found possible, and is not"):
         native.replay_policy(**asked | {"decide": lambda view: [start]})

@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../.."
 folder=${THREADS:-build/threads}
 mkdir -p "$folder"
 sources=
-for name in crew execution program list_scheduler corun cores csr teams; do sources="$sources simsched/native/$name.cpp"; done
+for name in crew execution program list_scheduler candidate_rule replay_state ruled_policy watched_set cores csr teams; do sources="$sources simsched/native/$name.cpp"; done
 # shellcheck disable=SC2086
 "${CXX:-c++}" -std=c++20 -O1 -g -fsanitize=thread -D_GLIBCXX_ASSERTIONS -Wall -Wextra \
   tests/native/executor_threads.cpp $sources -o "$folder/executor_threads" -pthread

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "arrays.hpp"
+#include "ruled_policy.hpp"
+#include "sharing.hpp"
+#include "shortcut_scheduler.hpp"
+
+#include <nanobind/nanobind.h>
+
+#include <optional>
+#include <string>
+
+namespace simsched {
+
+// Plans as Python holds them: columns that are NumPy arrays, none of which is copied. A replay checks them,
+// since Python may change an array in the meantime.
+
+struct BoundCsr {
+    Array<std::int64_t> indptr;
+    Array<std::int32_t> indices;
+};
+
+struct BoundLoads {
+    Array<double> memory_share, overhead_share;
+    Array<std::int64_t> demand_Bps;
+};
+
+struct BoundShortcuts {
+    Array<std::int32_t> singles;
+    Array<bool> apart, inlined;
+    Array<double> seconds;
+    std::optional<BoundLoads> loads;
+    BoundCsr predecessors;
+    bool buffered;
+};
+
+struct BoundListPlan {
+    BoundCsr successors;
+    Array<double> seconds;
+    std::optional<BoundLoads> loads;
+    std::optional<Sharing> shared;
+    std::string discipline;
+    Array<std::int32_t> position;
+    BoundCsr executors;
+    Array<std::int32_t> strays;
+    std::optional<BoundCsr> predecessors;
+    double delay_s, per_poller_s;
+    std::optional<BoundShortcuts> shortcuts;
+};
+
+struct BoundCorunPlan {
+    BoundCsr successors;
+    Array<std::int32_t> widths;
+    Array<double> estimates, seconds, noise, serial;
+    std::optional<BoundLoads> loads;
+    std::optional<Sharing> shared;
+    std::size_t candidates, offered, most, cores, cores_per_tile, ways;
+    bool beside;
+    double dispatch_s, resize_s, resize_per_thread_s;
+};
+
+Csr view(const BoundCsr &rows);
+Loads view(const BoundLoads &loads);
+Shortcuts view(const BoundShortcuts &shortcuts);
+ListPlan view(const BoundListPlan &plan, std::span<const std::int32_t> executor_of);
+Candidates candidates(const BoundCorunPlan &plan);
+RulePlan view(const BoundCorunPlan &plan);
+
+// Adds Csr, Loads, Shortcuts, ListPlan and CorunPlan to the module.
+void bind_plans(nanobind::module_ &m);
+
+} // namespace simsched
