@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from simsched import plugins
-from simsched.cli.listing_text import lines
+from simsched.cli.list import lines
 from simsched.errors import SpecError
 
 

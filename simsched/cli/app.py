@@ -20,33 +20,22 @@ except ImportError:
     print(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}", file=sys.stderr)
     sys.exit(2)
 
-from simsched.cli import convert as cli_convert
-from simsched.cli import crossed as cli_crossed
-from simsched.cli import explain as cli_explain
-from simsched.cli import host as cli_host
-from simsched.cli import list as cli_list
-from simsched.cli import optimum as cli_optimum
-from simsched.cli import predict as cli_predict
-from simsched.cli import recorded as cli_recorded
-from simsched.cli import replay as cli_replay
-from simsched.cli import report as cli_report
-from simsched.cli import reproduce as cli_reproduce
-from simsched.cli import sensitivity as cli_sensitivity
-from simsched.cli import sweep as cli_sweep
-from simsched.cli import tune as cli_tune
-from simsched.cli import verdicts as cli_verdicts
+from simsched.cli import (  # noqa: F401 - each adds its commands
+    convert,
+    explain,
+    host,
+    list,
+    replay,
+    report,
+    reproduce,
+    study,
+    sweep,
+)
 from simsched.cli.arguments import arranged
-from simsched.cli.common import epilog, say
+from simsched.cli.common import app, say
 
 if TYPE_CHECKING:
     from typer.core import TyperGroup
-
-app = typer.Typer(
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=epilog("run rnn --out run.html", "compare rnn", "list workloads"),
-)
 
 
 def _print_version(wanted: bool) -> None:
@@ -64,24 +53,30 @@ def simsched(
     """Replay task graphs on manycore machines under scheduling policies."""
 
 
-for room in (
-    cli_list,
-    cli_replay,
-    cli_predict,
-    cli_convert,
-    cli_tune,
-    cli_sweep,
-    cli_optimum,
-    cli_sensitivity,
-    cli_verdicts,
-    cli_explain,
-    cli_host,
-    cli_recorded,
-    cli_report,
-    cli_reproduce,
-    cli_crossed,
-):
-    room.add_to(app)
+#: The commands in the order of `simsched --help`.
+ORDER = [
+    "list",
+    "run",
+    "compare",
+    "predict",
+    "convert",
+    "tune",
+    "sweep",
+    "optimum",
+    "sensitivity",
+    "verdicts",
+    "explain",
+    "execute",
+    "calibrate",
+    "crosscheck",
+    "replay-recorded",
+    "report",
+    "reproduce",
+    "crossed",
+]
+app.registered_commands.sort(
+    key=lambda one: ORDER.index(one.name or getattr(one.callback, "__name__", "").replace("_", "-"))
+)
 
 
 @cache

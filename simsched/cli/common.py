@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from tqdm.auto import tqdm
@@ -24,6 +24,8 @@ from simsched.text import printable
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
 READER_HELP = """
 
 --clean "STEP STEP ..." cleans GRAPH up first, as in --clean "drop[kinds=Identity] fuse-chains"; `simsched list
@@ -39,10 +41,27 @@ def epilog(*examples: str) -> str:
     return f"Examples:\n\n\b\n{lines}"
 
 
-def add_reading(app: typer.Typer, command: Callable[..., None], *examples: str) -> None:
-    """Add a command that reads graphs: options unknown to it are passed to the reader, as its help says."""
+#: All commands; each file of this folder adds its own.
+app = typer.Typer(
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=epilog("run rnn --out run.html", "compare rnn", "list workloads"),
+)
+
+
+def command(*examples: str, name: str | None = None) -> Callable[[Command], Command]:
+    """Return the decorator that adds a command, with examples of its use."""
+    return app.command(name, epilog=epilog(*examples))
+
+
+def reading_command(*examples: str) -> Callable[[Command], Command]:
+    """Return the decorator that adds a command that reads graphs.
+
+    Options unknown to it are passed to the reader, as its help says.
+    """
     passed_on = {"ignore_unknown_options": True, "allow_extra_args": True}
-    app.command(context_settings=passed_on, epilog=f"{epilog(*examples)}\n{READER_HELP}")(command)
+    return app.command(context_settings=passed_on, epilog=f"{epilog(*examples)}\n{READER_HELP}")
 
 
 def names_of(*groups: Group, more: Sequence[str] = ()) -> Callable[[str], list[str]]:

@@ -9,25 +9,19 @@ import typer
 
 from simsched.cli.common import (
     JsonOption,
-    add_reading,
     check_outputs,
     graph_of,
     makes_workload,
     names_of,
     reader_options,
+    reading_command,
     say,
 )
 from simsched.cli.output import say_json
 from simsched.errors import FormatError, SimschedError
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    add_reading(
-        app, convert, "convert rnn rnn.simsched", "convert step.json out.png --execution-trace step.et.json"
-    )
-
-
+@reading_command("convert rnn rnn.simsched", "convert step.json out.png --execution-trace step.et.json")
 def convert(
     context: typer.Context,
     graph: Annotated[

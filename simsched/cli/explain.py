@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import simsched as ss
 from simsched.cli.common import (
     EngineOption,
     GraphArgument,
@@ -14,11 +15,12 @@ from simsched.cli.common import (
     MachineOption,
     PolicyOption,
     SeedOption,
-    add_reading,
     graph_of,
+    reading_command,
     say,
 )
 from simsched.cli.output import records, say_json, say_table
+from simsched.cli.replay import run_facts
 from simsched.defaults import MACHINE, POLICY
 from simsched.notes import weighed
 from simsched.progress import progress_bar
@@ -33,11 +35,7 @@ if TYPE_CHECKING:
 MOST_SEGMENTS = 15
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    add_reading(app, explain, "explain rnn", "explain rnn --task 100")
-
-
+@reading_command("explain rnn", "explain rnn --task 100")
 def explain(
     context: typer.Context,
     graph: GraphArgument,
@@ -68,11 +66,9 @@ def explain(
 
     Also says what would help most or, with --task, why one task started when it did.
     """
-    from simsched.replay import simulate
-
     tasks = graph_of(graph, context)
     with progress_bar(tasks.n_tasks, policy) as progress:
-        schedule = simulate(tasks, machine, policy, layout, engine=engine, seed=seed, progress=progress)
+        schedule = ss.simulate(tasks, machine, policy, layout, engine=engine, seed=seed, progress=progress)
     why = schedule.explain()
     if task is not None:
         one = why.task(int(task) if task.isdecimal() else task)
@@ -90,8 +86,6 @@ def explain(
 
 
 def _facts(schedule: Schedule, why: Explanation, helps: pd.DataFrame) -> dict[str, object]:
-    from simsched.cli.listing import run_facts
-
     tables = {"critical_path": why.critical_path, "core_time": why.core_time, "what_if": helps}
     rows = {name: records(frame) for name, frame in tables.items()}
     reasons = {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+import simsched as ss
 from simsched.cli.common import (
     POLICIES,
     GraphArgument,
@@ -14,10 +15,10 @@ from simsched.cli.common import (
     JsonOption,
     LayoutOption,
     PolicyOption,
-    add_reading,
     check_outputs,
     graph_of,
     graphs_of,
+    reading_command,
     say,
 )
 from simsched.cli.output import records, say_document, say_facts, say_json
@@ -32,21 +33,13 @@ RepeatsOption = Annotated[
     int, typer.Option("--repeats", "-n", metavar="N", help="Measured runs, after warming up.")
 ]
 
+#: A graph for examples.
+SMALL = '"rnn[layers=1,steps=4,batch=8]"'
 #: Exit status of a cross-check all cases of which are declined.
 CANNOT_TELL = 3
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    small = '"rnn[layers=1,steps=4,batch=8]"'
-    for command, line in (
-        (execute, f"execute {small} --repeats 5"),
-        (calibrate, f"calibrate {small} -n 5 --out host.json"),
-        (crosscheck, 'crosscheck "rnn[layers=1,batch=8]" -p fifo -n 5 --html check.html'),
-    ):
-        add_reading(app, command, line)
-
-
+@reading_command(f"execute {SMALL} --repeats 5")
 def execute(
     context: typer.Context,
     graph: GraphArgument,
@@ -62,13 +55,12 @@ def execute(
     ] = None,
 ) -> None:
     """Run GRAPH for real on this machine."""
-    from simsched.execute import execute as really
     from simsched.schedule.export import check_suffix
 
     check_outputs(out, check_suffix)
     tasks = graph_of(graph, context)
     with progress_bar(repeats + 2, policy, "runs") as progress:
-        measured = really(tasks, policy, layout, repeats, progress=progress)
+        measured = ss.execute(tasks, policy, layout, repeats, progress=progress)
     for path in out or []:
         measured.schedule.save(path)
     facts = {
@@ -82,6 +74,7 @@ def execute(
         say_facts(facts, measured.notes)
 
 
+@reading_command(f"calibrate {SMALL} -n 5 --out host.json")
 def calibrate(
     graphs: GraphsArgument,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")],
@@ -112,12 +105,11 @@ def calibrate(
     Writes a calibration file: what the ops of each GRAPH take on teams of several widths.
     """
     from simsched.costs.fitting.report import report, report_facts
-    from simsched.execute import calibrate as measure
 
     check_outputs([out])
     tasks = list(graphs_of(graphs).values())
     with progress_bar(None, "calibrate", "runs") as progress:
-        model = measure(
+        model = ss.calibrate(
             tasks, repeats=repeats, widths=_widths(widths), step=climb_step, tolerance=tolerance, pairs=pairs,
             progress=progress,
         )  # fmt: skip
@@ -137,6 +129,7 @@ def _widths(text: str | None) -> Widths | None:
     return cast("Widths | None", text)
 
 
+@reading_command('crosscheck "rnn[layers=1,batch=8]" -p fifo -n 5 --html check.html')
 def crosscheck(
     graphs: GraphsArgument,
     policy: Annotated[
@@ -157,8 +150,6 @@ def crosscheck(
     md: Annotated[Path | None, typer.Option("--md", metavar="FILE", help="Write a Markdown file.")] = None,
 ) -> None:
     """Compare real runs of each GRAPH with simulations."""
-    from simsched.execute import crosscheck as check
-
     check_outputs([path for path in (html, md) if path is not None])
     if html is not None:
         from simsched.plots.canvas import require_matplotlib
@@ -167,7 +158,7 @@ def crosscheck(
     loaded = graphs_of(graphs)
     chosen = policy or ["fifo", "critical-path", "wavefront", "corun", "sequential"]
     with progress_bar(None, "crosscheck", "runs") as progress:
-        checked = check(loaded, chosen, layout or None, repeats, progress=progress)
+        checked = ss.crosscheck(loaded, chosen, layout or None, repeats, progress=progress)
     if html is not None:
         checked.to_html(html)
     if md is not None:

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from simsched.cli.common import say
+from simsched.cli.common import check_outputs, say
 from simsched.document.markdown import markdown
 from simsched.document.tables import table_of
 from simsched.document.terminal import document_text, facts_lines, table_text, width
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from simsched.document.parts import Document
     from simsched.document.result import Result
+    from simsched.plots.canvas import Size
 
 
 def say_table(frame: pd.DataFrame) -> None:
@@ -26,12 +29,29 @@ def say_table(frame: pd.DataFrame) -> None:
     say(table_text(table_of(frame), width()))
 
 
-def say_result(result: Result, as_json: bool = False) -> None:
-    """Print a table of results with its notes, fitted to the terminal; or as JSON: its rows, and its notes."""
+def check_tables(paths: Iterable[Path] | None) -> None:
+    """Check, before any work, that tables or their pictures can be written to files."""
+    from simsched.study.export import check_table_suffix
+
+    check_outputs(paths, check_table_suffix)
+
+
+def say_result(
+    result: Result, as_json: bool = False, out: Iterable[Path] | None = None, size: Size = (8.0, 4.8)
+) -> None:
+    """Print a table of results with its notes, fitted to the terminal; or as JSON: its rows, and its notes.
+
+    Also write it to files, by their suffixes: pictures have a size in inches.
+    """
     if as_json:
         say_json(result.to_json_object())
     else:
         say(result.text(width()))
+    if paths := list(out or []):
+        from simsched.study.export import export_table
+
+        for path in paths:
+            export_table(result, path, result.plot, size)
 
 
 def say_document(document: Document) -> None:

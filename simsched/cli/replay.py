@@ -1,14 +1,17 @@
-"""The commands that replay a graph: `run` and `compare`."""
+"""The commands that replay a graph, or find its shortest schedule: `run`, `compare`, `optimum`, `replay-recorded`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import simsched as ss
 from simsched.cli.common import (
+    POLICIES,
     EngineOption,
+    GivenLayoutOption,
     GraphArgument,
     JsonOption,
     LayoutOption,
@@ -20,30 +23,40 @@ from simsched.cli.common import (
     PolicyOption,
     SchedulesOutOption,
     SeedOption,
-    add_reading,
     check_outputs,
     graph_of,
+    reading_command,
     say,
-)
-from simsched.cli.output import say_facts, say_json, say_result
-from simsched.cli.pictures import CoreUseOption, RooflineOption, picture_writers
+    waiting,
+)  # fmt: skip
+from simsched.cli.output import check_tables, say_facts, say_json, say_result, say_table
 from simsched.defaults import MACHINE, POLICY
 from simsched.notes import weighed
 from simsched.progress import progress_bar
 from simsched.spec import Bound
 
+if TYPE_CHECKING:
+    from simsched.schedule import Schedule
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    add_reading(
-        app,
-        run,
-        "run rnn --out run.png --out run.html",
-        "run step.json --execution-trace step.et.json",
-    )
-    add_reading(app, compare, "compare rnn -p fifo -p corun", "compare rnn --out charts")
+RooflineOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--roofline",
+        metavar="FILE",
+        help="Write the roofline and what ops attain below it: .png .svg .csv .parquet.",
+    ),
+]
+CoreUseOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--core-use",
+        metavar="FILE",
+        help="Write the machine, coloured by how busy each core is: .png .svg .csv .parquet.",
+    ),
+]
 
 
+@reading_command("run rnn --out run.png --out run.html", "run step.json --execution-trace step.et.json")
 def run(
     context: typer.Context,
     graph: GraphArgument,
@@ -60,23 +73,20 @@ def run(
     core_use: CoreUseOption = None,
 ) -> None:
     """Replay GRAPH on a machine under a policy."""
-    from simsched.cli.listing import run_facts
-    from simsched.costs import CostModel
-    from simsched.replay import simulate
     from simsched.replay.advice import advised
     from simsched.schedule.export import check_suffix
 
     check_outputs(out, check_suffix)
-    writers = picture_writers(roofline, core_use)
-    model, tasks = CostModel(noise=noise, library=library), graph_of(graph, context)
+    for picture in (roofline, core_use):
+        check_tables([] if picture is None else [picture])
+    model, tasks = ss.CostModel(noise=noise, library=library), graph_of(graph, context)
     with progress_bar(tasks.n_tasks, policy) as progress:
         schedule = advised(
-            simulate(tasks, machine, policy, layout, model, engine=engine, seed=seed, progress=progress)
+            ss.simulate(tasks, machine, policy, layout, model, engine=engine, seed=seed, progress=progress)
         )
     for path in out or []:
         schedule.save(path)
-    for write in writers:
-        write(schedule)
+    _write_pictures(schedule, roofline, core_use)
     facts, notes = run_facts(schedule), weighed(tasks.report.notes, schedule.notes)
     if json_:
         say_json({**facts, "notes": notes})
@@ -84,6 +94,7 @@ def run(
         say_facts(facts, notes)
 
 
+@reading_command("compare rnn -p fifo -p corun", "compare rnn --out charts")
 def compare(
     context: typer.Context,
     graph: GraphArgument,
@@ -115,7 +126,6 @@ def compare(
     ] = None,
 ) -> None:
     """Compare policies by replaying GRAPH under each."""
-    from simsched.costs import CostModel
     from simsched.policy.installed import policies_or_all
     from simsched.replay.best_layout import MOST_REPLAYS
     from simsched.replay.scenario import Scenario
@@ -124,7 +134,7 @@ def compare(
 
     if out is not None:
         make_folder(out)
-    model, tasks = CostModel(noise=noise, library=library), graph_of(graph, context)
+    model, tasks = ss.CostModel(noise=noise, library=library), graph_of(graph, context)
     policies = policies_or_all(policy)
     with progress_bar(tasks.n_tasks * len(policies) * MOST_REPLAYS, "replaying") as progress:
         scenario = Scenario.of(machine, layout, model, None, engine, seed, progress)
@@ -139,3 +149,110 @@ def compare(
     if out is not None:
         written = list(write_gallery(out, schedules, frame))
         say(f"wrote {len(written)} files to {out}", err=json_)
+
+
+def run_facts(schedule: Schedule) -> dict[str, Any]:
+    """Return what `simsched run --json` prints: the inputs, and every metric."""
+    return {
+        "makespan_s": schedule.makespan_s,
+        "engine": schedule.engine,
+        "engine_why": schedule.inputs.engine_why if schedule.inputs else "",
+        "machine": schedule.require_machine().spec,
+        "policy": schedule.policy,
+        "layout": schedule.layout,
+        "layout_by": schedule.inputs.layout_by if schedule.inputs else "",
+        "seed": schedule.seed,
+        "tasks": schedule.graph.n_tasks,
+        "edges": schedule.graph.n_edges,
+        **schedule.metrics(),
+    }
+
+
+def _write_pictures(schedule: Schedule, roofline: Path | None, core_use: Path | None) -> None:
+    from simsched.plots import core_use_frame, roofline_frame
+    from simsched.plots.machine import figure_size
+    from simsched.study.export import export_table
+
+    if roofline is not None:
+        export_table(roofline_frame(schedule), roofline, lambda ax: schedule.roofline(ax=ax), (8.5, 4.8))
+    if core_use is not None:
+        size = figure_size(schedule.require_machine().structure.picture(), explained=True)
+        export_table(core_use_frame(schedule), core_use, lambda ax: schedule.core_use(ax=ax), size)
+
+
+@reading_command("optimum small.simsched -m generic[cores=4] -l 4x1 -o best.png")
+def optimum(
+    context: typer.Context,
+    graph: GraphArgument,
+    machine: MachineOption = MACHINE,
+    layout: GivenLayoutOption = None,
+    limit: LimitOption = 20.0,
+    seed: SeedOption = 0,
+    json_: JsonOption = False,
+    out: SchedulesOutOption = None,
+) -> None:
+    """Find GRAPH's shortest schedule, and prove it.
+
+    For small graphs, by CP-SAT. With --layout all tasks have its width; without it, each gets the width that is best
+    for the whole schedule. Contention and the cost of decisions are left out, so that no replay is below the bound.
+    """
+    from simsched.schedule.export import check_suffix
+
+    check_outputs(out, check_suffix)
+    tasks = graph_of(graph, context)
+    with waiting("searching"):
+        found = ss.optimum(tasks, machine, layout, seed=seed, limit_s=limit)
+    for path in out or []:
+        found.schedule.save(path)
+    notes = weighed(tasks.report.notes, found.notes, found.schedule.notes)
+    if json_:
+        say_json({**found.facts(), "notes": list(notes)})
+    else:
+        say_facts(found.facts(), notes)
+
+
+@reading_command("replay-recorded step.json --execution-trace step.et.json")
+def replay_recorded(
+    context: typer.Context,
+    graph: GraphArgument,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            metavar="NAME",
+            autocompletion=POLICIES,
+            help="The policy that was recorded; without it, lanes keep their order.",
+        ),
+    ] = None,
+    layout: GivenLayoutOption = None,
+    interruptions: Annotated[
+        bool, typer.Option(help="Replay interruptions, too: executors away though tasks were ready.")
+    ] = False,
+    json_: JsonOption = False,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write the recorded run above the first policy's replay: .png .svg .pdf.",
+        ),
+    ] = None,
+) -> None:
+    """Compare the recorded run of GRAPH with replays.
+
+    One replay has no overheads, the other has those estimated from the gaps in the recording.
+    """
+    check_outputs(out)
+    tasks = graph_of(graph, context)
+    policies: list[str | None] = list(policy) if policy else [None]
+    with waiting("replaying"):
+        replayed = [ss.replay_recorded(tasks, name, layout, interruptions=interruptions) for name in policies]
+    for path in out or []:
+        replayed[0].save(path)
+    notes = weighed(tasks.report.notes, *(one.plain.notes for one in replayed))
+    say_result(ss.Result.of([one.row() for one in replayed], notes), json_)
+    if not json_:
+        say("\nidle before the tasks of a lane:\n")
+        say_table(replayed[0].gaps.table)

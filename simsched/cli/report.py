@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import simsched as ss
 from simsched.cli.common import (
     EngineOption,
     GraphArgument,
@@ -19,9 +20,9 @@ from simsched.cli.common import (
     NoiseOption,
     PoliciesOption,
     SeedOption,
-    add_reading,
     check_outputs,
     graph_of,
+    reading_command,
     say,
 )
 from simsched.cli.output import say_document, say_json
@@ -32,11 +33,7 @@ if TYPE_CHECKING:
     from simsched.report import Report
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    add_reading(app, report, "report rnn --policy fifo --policy critical-path --out r.html")
-
-
+@reading_command("report rnn --policy fifo --policy critical-path --out r.html")
 def report(
     context: typer.Context,
     graph: GraphArgument,
@@ -73,14 +70,13 @@ def report(
 
     The verdict, charts, explanations, other core counts, layouts and costs; or as Markdown for a pull request.
     """
-    from simsched.costs import CostModel
     from simsched.report import Findings, Question, Report
     from simsched.report.report import written_as
 
     check_outputs(out, written_as)
     tasks = graph_of(graph, context)
     question = Question.of(
-        tasks, machine, policy or None, layout, costs=CostModel(noise=noise, library=library),
+        tasks, machine, policy or None, layout, costs=ss.CostModel(noise=noise, library=library),
         engine=engine, seed=seed, seeds=seeds, replays=replays, patience_s=patience,
         command=shlex.join(["simsched", *sys.argv[1:]]),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The command `reproduce`: published systems, paper beside simulation."""
+"""The commands of published systems: `reproduce`, and `crossed`, every system on the workloads of every other."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from simsched.cli.common import JsonOption, epilog, names_of, say
+import simsched as ss
+from simsched.cli.common import JsonOption, command, names_of, say
 from simsched.cli.output import say_document, say_json
 from simsched.progress import progress_bar
+from simsched.schedule.gallery import make_folder
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog=epilog("reproduce swtvm --tables 'Fig. 5'"))(reproduce)
-
-
+@command("reproduce swtvm --tables 'Fig. 5'")
 def reproduce(
     paper: Annotated[
         str,
@@ -45,8 +43,7 @@ def reproduce(
     from simsched.plugins import registered
     from simsched.reproduce.export import write_reproduction
     from simsched.reproduce.summary import summary_text
-    from simsched.reproduce.system import count_rows, reproduce, system_of
-    from simsched.schedule.gallery import make_folder
+    from simsched.reproduce.system import count_rows, system_of
 
     systems = [system_of(name) for name in (registered("reproductions") if paper == "all" else [paper])]
     if paper == "all" and tables:
@@ -57,7 +54,7 @@ def reproduce(
     rows: list[dict[str, Any]] = []
     with progress_bar(total, "reproduce", "rows") as progress:
         for system in systems:
-            made = reproduce(system, tables, progress=progress)
+            made = ss.reproduce(system, tables, progress=progress)
             rows += made.records()
             if not json_:
                 say_document(made.document)
@@ -67,3 +64,55 @@ def reproduce(
                 say(f"wrote {len(written)} files to {out}", err=json_)
     if json_:
         say_json(rows)
+
+
+@command("crossed --system swtvm --machine own")
+def crossed(
+    machine: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--machine",
+            "-m",
+            metavar="NAME",
+            autocompletion=names_of("machines", more=["own"]),
+            help="own (that of each system), or one for all; repeat for more. Default: own and a current one.",
+        ),
+    ] = None,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--system",
+            "-s",
+            metavar="NAME",
+            autocompletion=names_of("reproductions"),
+            help="Only the workloads of this system; repeat for more.",
+        ),
+    ] = None,
+    json_: JsonOption = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="A folder for Markdown, CSV and heat maps."),
+    ] = None,
+) -> None:
+    """Run every system's policy on all workloads.
+
+    Every published system's policy runs the workloads of all the others. With --json, runs and notes are printed.
+    """
+    from simsched.reproduce.crossed.crossed import CURRENT
+    from simsched.reproduce.crossed.jobs import jobs_of
+    from simsched.reproduce.crossed.rules import RULES
+    from simsched.reproduce.crossed.table import OWN
+    from simsched.reproduce.crossed.text import write_crossed
+
+    if out is not None:
+        make_folder(out)
+    machines, jobs = machine or [OWN, CURRENT], jobs_of(system)
+    with progress_bar(len(machines) * len(jobs) * len(RULES), "crossed", "runs") as progress:
+        found = ss.crossed(machines, jobs, progress=progress)
+    if json_:
+        say_json({"rows": found.records(), "notes": found.notes})
+    else:
+        say_document(found.document)
+    if out is not None:
+        written = list(write_crossed(out, found))
+        say(f"wrote {len(written)} files to {out}", err=json_)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simsched.cli.common import JsonOption, epilog, say
+from simsched.cli.common import JsonOption, command, say
 from simsched.cli.output import say_json
 from simsched.notes import weighed
 from simsched.progress import progress_bar
@@ -24,13 +24,7 @@ SHOWN = 5
 SHOWN_PAIRS = 20
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog=epilog("sweep sweep.toml --out results", "sweep sweep.toml --out rows --workers 1"))(
-        sweep
-    )
-
-
+@command("sweep sweep.toml --out results", "sweep sweep.toml --out rows --workers 1")
 def sweep(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A TOML file with the values to combine.")],
     out: Annotated[

@@ -1,0 +1,260 @@
+"""The commands that replay many times: `predict`, `tune`, `sensitivity` and `verdicts`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+import simsched as ss
+from simsched.cli.common import (
+    POLICIES,
+    EngineOption,
+    GraphArgument,
+    GraphsArgument,
+    JsonOption,
+    LayoutOption,
+    LibraryOption,
+    MachineOption,
+    NoiseOption,
+    PoliciesOption,
+    PolicyOption,
+    SeedOption,
+    TablesOutOption,
+    graph_of,
+    graphs_of,
+    reading_command,
+)  # fmt: skip
+from simsched.cli.output import check_tables, say_result
+from simsched.defaults import MACHINE, POLICY
+from simsched.errors import SpecError
+from simsched.progress import progress_bar
+from simsched.spec import Search
+
+if TYPE_CHECKING:
+    from simsched.graph import TaskGraph
+
+#: Stands in a workload for the number of cores.
+GROWS = "{cores}"
+MethodOption = Annotated[
+    Search,
+    typer.Option(
+        "--method",
+        help="enumerate: every layout; widths: one kind's width at a time; optuna: policy, layout and widths.",
+    ),
+]
+
+
+@reading_command(
+    "predict rnn --cores 16,34,68,136 --out cores.png",
+    "predict 'rnn[batch={cores}]' --cores 16,32 --noise 0.1 --samples 10",
+)
+def predict(
+    context: typer.Context,
+    graph: GraphArgument,
+    cores: Annotated[
+        str | None,
+        typer.Option(
+            "--cores",
+            "-c",
+            metavar="N,N-N,...",
+            help="Core counts, as in 16,34,68; 8-256 doubles. Default: halves and doubles of the machine's.",
+        ),
+    ] = None,
+    machine: MachineOption = MACHINE,
+    policy: PolicyOption = POLICY,
+    width: Annotated[
+        int | None,
+        typer.Option(
+            "--width",
+            "-w",
+            metavar="N",
+            min=1,
+            help="Cores of each executor; default: the policy's.",
+        ),
+    ] = None,
+    weak: Annotated[
+        bool, typer.Option("--weak", help="Weak scaling: more cores run copies of GRAPH, the fewest run one.")
+    ] = False,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    noise: NoiseOption = "0",
+    library: LibraryOption = None,
+    samples: Annotated[
+        int,
+        typer.Option("--samples", metavar="N", min=1, help="Replays of each core count; 1 for no interval."),
+    ] = 20,
+    json_: JsonOption = False,
+    out: TablesOutOption = None,
+) -> None:
+    """Predict GRAPH's makespan on other core counts.
+
+    The table also has an interval for each makespan, and the bottleneck. A workload may grow with the cores:
+    rnn[batch={cores}].
+    """
+    from simsched.study.core_counts import core_counts
+
+    counts, model = core_counts(cores, ss.machine(machine)), ss.CostModel(noise=noise, library=library)
+    check_tables(out)
+    tasks = _growing(graph, context, weak)
+    with progress_bar(_total(tasks, len(counts), samples), "replaying") as progress:
+        frame = ss.predict(
+            tasks, machine, policy, counts, model, engine=engine, seed=seed, width=width, weak=weak,
+            samples=samples, progress=progress,
+        )  # fmt: skip
+    say_result(frame, json_, out, (8.0, 4.2))
+
+
+def _total(tasks: TaskGraph | Callable[[int], TaskGraph], counts: int, samples: int) -> int | None:
+    """Return how many tasks are replayed at most; None where it is not known."""
+    from simsched.replay.best_layout import MOST_REPLAYS
+
+    return None if callable(tasks) else tasks.n_tasks * counts * (samples + MOST_REPLAYS)
+
+
+def _growing(graph: str, context: typer.Context, weak: bool) -> TaskGraph | Callable[[int], TaskGraph]:
+    if GROWS not in graph:
+        return graph_of(graph, context)
+    if weak:
+        raise SpecError(f"{graph!r} grows with the cores by itself; leave out --weak, or {GROWS}")
+    return lambda count: graph_of(graph.replace(GROWS, str(count)), context)
+
+
+@reading_command("tune rnn --policy fifo", "tune rnn --method optuna --evaluations 20 --out history.png")
+def tune(
+    context: typer.Context,
+    graph: GraphArgument,
+    machine: MachineOption = MACHINE,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            metavar="NAME",
+            autocompletion=POLICIES,
+            help="A policy; repeat for more. Default: those that suit the method.",
+        ),
+    ] = None,
+    layout: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--layout", "-l", metavar="ExC", help="Executors x cores; repeat for more. Default: all."
+        ),
+    ] = None,
+    reserved: Annotated[
+        int, typer.Option("--reserved", metavar="N", min=0, help="Cores to leave out, as for a scheduler.")
+    ] = 0,
+    method: MethodOption = "enumerate",
+    evaluations: Annotated[
+        int,
+        typer.Option("--evaluations", min=1, metavar="N", help="Most replays of widths and optuna."),
+    ] = 100,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    json_: JsonOption = False,
+    out: TablesOutOption = None,
+) -> None:
+    """Search GRAPH's best layout, policy and widths.
+
+    Everything that was tried is printed, best first. The picture is a heat map if the layouts are a grid, otherwise
+    the best makespan so far by the number of replays.
+    """
+    from simsched.plots.tuned import tuned_size
+
+    check_tables(out)
+    tasks = graph_of(graph, context)
+    with progress_bar(None, "replaying") as progress:
+        frame = ss.tune(
+            tasks, machine, policy, layout, engine=engine, seed=seed, method=method,
+            evaluations=evaluations, reserved=reserved, progress=progress,
+        )  # fmt: skip
+    say_result(frame, json_, out, tuned_size(frame, method))
+
+
+@reading_command("sensitivity rnn -l 17x4 -o tornado.png", "sensitivity rnn --parameter cores.clock")
+def sensitivity(
+    context: typer.Context,
+    graph: GraphArgument,
+    machine: MachineOption = MACHINE,
+    policy: PolicyOption = POLICY,
+    layout: LayoutOption = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parameter",
+            metavar="NUMBER",
+            help="A number, as cores.clock; repeat for more. Default: all.",
+        ),
+    ] = None,
+    change: Annotated[
+        float,
+        typer.Option("--change", metavar="SHARE", help="Relative change of a number for its elasticity."),
+    ] = 0.1,
+    sobol: Annotated[
+        int,
+        typer.Option(
+            "--sobol", metavar="N", help="Compute Sobol's indices from N samples, a power of two, as 64."
+        ),
+    ] = 0,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    noise: NoiseOption = "0",
+    library: LibraryOption = None,
+    json_: JsonOption = False,
+    out: TablesOutOption = None,
+) -> None:
+    """Tell which numbers move GRAPH's makespan most.
+
+    Varies numbers of the machine and of the cost curves, one at a time, or all together with --sobol.
+    """
+    check_tables(out)
+    model, tasks = ss.CostModel(noise=noise, library=library), graph_of(graph, context)
+    given = (tasks, machine, policy, layout, model, None, engine, seed)
+    with progress_bar(None, "replaying") as progress:
+        if sobol:
+            frame = ss.sobol(*given, parameters=parameter, samples=sobol, progress=progress)
+        else:
+            frame = ss.sensitivity(*given, parameters=parameter, change=change, progress=progress)
+    say_result(frame, json_, out, (8.0, 1.4 + 0.36 * min(len(frame), 15)))
+
+
+@reading_command("verdicts rnn -p fifo -p critical-path -l 8x8 --seeds 5")
+def verdicts(
+    graphs: GraphsArgument,
+    policy: PoliciesOption = None,
+    machine: MachineOption = MACHINE,
+    layout: LayoutOption = None,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    noise: NoiseOption = "0.1",
+    library: LibraryOption = None,
+    seeds: Annotated[
+        int, typer.Option("--seeds", metavar="N", min=1, help="Replays of each policy, from --seed on.")
+    ] = 20,
+    over: Annotated[
+        Literal["seeds", "graphs"],
+        typer.Option(
+            "--over", help="seeds: a verdict on exactly these graphs; graphs: on graphs like these."
+        ),
+    ] = "seeds",
+    json_: JsonOption = False,
+    out: TablesOutOption = None,
+) -> None:
+    """Tell which policy is faster, and how sure that is.
+
+    Replays each GRAPH under noise, with several seeds, and compares the policies in pairs.
+    """
+    from simsched.policy.installed import policies_or_all
+
+    check_tables(out)
+    model, loaded = ss.CostModel(noise=noise, library=library), graphs_of(graphs)
+    chosen = policies_or_all(policy)
+    total = sum(graph.n_tasks for graph in loaded.values()) * len(chosen) * seeds
+    with progress_bar(total, "replaying") as progress:
+        frame = ss.verdicts(
+            loaded, machine, chosen, layout, model, engine=engine, seeds=range(seed, seed + seeds), over=over,
+            progress=progress,
+        )  # fmt: skip
+    height = 1.3 + 0.16 * (len(chosen) + 1) * len(loaded)
+    say_result(frame, json_, out, (8.0, max(height, 2.4)))
