@@ -11,7 +11,6 @@ import simsched as ss
 from simsched.cli.common import JsonOption, command, names_of, say
 from simsched.cli.output import say_document, say_json
 from simsched.progress import progress_bar
-from simsched.schedule.gallery import make_folder
 
 
 @command("reproduce swtvm --tables 'Fig. 5'")
@@ -44,6 +43,7 @@ def reproduce(
     from simsched.reproduce.export import write_reproduction
     from simsched.reproduce.summary import summary_text
     from simsched.reproduce.system import count_rows, system_of
+    from simsched.schedule.gallery import make_folder
 
     systems = [system_of(name) for name in (registered("reproductions") if paper == "all" else [paper])]
     if paper == "all" and tables:
@@ -103,6 +103,7 @@ def crossed(
     from simsched.reproduce.crossed.rules import RULES
     from simsched.reproduce.crossed.table import OWN
     from simsched.reproduce.crossed.text import write_crossed
+    from simsched.schedule.gallery import make_folder
 
     if out is not None:
         make_folder(out)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simsched.cli.listing_text import lines
+from simsched.cli.list import lines
 from simsched.plugins import registered
 
 DOCS = Path(__file__).parents[2] / "docs"

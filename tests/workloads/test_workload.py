@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import simsched as ss
 from simsched.cli.app import app
-from simsched.cli.listing_text import lines
+from simsched.cli.list import lines
 from simsched.execute.kernels.work import Work
 from simsched.plugins import registered
 from simsched.workloads import Workload, family, one_of, whole
