@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import simsched as ss
-from simsched.plots.figure import save_figure
 from simsched.plots.machine import figure_size
+from simsched.plots.picture import save_figure
 from simsched.plugins import named
 
 HERE = Path(__file__).parent

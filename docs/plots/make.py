@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import simsched as ss
-from simsched.plots.figure import save_figure
+from simsched.plots.picture import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

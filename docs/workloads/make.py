@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import simsched as ss
-from simsched.plots.figure import save_figure
+from simsched.plots.picture import save_figure
 
 HERE = Path(__file__).parent
 PAGE = HERE.with_suffix(".md")

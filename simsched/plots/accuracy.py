@@ -67,8 +67,7 @@ def accuracy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_ylim(*ends)
     log_ticks(ax, "x")
     log_ticks(ax, "y")
-    ax.set_xlabel(f"measured makespan ({unit.name})")
-    ax.set_ylabel(f"predicted ({unit.name})")
+    ax.set(xlabel=f"measured makespan ({unit.name})", ylabel=f"predicted ({unit.name})")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 

@@ -136,8 +136,7 @@ def layouts(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     _frame_cells(ax, frame, executors, widths)
     ax.set_xticks(range(len(widths)), [str(width) for width in widths])
     ax.set_yticks(range(len(executors)), [str(number) for number in executors])
-    ax.set_xlabel("width (cores of an executor)")
-    ax.set_ylabel("executors")
+    ax.set(xlabel="width (cores of an executor)", ylabel="executors")
     best = frame[frame["state"] == "best"].iloc[0]
     layout, time = f"{best['executors']}x{best['width']}", format_time(best["makespan_s"])
     set_title(ax, f"time over that of the best, {layout}: {time}")

@@ -1,16 +1,19 @@
-"""A schedule's Gantt chart as a file: PNG, SVG or PDF, without a trace in pyplot."""
+"""Drawings as files: PNG, SVG or PDF, without a trace in pyplot."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from simsched.files import replacing
 from simsched.plots.canvas import Size, detached_figure, require_matplotlib
 from simsched.plots.gantt import BINS, MAX_RECTANGLES, draw, figure_size, shown_rows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from simsched.schedule import Schedule
@@ -50,3 +53,11 @@ def quiet_canvas(size: Size) -> Iterator[Figure]:
 def save(figure: Figure, file: IO[bytes], kind: str, dpi: float = 150) -> None:
     """Write a figure."""
     figure.savefig(file, format=kind, dpi=dpi, metadata=METADATA[kind])
+
+
+def save_figure(path: Path, draw: Callable[[Axes], object], size: Size = (7.0, 4.0)) -> None:
+    """Draw on new axes and write them to `path`, by its suffix: .png, .svg or .pdf."""
+    with quiet_canvas(size) as figure:
+        draw(figure.add_subplot())
+        with replacing(path) as file:
+            save(figure, file, path.suffix.lower().removeprefix("."))

@@ -135,8 +135,7 @@ def curves(frame: pd.DataFrame, x: str, group: str, title: str, ax: Axes | None 
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.yaxis.set_major_formatter("{x:g}")
     ax.minorticks_off()
-    ax.set_xlabel(plain(x))
-    ax.set_ylabel(title)
+    ax.set(xlabel=plain(x), ylabel=title)
     ax.spines[["top", "right"]].set_visible(False)
     names = [str(name) for name in groups]
     labels = [layer.label(name, names) for layer, name in zip(drawn, names, strict=True)]

@@ -1,4 +1,4 @@
-"""Rectangles of a Gantt chart: one for each run of neighbouring cores that a task holds."""
+"""Rectangles of a Gantt chart, one for each run of neighbouring cores that a task holds, and their density."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+from simsched.graph.columns import Floats
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Csr
@@ -82,3 +84,80 @@ def rectangles(
     within = np.arange(len(task)) - np.repeat(np.cumsum(count) - count, count)
     run = runs.indptr[:-1][team][task] + within
     return Rectangles(task + first_task, runs.first[run], runs.length[run])
+
+
+# Rectangles handled at a time: bounds the memory of a million tasks on scattered teams.
+CHUNK = 1_000_000
+
+
+def density(
+    schedule: Schedule,
+    runs: TeamRuns,
+    weights: Floats,
+    *,
+    rows: int,
+    bins: int,
+    span_s: tuple[float, float],
+) -> Floats:
+    """Return, for every core and bin of time, the integral of the weights of the tasks there, over the bin.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    runs : TeamRuns
+        Runs of each team, below `rows`.
+    weights : float64 array, shape (n, k)
+        k numbers a task; 1 gives the share of the bin in which the core is busy.
+    rows, bins : int
+        Size of the result.
+    span_s : pair of float
+        Start of the first bin and end of the last.
+
+    Returns
+    -------
+    float64 array, shape (rows, bins, k)
+    """
+    start, finish = span_s
+    per_s = bins / (finish - start) if finish > start else 0.0
+    ramps = _Ramps(rows, bins, weights.shape[1])
+    most = max(int(runs.count().max(initial=1)), 1)
+    step = max(CHUNK // most, 1)
+    for first in range(0, schedule.graph.n_tasks, step):
+        part = rectangles(schedule, runs, first, first + step)
+        weight = weights[part.task]
+        ramps.add(part, (schedule.start_s[part.task] - start) * per_s, weight)
+        ramps.add(part, (schedule.finish_s[part.task] - start) * per_s, -weight)
+    return ramps.by_bin()
+
+
+class _Ramps:
+    """Sum of functions `w * max(0, t - x)`, one a rectangle edge at x: their slope is what runs at t.
+
+    Kept as the sums of `w` and of `w * x` in the cell of each x, differentiated over rows, so that a
+    rectangle costs four additions however tall and long it is.
+    """
+
+    def __init__(self, rows: int, bins: int, k: int) -> None:
+        self.shape = (rows + 1, bins, k)
+        self.weight = np.zeros(self.shape)
+        self.moment = np.zeros(self.shape)
+
+    def add(self, part: Rectangles, x: Floats, weight: Floats) -> None:
+        """Add the ramps of one chunk of rectangles, their edges at `x` bins."""
+        rows, bins, k = self.shape
+        column = np.clip(x.astype(np.int64), 0, bins - 1)
+        cells = np.concatenate([part.first * bins + column, (part.first + part.length) * bins + column])
+        for i in range(k):
+            w = np.concatenate([weight[:, i], -weight[:, i]])
+            self.weight[:, :, i] += np.bincount(cells, w, rows * bins).reshape(rows, bins)
+            self.moment[:, :, i] += np.bincount(cells, w * np.concatenate([x, x]), rows * bins).reshape(
+                rows, bins
+            )
+
+    def by_bin(self) -> Floats:
+        """Return the rise of the sum over each bin, shape (rows, bins, k)."""
+        weight = self.weight.cumsum(axis=0).cumsum(axis=1)[:-1]
+        moment = self.moment.cumsum(axis=0).cumsum(axis=1)[:-1]
+        edges = np.arange(1, self.shape[1] + 1)[:, None]
+        result: Floats = np.diff(weight * edges - moment, axis=1, prepend=0.0)
+        return result

@@ -50,7 +50,6 @@ def relative_times(matrix: pd.DataFrame, title: str = "", ax: Axes | None = None
     names = [plain(str(name)) for name in matrix.columns]
     ax.set_xticks(range(columns), names, rotation=20, ha="right", parse_math=False, usetex=False)
     ax.set_yticks(range(rows), [plain(str(name)) for name in matrix.index], parse_math=False, usetex=False)
-    ax.set_xlabel("workloads of")
-    ax.set_ylabel("policy of")
+    ax.set(xlabel="workloads of", ylabel="policy of")
     set_title(ax, title)
     return ax

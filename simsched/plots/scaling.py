@@ -164,8 +164,7 @@ def _label_axes(ax: Axes, twin: Axes, frame: pd.DataFrame, unit: TimeUnit) -> No
         ax.minorticks_off()
     if (frame["makespan_s"] > 0).any():
         log_ticks(ax, "y")
-    ax.set_xlabel("cores")
-    ax.set_ylabel(f"makespan ({unit.name})")
+    ax.set(xlabel="cores", ylabel=f"makespan ({unit.name})")
     twin.set_ylabel("efficiency (%)", color="0.4")
     twin.set_ylim(0, max(105.0, 105 * float(frame["efficiency"].max())) if len(frame) else 105.0)
     twin.tick_params(colors="0.4")

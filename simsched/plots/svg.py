@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from simsched.document.html import document, facts_table, listed
 from simsched.plots.canvas import plain
 from simsched.plots.gantt import draw, gantt_title, shown_rows
 from simsched.plots.picture import quiet_canvas, save
@@ -143,4 +144,21 @@ def _inline(document: str, width: float, height: float, description: str) -> str
         f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
         'style="max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt">'
         f"{body.strip()}"
+    )
+
+
+def page(schedule: Schedule) -> str:
+    """Return the page as HTML5; every text that may come from a file is escaped.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib, which draws the chart, is not installed.
+    """
+    numbers = {key: f"{value:.6g}" for key, value in schedule.metrics().items()}
+    return document(
+        f"Schedule of {schedule.graph.name}",
+        f"{facts_table('How it was made', schedule.summary())}\n"
+        f"<h2>Gantt chart</h2>\n<figure>{gantt_svg(schedule, 900)}</figure>\n{facts_table('Metrics', numbers)}\n"
+        + (f"<h2>Notes</h2>\n{listed(schedule.notes)}" if schedule.notes else ""),
     )

@@ -100,8 +100,7 @@ def tuning(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         lines += ax.step(at, best, where="post", color=colour, linewidth=LINE_PT + layer.wider_pt)
     if (frame["makespan_s"] > 0).all():
         log_ticks(ax, "y")
-    ax.set_xlabel("replays")
-    ax.set_ylabel(f"makespan ({unit.name})")
+    ax.set(xlabel="replays", ylabel=f"makespan ({unit.name})")
     ax.spines[["top", "right"]].set_visible(False)
     names = list(searches)
     labels = [layer.label(name, names) for layer, name in zip(drawn, names, strict=True)]

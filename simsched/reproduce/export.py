@@ -37,7 +37,7 @@ def write_pictures(folder: Path, made: Reproduction) -> Iterator[Path]:
     SimschedError
         If a file cannot be written.
     """
-    from simsched.plots.figure import save_figure
+    from simsched.plots.picture import save_figure
 
     taken: set[str] = set()
     for table in made.system.pictures():

@@ -48,7 +48,7 @@ def export_table(
         except ImportError:
             raise MissingExtraError("pyarrow", "formats", "writing Parquet") from None
     else:
-        from simsched.plots.figure import save_figure
+        from simsched.plots.picture import save_figure
 
         save_figure(path, draw, size)
 

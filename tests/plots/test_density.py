@@ -7,9 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from simsched.plots import density as module
-from simsched.plots.density import density
-from simsched.plots.rectangles import count_rectangles, rectangles, team_runs
+from simsched.plots import rectangles as module
+from simsched.plots.rectangles import count_rectangles, density, rectangles, team_runs
 from simsched.schedule import Schedule
 
 MakeSchedule = Callable[..., Schedule]

@@ -12,7 +12,7 @@ import simsched as ss
 from simsched.errors import SimschedError
 from simsched.graph import Recording
 from simsched.plots import stacked
-from simsched.plots.lanes import LONGEST_NAME, MOST_NAMED, short_names
+from simsched.plots.gantt import LONGEST_NAME, MOST_NAMED, short_names
 from simsched.plots.stacked import save_stacked, stacked_svg
 from simsched.schedule import Schedule
 

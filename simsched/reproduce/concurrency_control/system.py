@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from simsched.parameters import one_of, whole
 from simsched.plots.canvas import outside_legend, plain, shown_axes
-from simsched.plots.corunning_events import corunning_events_frame
+from simsched.plots.corunning import corunning_events_frame
 from simsched.plots.palette import OKABE_ITO
 from simsched.plots.published import grouped_bars
 from simsched.reproduce.concurrency_control.ops import PublishedOps
@@ -65,8 +65,7 @@ def _events(runs: Runs, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         if row.paper is not None and row.paper == row.paper:
             handles.append(ax.axhline(row.paper, color=colour, linestyle=":", linewidth=2))
             labels.append(f"{row.strategy}, published mean {row.paper:.2f}")
-    ax.set_xlabel(f"starts and finishes of {plain(network)}")
-    ax.set_ylabel("ops running")
+    ax.set(xlabel=f"starts and finishes of {plain(network)}", ylabel="ops running")
     ax.set_ylim(0, None)
     ax.spines[["top", "right"]].set_visible(False)
     outside_legend(ax, handles, labels)

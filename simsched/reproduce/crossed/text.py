@@ -100,7 +100,7 @@ def write_heat_maps(folder: Path, crossed: Crossed) -> Iterator[Path]:
     SimschedError
         If a file cannot be written.
     """
-    from simsched.plots.figure import save_figure
+    from simsched.plots.picture import save_figure
 
     taken: set[str] = set()
     for on in crossed.machines:
