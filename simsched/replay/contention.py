@@ -1,4 +1,4 @@
-"""What running tasks do to each other: domains, tiles, cores, the interconnect, remote memory (rule 5)."""
+"""Contention of running tasks for domains, tiles, cores, the interconnect and remote memory (rule 5)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Crowd:
 
 
 class Contention:
-    """Everything that running tasks share.
+    """Contention for everything that running tasks share.
 
     A task that alone takes c seconds takes S c, with m its memory share and o its overhead share,
 

@@ -1,4 +1,4 @@
-"""What an engine carries out: a task, its team and what it takes."""
+"""A decision for an engine to carry out: a task, its team and its seconds."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Decision:
     executor : int
         Executor that runs it; for dynamic policies the lowest free lane.
     seconds : float
-        What really passes from start to finish, when nothing disturbs it.
+        Actual seconds from start to finish, when nothing disturbs it.
     delay_s : float
-        What the dispatcher spends before the task starts.
+        Seconds that the dispatcher spends before the task starts.
     cores : sequence of int
         Hardware threads of its team.
     load : Load
-        What it asks of what running tasks share.
+        Its demand on shared resources.
     held : bool
         Whether it goes into its executor's buffer instead of starting.
     """

@@ -1,4 +1,4 @@
-"""The front of the compiled engine: plans in, schedules out. Its rules are those of the SimPy engine, in C++."""
+"""The front end of the compiled engine, which has the rules of the SimPy engine in C++: plans in, schedules out."""
 
 from __future__ import annotations
 

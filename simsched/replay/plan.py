@@ -1,4 +1,4 @@
-"""What is decided before a replay starts: arrays for a static policy; for a dynamic one, the policy to be asked."""
+"""Plans, made before a replay starts: arrays for a static policy; for a dynamic one, the policy to ask."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def actual(estimated_s: Seconds, factors: Seconds | None) -> Seconds:
 
 @dataclass(frozen=True, eq=False)
 class Singly:
-    """What tasks take and ask for on an executor of one thread.
+    """Seconds and demand of tasks on an executor of one thread.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Singly:
 
 @dataclass(frozen=True, eq=False)
 class StaticPlan:
-    """Everything a static policy decides, as arrays.
+    """All decisions of a static policy, as arrays.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One run of the SimPy engine: its state, and what happens at each event."""
+"""One replay by the SimPy engine: its state, and the handlers of its events."""
 
 from __future__ import annotations
 
@@ -105,13 +105,13 @@ class Replay:
         self.n_reported = self.n_done
 
     def on_finish(self, event: Any) -> None:
-        """A task finished."""
+        """Note that a task finished."""
         self.done.append(event.value)
         if self.env.peek() > self.env.now:
             self.settle()
 
     def on_dispatched(self, event: Any) -> None:
-        """The dispatcher has handed a task over."""
+        """Note that the dispatcher has handed a task over."""
         self.busy = False
         self.deliver(event.value)
         if self.env.peek() > self.env.now:

@@ -1,4 +1,4 @@
-"""The SimPy engine's run in which tasks slow each other down: completions are timed again when rates change."""
+"""A replay in which tasks slow each other down: completions are timed again when slow-downs change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Sharing(Protocol):
-    """What running tasks share."""
+    """A model of what running tasks share."""
 
     def begin(self, decision: Decision) -> float:
         """Note a task that starts; return its slow-down until the update of this instant."""
@@ -54,7 +54,7 @@ class _Running:
 
 
 class SharingReplay(Replay):
-    """A run on a machine where running tasks share something."""
+    """A replay on a machine where running tasks share something."""
 
     def __init__(self, plan: Plan, chooser: Chooser, progress: Callable[[int], object] | None) -> None:
         super().__init__(plan, chooser, progress)
@@ -78,7 +78,7 @@ class SharingReplay(Replay):
         self.env.timeout(delay, (task, running.version)).callbacks.append(self.on_timed)
 
     def on_timed(self, event: Any) -> None:
-        """A task finished, unless it was timed again since."""
+        """Note that a task finished, unless it was timed again since."""
         task, version = event.value
         running = self.running.get(task)
         if running is not None and running.version == version:
@@ -90,7 +90,7 @@ class SharingReplay(Replay):
             self.settle()
 
     def on_dispatched(self, event: Any) -> None:
-        """The dispatcher has handed a task over."""
+        """Note that the dispatcher has handed a task over."""
         self.due = True
         super().on_dispatched(event)
 
