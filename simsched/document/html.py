@@ -40,8 +40,10 @@ STILL = "<style>.simsched-frame + .simsched-still { display: none }</style>"
 LONGEST_ON_A_LINE = 40
 
 
-def card(title: str, facts: Mapping[str, object], notes: Iterable[str] = (), figure: str = "") -> str:
-    """Return a card: a title, a two-column table, a list of notes and, optionally, an SVG.
+def card(
+    title: str, facts: Mapping[str, object], notes: Iterable[str] = (), figure: str = "", below: str = ""
+) -> str:
+    """Return a card: a title, a two-column table, a list of notes and, optionally, an SVG and other markup.
 
     Parameters
     ----------
@@ -49,6 +51,8 @@ def card(title: str, facts: Mapping[str, object], notes: Iterable[str] = (), fig
         Plain text; escaped.
     figure : str
         An `<svg>` element made by simsched itself; shown as an image.
+    below : str
+        Markup whose texts are escaped already, such as a table.
     """
     rows = "".join(
         f"<tr><th style='text-align:left;font-weight:normal;opacity:.7'>{text(k)}</th>"
@@ -63,7 +67,7 @@ def card(title: str, facts: Mapping[str, object], notes: Iterable[str] = (), fig
         f"<b>{text(title)}</b><table style='margin:.4em 0'>{rows}</table>"
         + (f"<ul style='margin:.2em 0;padding-left:1.2em'>{items}</ul>" if items else "")
         + (image(figure) if figure else "")
-        + "</div>"
+        + f"{below}</div>"
     )
 
 

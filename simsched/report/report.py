@@ -16,8 +16,7 @@ from simsched.errors import SimschedError
 from simsched.files import replacing
 from simsched.plots.stacked import stacked_svg
 from simsched.report.findings import Findings
-from simsched.report.graph_section import graph_section
-from simsched.report.machine_section import costs_section, machine_section
+from simsched.report.inputs_section import costs_section, graph_section, machine_section
 from simsched.report.policies_section import chart_section, policies_section
 from simsched.report.question import Question
 from simsched.report.sizes_section import cores_section, layouts_section

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def trust_section(found: Findings) -> Section:
-    """Return the section."""
+    """Return the section on assumptions, and how the report was made."""
     question = found.question
     notes = [note for note in found.notes if note not in question.graph.report.notes]
     parts: list[Part] = [

@@ -23,7 +23,7 @@ LEGEND_PX = 240
 
 
 def why_section(found: Findings) -> Section:
-    """Return the section."""
+    """Return the section on where the time of the best schedule went."""
     frames = core_times(found)
     why = found.why
     words = "; ".join(f"{labelled(g, c)} {share:.1%}" for g, c, share in _shares(frames[found.best.name]))

@@ -160,9 +160,9 @@ class Reproduction:
         published = self.system.published()
         counts = {f"{table}, rows": sum(row.table == table for row in self.rows) for table in self.tables}
         claims = [f"{c.words}: {'yes' if c.holds else 'no'} ({c.found})" for c in self.claims]
-        figure = self.table.to_html(index=False, na_rep="", max_rows=60)
+        table = self.table.to_html(index=False, na_rep="", max_rows=60)
         return card(
-            f"{published.title}: {self.system}", counts, [summary_text(self.summary()), *claims], figure
+            f"{published.title}: {self.system}", counts, [summary_text(self.summary()), *claims], below=table
         )
 
     def __str__(self) -> str:

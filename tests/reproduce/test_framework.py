@@ -162,8 +162,8 @@ def test_what_cannot_be_printed_stands_as_its_escape(paper):
     )
     text = ss.reproduce(Made(file=str(paper))).to_markdown()
     assert all(line.isprintable() for line in text.splitlines())
-    assert r"s\x1b[2J" in text
-    assert r"Sec.\x1b 1" in text
+    assert r"s\\x1b[2J" in text
+    assert r"Sec.\\x1b 1" in text
 
 
 def test_markdown_and_page_are_escaped(made):
@@ -173,6 +173,7 @@ def test_markdown_and_page_are_escaped(made):
     assert r"| More cores \| are faster | Sec. 2 | yes | 4 and 1 |" in text
     assert "| Fewer too | Sec. 3 | **no** | no |" in text
     assert "<b>up</b>" not in made._repr_html_()
+    assert made._repr_html_().count("<table") == 2
 
 
 def test_one_table_alone(paper):

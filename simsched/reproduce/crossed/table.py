@@ -140,13 +140,13 @@ class Crossed:
         return f"<Crossed: {len(self.runs)} runs; {', '.join(self.machines)}>"
 
     def _repr_html_(self) -> str:
-        figures = (self.matrix(on).to_html(float_format="{:.3g}".format) for on in self.machines)
+        tables = (self.matrix(on).to_html(float_format="{:.3g}".format) for on in self.machines)
         note = "policies of, down; workloads of, across; time over the best policy's, geometric means, by machine"
         return card(
             "Every policy on every other system's workloads",
             {"runs": len(self.runs)},
             [note, *self.notes],
-            "".join(figures),
+            below="".join(tables),
         )
 
     @property

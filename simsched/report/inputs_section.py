@@ -1,0 +1,167 @@
+"""What was asked about: the graph and how it was read, the costs of its tasks, the machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.document.parts import Bullets, Facts, Folded, Paragraph, Part, Picture, Section, Table
+from simsched.notes import weighed
+from simsched.plots.canvas import plain
+from simsched.units import format_time
+
+if TYPE_CHECKING:
+    from simsched.machine import Machine
+    from simsched.report.findings import Findings
+    from simsched.report.question import Question
+
+#: CSS pixels an inch of the drawings of machines.
+PX = 72.0
+#: Room for the title.
+NARROWEST_PX = 560.0
+MOST_KINDS = 10
+#: A drawing of more tasks is slow to make, and shows nothing but ink.
+MOST_DRAWN = 2000
+
+
+def graph_section(found: Findings) -> Section:
+    """Return the section on the graph and its import."""
+    graph = found.question.graph
+    parts: list[Part] = [Facts("Graph", _facts(found)), kinds_table(found.question)]
+    if graph.n_tasks and graph.n_tasks <= MOST_DRAWN:
+        depth = int(graph.depths.max()) + 1
+        parts.append(
+            Picture(
+                lambda figure: graph.draw(figure.add_subplot()), 880, 360,
+                f"The graph by depth, coloured by kind: {graph.n_tasks} tasks on {depth} levels",
+            )
+        )  # fmt: skip
+    return Section("The graph", [*parts, *_import(found.question)], "graph")
+
+
+def _facts(found: Findings) -> dict[str, object]:
+    graph, limits = found.question.graph, found.limits
+    facts: dict[str, object] = {
+        "name": plain(graph.name, 120),
+        "tasks": graph.n_tasks,
+        "edges": graph.n_edges,
+    }
+    facts["levels of depth"] = int(graph.depths.max(initial=-1)) + 1
+    facts["work on one core"] = format_time(found.one_core_s)
+    facts["critical path, each task on its fastest width"] = format_time(limits.critical_path_s)
+    if limits.critical_path_s:
+        facts["work over critical path"] = f"{found.one_core_s / limits.critical_path_s:.3g}"
+    if graph.recorded_on is not None:
+        facts["recorded on"] = plain(graph.recorded_on.name, 120)
+    return facts
+
+
+def kinds_table(question: Question) -> Table:
+    """Return the kinds that hold most seconds on one core of the machine."""
+    from simsched.costs import CostModel
+
+    kinds = question.graph.kinds
+    costs = (question.costs or CostModel()).on(question.graph, question.machine, question.runtime)
+    seconds = np.bincount(kinds.codes, costs.one_core_s, len(kinds.labels))
+    counts = kinds.counts
+    held = [code for code in np.argsort(-seconds, kind="stable").tolist() if counts[code]]
+    whole = float(seconds.sum()) or 1.0
+
+    def row(name: str, codes: list[int]) -> tuple[str, ...]:
+        mine = float(seconds[codes].sum())
+        return name, f"{int(counts[codes].sum())}", format_time(mine), f"{mine / whole:.1%}"
+
+    rows = [row(plain(kinds.labels[code] or "no kind"), [code]) for code in held[:MOST_KINDS]]
+    if others := held[MOST_KINDS:]:
+        rows.append(row(f"{len(others)} other kinds", others))
+    return Table("Kinds of tasks, by seconds on one core", ("kind", "tasks", "on one core", "share"), rows)
+
+
+def _import(question: Question) -> list[Part]:
+    report = question.graph.report
+    title = f"How it was read: {plain(report.source, 120)}" + (f" ({report.format})" if report.format else "")
+    parts: list[Part] = []
+    if report.facts:
+        shown = {
+            name: f"{value:.6g}" if isinstance(value, float) else value
+            for name, value in report.facts.items()
+        }
+        parts.append(Folded(title, [Facts("Import", shown)]))
+    if report.notes:
+        parts += [Paragraph("What the import notes:"), Bullets(weighed(report.notes))]
+    return parts
+
+
+def costs_section(found: Findings) -> Section | None:
+    """Return cost curves and roofline; None for a graph without tasks."""
+    if not found.question.graph.n_tasks:
+        return None
+    parts = [_curves(found), *_roofline(found)]
+    return Section("What tasks cost", parts, "costs")
+
+
+def _curves(found: Findings) -> Picture:
+    from simsched.plots import cost_curves, model_curves_frame
+
+    question = found.question
+    frame = model_curves_frame(question.graph, question.machine, question.costs, question.runtime)
+    kinds = ", ".join(dict.fromkeys(str(kind) or "no kind" for kind in frame["kind"]))
+    return Picture(
+        lambda figure: cost_curves(frame, figure.add_subplot()), 880, 380,
+        f"Seconds by threads, of the longest task of each of the kinds that hold most work: {kinds}. "
+        "Points are seconds as recorded",
+    )  # fmt: skip
+
+
+def _roofline(found: Findings) -> list[Part]:
+    from simsched.plots import roofline_frame
+
+    schedule = found.schedule
+    ops = roofline_frame(schedule)
+    if ops.empty:
+        return [Paragraph("There is no roofline: no task has known FLOPs and bytes.")]
+    share = float(ops["share"].sum())
+    words = f"Roofline of the ops under {found.best.name}; {share:.1%} of the cores' time has known FLOPs and bytes"
+    return [
+        Paragraph(
+            "The roofline shows what the ops attain below what one core, a tile and the whole machine can reach; a "
+            "marker is as large as its share of the cores' time."
+        ),
+        Picture(lambda figure: schedule.roofline(ax=figure.add_subplot()), 880, 440, words),
+    ]
+
+
+def machine_section(found: Findings) -> Section:
+    """Return the machine's drawing, coloured by the best schedule, and its numbers."""
+    from simsched.plots import core_use_frame
+    from simsched.plots.machine import figure_size
+
+    schedule, machine = found.schedule, found.question.machine
+    use = core_use_frame(schedule)["busy_share"]
+    width, height = figure_size(machine.structure.picture(), explained=True)
+    words = f"{machine.spec}, its cores coloured by how busy they are under {found.best.name}"
+    parts: list[Part] = [
+        Paragraph(
+            f"{machine.title}. Busy under {found.best.name}: from {use.min():.1%} to {use.max():.1%} of the makespan."
+        ),
+        Picture(
+            lambda figure: schedule.core_use(figure.add_subplot()),
+            max(PX * width, NARROWEST_PX),
+            PX * height,
+            words,
+        ),
+        Facts("Machine", machine.summary()),
+        Folded("Every number of the machine, with its source", [machine_table(machine)]),
+    ]
+    return Section("The machine", parts, "machine")
+
+
+def machine_table(machine: Machine) -> Table:
+    """Return the numbers of the machine's file, with unit, source and confidence."""
+    rows = [(fact.key, _shown(fact.value), fact.unit, fact.confidence, fact.source) for fact in machine.facts]
+    return Table("Numbers of the machine", ("number", "value", "unit", "confidence", "source"), rows)
+
+
+def _shown(value: float | tuple[float, ...]) -> str:
+    return ", ".join(f"{one:g}" for one in value) if isinstance(value, tuple) else f"{value:g}"
