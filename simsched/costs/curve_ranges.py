@@ -1,4 +1,4 @@
-"""What the cost curves of `curves.toml` leave open: the ends of each number, and curves sampled between them."""
+"""Uncertainty of the cost curves of `curves.toml`: the ends of each number, and curves sampled between them."""
 
 from __future__ import annotations
 

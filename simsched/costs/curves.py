@@ -33,7 +33,7 @@ REFERENCE_S = 1e-3
 
 @dataclass(frozen=True)
 class Curve:
-    """How a kind of task gains from cores.
+    """Cost curve: the gain of a kind of task from cores.
 
     Parameters
     ----------

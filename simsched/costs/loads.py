@@ -1,4 +1,4 @@
-"""What tasks ask of what running tasks share."""
+"""Demand of tasks on shared resources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one task on one team asks for.
+    """Demand of one task on one team.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ IDLE = Load()
 
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """What every task asks for: `Load` as columns, each of shape (n,) or (n, candidates)."""
+    """Demand of every task: `Load` as columns, each of shape (n,) or (n, candidates)."""
 
     memory_share: Seconds
     overhead_share: Seconds

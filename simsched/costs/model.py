@@ -40,7 +40,7 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CostModel:
-    """How seconds recorded on one width and machine become seconds on another.
+    """Conversion of seconds recorded on one width and machine to another.
 
     Parameters
     ----------

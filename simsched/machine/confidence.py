@@ -1,4 +1,4 @@
-"""How far a number may be off, where its file says how far to trust it and nothing more."""
+"""Interval of a number of which a file states no more than its confidence."""
 
 from __future__ import annotations
 

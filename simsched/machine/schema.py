@@ -126,7 +126,7 @@ Throughput = Annotated[Quantities, AfterValidator(_throughput)]
 
 
 class CoreCount(Strict):
-    """How many cores there are."""
+    """Number of cores."""
 
     count: Annotated[Quantity, measures("cores", least=1, most=2**20, whole=True)]
     per_tile: Annotated[Quantity, measures("cores per tile", least=1, most=2**20, whole=True)]
@@ -166,7 +166,7 @@ class BusyClock(Strict):
 
 
 class Cores(CoreCount):
-    """How many cores there are, and what one is."""
+    """Number of cores, and what one is."""
 
     smt_ways: Annotated[Quantity, measures("threads per core", least=1, most=64, whole=True)]
     clock: Annotated[Quantity, measures("frequency", least=1e3, most=1e12)]
@@ -224,7 +224,7 @@ class Mode(Strict):
 
 
 class MemoryTable(Strict):
-    """What all cores share: the mode in use, and all there are."""
+    """Memory, which all cores share: the mode in use, and all there are."""
 
     mode: str
     modes: Annotated[dict[str, Mode], Field(min_length=1)]

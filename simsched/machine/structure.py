@@ -50,7 +50,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Picture:
-    """What a structure looks like: boxes, drawn in order, and links between points.
+    """Picture of a structure: boxes, drawn in order, and links between points.
 
     Parameters
     ----------

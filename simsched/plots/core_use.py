@@ -1,4 +1,4 @@
-"""How busy a schedule keeps each core, on the machine's drawing."""
+"""Use of each core by a schedule, on the machine's drawing."""
 
 from __future__ import annotations
 

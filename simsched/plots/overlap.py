@@ -22,7 +22,7 @@ LONGEST_PAIR = 2 * LONGEST_LABEL + 12
 
 @dataclass(frozen=True)
 class Layer:
-    """How a curve is drawn among others.
+    """Style of a curve among others.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a paper says, from its data file: inputs, tables with all their cases and the values at hand, statements."""
+"""Data file of a paper: inputs, tables with all their cases and the values at hand, statements."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Asked(NamedTuple):
 
 
 class Quantity(Strict):
-    """What a table of a paper shows in its cases.
+    """A quantity that a table of a paper shows in its cases.
 
     Parameters
     ----------

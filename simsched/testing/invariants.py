@@ -1,4 +1,4 @@
-"""What every simulated schedule must satisfy; each check raises `AssertionError` with the tasks and times concerned."""
+"""Invariants of every simulated schedule; each check raises `AssertionError` with the tasks and times concerned."""
 
 from __future__ import annotations
 

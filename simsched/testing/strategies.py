@@ -94,7 +94,7 @@ def machines(draw: st.DrawFn, max_cores: int = 12, ways: int = 1) -> Machine:
 
 
 def effects() -> st.SearchStrategy[dict[str, bool]]:
-    """What running tasks share: one memory's bandwidth alone as often as any mixture."""
+    """Effects of running tasks on each other: one memory's bandwidth alone as often as any mixture."""
     switches = st.fixed_dictionaries({name: st.booleans() for name in NAMES})
     return st.one_of(st.just({"share_bandwidth": True}), switches)
 

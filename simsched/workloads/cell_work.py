@@ -1,4 +1,4 @@
-"""What the ops of a cell do together, when they run as one task."""
+"""Work of a cell: that of its ops, when they run as one task."""
 
 from __future__ import annotations
 

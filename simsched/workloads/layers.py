@@ -145,7 +145,7 @@ Filters = tuple[int, int, int]
 
 
 class Layers:
-    """What Inception-v3 and ResNet-50 are made of.
+    """Layers of Inception-v3 and ResNet-50.
 
     Parameters
     ----------

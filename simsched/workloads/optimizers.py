@@ -9,7 +9,7 @@ from simsched.errors import GraphError
 
 @dataclass(frozen=True)
 class Optimizer:
-    """How a parameter is updated.
+    """Update of a parameter by an optimizer.
 
     Parameters
     ----------

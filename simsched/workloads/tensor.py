@@ -1,4 +1,4 @@
-"""What ops read and write: tensors, and where in the program an op stands."""
+"""Tensors, which ops read and write, and the place of an op in the program."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ Phase = Literal["forward", "gradients", "update"]
 
 
 class Place(NamedTuple):
-    """Where in the program an op stands.
+    """Place of an op in the program.
 
     Parameters
     ----------

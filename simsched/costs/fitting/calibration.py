@@ -48,7 +48,7 @@ HOST = "host"
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured on a host; `save` writes it, `load` reads it, `cost_model` uses it.
+    """Measurements of a host; `save` writes them, `load` reads them, `cost_model` uses them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a host is: enough to tell whether seconds were measured on it."""
+"""Fingerprint of a host: enough to recognise the one on which seconds were measured."""
 
 from __future__ import annotations
 

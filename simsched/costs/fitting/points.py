@@ -32,7 +32,7 @@ class _ImpossibleError(CostError, ValueError):
 
 @dataclass(frozen=True)
 class Op:
-    """What a cost curve belongs to: tasks of one kind and shape.
+    """An op: tasks of one kind and shape, which share a cost curve.
 
     Parameters
     ----------

@@ -178,7 +178,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class TraceCurves:
-    """What recordings of one step on different numbers of threads say of its tasks.
+    """Seconds of a step's tasks in recordings on different numbers of threads.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ DEFAULT = "onednn"
 
 @dataclass(frozen=True)
 class Library:
-    """How software divides an op over its threads, and what it sustains.
+    """A library: its division of an op over threads, and the rates it sustains.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Library:
 
 @dataclass(frozen=True)
 class StreamParameters:
-    """What streams need beyond the machine.
+    """Parameters of streams beyond those of the machine.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Work(NamedTuple):
-    """What one parallel region has to do.
+    """Work of one parallel region.
 
     Parameters
     ----------

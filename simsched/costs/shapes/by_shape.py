@@ -39,7 +39,7 @@ LARGEST = 1e30
 
 @dataclass(frozen=True, eq=False)
 class ShapeCosts:
-    """What the kernel model says of a graph's tasks.
+    """Seconds, traffic and pieces of a graph's tasks by the kernel model.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kernel:
-    """How a kind's shapes become work; one entry of `kinds.toml`.
+    """Rule by which a kind's shapes become work; one entry of `kinds.toml`.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Seen:
-    """What is known of a task.
+    """A task as a rule sees it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What threads cost by themselves on this host: forking a team, its barrier, waking one that sleeps."""
+"""Costs of threads by themselves on this host: forking a team, its barrier, waking one that sleeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a measurement cannot tell here: too few runs that nobody disturbed, or figures that do not stay the same."""
+"""Inconclusive measurements: too few undisturbed runs, or figures that do not stay the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much the seconds of an op vary from run to run."""
+"""Variation of the seconds of an op from run to run."""
 
 from __future__ import annotations
 

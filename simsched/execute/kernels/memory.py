@@ -1,4 +1,4 @@
-"""Where the operands of tasks lie: outputs each on its own, inputs where predecessors put them, weights by shape."""
+"""Places of operands in memory: outputs each on its own, inputs where predecessors put them, weights by shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kernel a task runs, from its kind and the shapes of its inputs."""
+"""Kernels of tasks, from their kinds and the shapes of their inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Options = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True)
 class Operator:
-    """How tasks of a kind become kernels.
+    """Kernel and rule of a kind of tasks.
 
     Parameters
     ----------

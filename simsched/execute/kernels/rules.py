@@ -20,7 +20,7 @@ Sizes = list[int]
 
 @dataclass(frozen=True)
 class Seen:
-    """What a rule sees of a task.
+    """A task as a rule sees it.
 
     Parameters
     ----------

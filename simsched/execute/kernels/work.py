@@ -1,4 +1,4 @@
-"""What the tasks of a graph do when it really runs: kernels, copies of their bytes, or spinning."""
+"""Work of tasks in a real run: kernels, copies of their bytes, or spinning."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPIN_KINDS, MEMORY_KINDS = frozenset({"", "spin", "empty"}), frozenset({"memory"
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What each task does.
+    """Kernel of each task.
 
     Parameters
     ----------

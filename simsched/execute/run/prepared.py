@@ -44,7 +44,7 @@ NO_TASKS = Csr(np.zeros(1, np.int64), np.empty(0, np.int32))
 
 @dataclass(frozen=True)
 class Settings:
-    """How graphs run, whatever the graph and the policy.
+    """Settings of real runs, whatever the graph and the policy.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What of a schedule goes to the page: columns of numbers as narrow as they may be, tasks by their start."""
+"""Data of a schedule for the page: columns of numbers as narrow as they may be, tasks by their start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages with bokeh in them are made of."""
+"""Parts of pages with bokeh in them."""
 
 from __future__ import annotations
 

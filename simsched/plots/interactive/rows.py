@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Where each core is drawn, and how its neighbours are called.
+    """Row of each core, and the names of its neighbours.
 
     Parameters
     ----------

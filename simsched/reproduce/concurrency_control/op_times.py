@@ -46,7 +46,7 @@ STEPS, OVERHEADS = 14, (0.0, 0.03)
 
 @dataclass(frozen=True)
 class KindTimes:
-    """How long ops of a kind take.
+    """Seconds of ops of a kind.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def times_of(network: str) -> OpTimes:
 
 
 class OpTimes:
-    """How long the kinds of ops take of a network that Table VI times, and of others like it.
+    """Seconds of the kinds of ops of a network that Table VI times, and of others like it.
 
     Kinds of the table take its seconds under the recommended setting; of those that are controlled, the overhead of a
     thread is what gives its seconds under strategies 1 and 2. Of other kinds, streams take over the kernel model what

@@ -1,4 +1,4 @@
-"""What the published systems ran: a network, the machine, and the costs that all policies share there."""
+"""Jobs of the published systems: a network, its machine, and the costs that all policies share there."""
 
 from __future__ import annotations
 

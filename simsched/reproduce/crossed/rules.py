@@ -1,4 +1,4 @@
-"""How each published system would run a job: its policy, how it cuts the batch, and the layouts it may choose among."""
+"""Rules by which each published system runs a job: its policy, its parts of the batch, the layouts it may choose."""
 
 from __future__ import annotations
 

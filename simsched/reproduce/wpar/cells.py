@@ -32,7 +32,7 @@ _GATES = {"LSTMCell": 4, "GRUCell": 3, "RNNCell": 1}
 
 @dataclass(frozen=True)
 class CellCosts:
-    """What cells take.
+    """Seconds of cells.
 
     Parameters
     ----------
