@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from simsched.errors import LayoutError, MachineError, SpecError
 from simsched.policy import CandidateRule, Layout, Policy
+from simsched.renamed import old_fields
 
 if TYPE_CHECKING:
     from simsched.costs import TaskCosts
@@ -28,6 +29,7 @@ NEAR = 2
 Offers = tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]
 
 
+@old_fields(beside="corun")
 @dataclass(frozen=True)
 class CoRun(Policy):
     """Start what fits the idle cores and does not outlast the running tasks, fewest threads first.
@@ -48,7 +50,7 @@ class CoRun(Policy):
     per_kind : bool
         Strategy 2: it is, for all tasks of a kind, the fastest width of the one that takes longest; of its candidates
         a task offers those within 2 threads of it.
-    beside : bool
+    corun : bool
         Strategy 3: whenever cores idle, tasks start beside the running ones, at their own width or a candidate. Without
         it they run one after another at their own width, first come, first served.
     fill : bool
@@ -83,7 +85,7 @@ class CoRun(Policy):
     interval: int = 2
     fastest: bool = True
     per_kind: bool = False
-    beside: bool = True
+    corun: bool = True
     fill: bool = False
     controlled: str = ""
     smt: bool = False
@@ -101,7 +103,7 @@ class CoRun(Policy):
             *(layout.width for layout in Layout.filling(most.width)),
         }
         caps = [Layout(most.executors, width) for width in sorted(widths, reverse=True)]
-        return (*(caps if self.beside else ()), Layout(1, most.width))
+        return (*(caps if self.corun else ()), Layout(1, most.width))
 
     def no_cap(self, machine: Machine) -> Layout:
         """Return the layout that limits nothing, as the paper has it.
@@ -132,7 +134,7 @@ class CoRun(Policy):
         # Offers lie on both sides of a task's own width, but for one that is as wide as the cap.
         below = np.where(fastest < width, self.candidates // 2, self.candidates - 1)
         depths = problem.graph.depths
-        beside = self.beside & (np.bincount(depths, minlength=1)[depths] > 1)
+        beside = self.corun & (np.bincount(depths, minlength=1)[depths] > 1)
         # The widths offered are 1 and whole intervals, and the cap itself.
         narrow = ((own - 1) // self.interval - below + 1) * self.interval
         return np.where(beside & (below > 0), np.maximum(narrow, 1), own).astype(np.int64)
@@ -151,7 +153,7 @@ class CoRun(Policy):
         serial_s = problem.costs.one_core_s if self.smt else None
         widths, seconds = self._offers(problem, widest)
         offered = widths.shape[1]
-        if self.fill and self.beside:
+        if self.fill and self.corun:
             every = candidate_widths(problem.costs, widest, self.interval, widest)
             widths, seconds = np.column_stack([widths, every[0]]), np.column_stack([seconds, every[1]])
         if (left := self._left_alone(problem)).any():
@@ -159,7 +161,7 @@ class CoRun(Policy):
             whole = np.where(whole_s < problem.costs.one_core_s, widest, 1)
             widths = np.where(left[:, None], whole[:, None], widths).astype(np.int32)
             seconds = np.where(left[:, None], whole_s[:, None], seconds)
-        return CandidateRule(widths, seconds, most, self.beside, offered, serial_s)
+        return CandidateRule(widths, seconds, most, self.corun, offered, serial_s)
 
     def _left_alone(self, problem: Problem) -> npt.NDArray[np.bool_]:
         """Return which tasks are of a kind whose width is not chosen."""
@@ -188,9 +190,7 @@ class CoRun(Policy):
     def _offers(self, problem: Problem, widest: int) -> Offers:
         """Return the widths that each task offers, its own first, and their seconds."""
         costs = problem.costs
-        widths, seconds = candidate_widths(
-            costs, widest, self.interval, self.candidates if self.beside else 1
-        )
+        widths, seconds = candidate_widths(costs, widest, self.interval, self.candidates if self.corun else 1)
         if self.per_kind:
             own = kind_widths(problem.graph.kinds.codes, widths[:, 0], seconds[:, 0])
             near = np.abs(widths - own[:, None]) <= NEAR
@@ -200,7 +200,7 @@ class CoRun(Policy):
         else:
             return widths, seconds
         own_s = costs.seconds(own)
-        if not self.beside:
+        if not self.corun:
             return own[:, None], own_s[:, None]
         return (
             np.column_stack([own, np.where(near, widths, own[:, None])]),

@@ -89,9 +89,9 @@ class CriticalPath(RankPolicy):
         small, inline = small_tasks(problem, self.small_s), released(problem)
         light = bool(self.small_s) and self.reserved > 0
         return Shortcuts(
-            apart=small & ~inline & light,
+            single_threaded=small & ~inline & light,
             inline=small & inline,
-            singles=np.array([self._workers(problem.machine)] if light else [], np.int32),
+            threads=np.array([self._workers(problem.machine)] if light else [], np.int32),
             buffered=self.buffered,
         )
 

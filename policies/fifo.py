@@ -78,4 +78,4 @@ class Fifo(RankPolicy):
         if not self.small_s:
             return None
         inline = small_tasks(problem, self.small_s) & released(problem)
-        return Shortcuts(apart=np.zeros_like(inline), inline=inline)
+        return Shortcuts(single_threaded=np.zeros_like(inline), inline=inline)

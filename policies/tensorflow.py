@@ -86,7 +86,7 @@ class TensorFlow(RankPolicy):
         assert problem.layout is not None  # noqa: S101 - narrows the type: static policies always have a layout
         cores = self.executors(problem.machine, problem.layout).indices
         threads = np.arange(self.pool or len(cores)) % len(cores)
-        return Shortcuts(apart=apart, inline=np.zeros_like(apart), singles=cores[::-1][threads])
+        return Shortcuts(single_threaded=apart, inline=np.zeros_like(apart), threads=cores[::-1][threads])
 
 
 def one_threaded() -> dict[str, Curve]:

@@ -12,6 +12,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from simsched.errors import SpecError
+from simsched.renamed import new_keys
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -180,21 +181,21 @@ def made(cls: type[Made], what: str, spec: Spec) -> Made:
         a default is missing.
     """
     known = {f.name: f for f in fields(cls) if f.init}
-    given = dict(spec.params)
-    for key, value in spec.params.items():
+    given, texts = new_keys(cls, spec.name, spec.params), new_keys(cls, spec.name, spec.texts)
+    for key, value in given.items():
         if key not in known:
             raise SpecError(
                 f"{what} {spec.name} has no parameter {key!r}; it has {', '.join(known) or 'none'}"
             )
         default = known[key].default
         if isinstance(default, str):
-            given[key] = spec.texts.get(key, value)
+            given[key] = texts.get(key, value)
         if default is not MISSING and default is not None:
             _check_type(spec.name, key, given[key], default)
     wanting = [
         f.name
         for f in known.values()
-        if f.default is MISSING and f.default_factory is MISSING and f.name not in spec.params
+        if f.default is MISSING and f.default_factory is MISSING and f.name not in given
     ]
     if wanting:
         raise SpecError(

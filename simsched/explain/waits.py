@@ -167,7 +167,7 @@ def _freed(schedule: Schedule, places: Places) -> tuple[Seconds, Index]:
     order = np.argsort(place.astype(np.min_scalar_type(place.max(initial=0))), kind="stable")
     task, place = task[order], place[order]
     same = place[1:] == place[:-1]
-    # A thread that strays may share a core with another of its own team.
+    # A displaced thread may share a core with another of its own team.
     once = np.append(np.ones(len(task[:1]), bool), ~same | (task[1:] != task[:-1]))
     task, place = task[once], place[once]
     before = np.full(len(task), -1, np.int32)

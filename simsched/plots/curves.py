@@ -11,6 +11,7 @@ from simsched.costs.fitting.parametric import formula
 from simsched.plots.canvas import log_ticks, outside_legend, require_columns, shown_axes
 from simsched.plots.overlap import LONGEST_PAIR, layers
 from simsched.plots.palette import OKABE_ITO, RGB
+from simsched.renamed import old_arguments
 from simsched.units import time_unit
 
 if TYPE_CHECKING:
@@ -27,13 +28,14 @@ Array = npt.NDArray[np.float64]
 COLUMNS = ["kind", "shape", "sharing", "width", "measured_s", "spread", "fitted_s", "low_s", "high_s"]
 
 
-def cost_curves_frame(calibration: Calibration, most: int | None = None) -> pd.DataFrame:
+@old_arguments(most="max_ops")
+def cost_curves_frame(calibration: Calibration, max_ops: int | None = None) -> pd.DataFrame:
     """Return what was measured and what was fitted, op by op.
 
     Parameters
     ----------
     calibration : Calibration
-    most : int, optional
+    max_ops : int, optional
         Only the ops that take longest on their least width; all when not given.
 
     Returns
@@ -55,7 +57,7 @@ def cost_curves_frame(calibration: Calibration, most: int | None = None) -> pd.D
 
     runtime = calibration.runtime()
     longest = sorted(calibration.ops, key=lambda one: -one.of(one.sharings[0])[0].seconds)
-    parts = [_rows(one, sharing, runtime) for one in longest[:most] for sharing in one.sharings]
+    parts = [_rows(one, sharing, runtime) for one in longest[:max_ops] for sharing in one.sharings]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.plots.curves import COLUMNS
+from simsched.renamed import old_arguments
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
     from simsched.machine import Machine, RuntimeProfile
 
 
+@old_arguments(most="max_kinds")
 def model_curves_frame(
     graph: TaskGraph,
     machine: str | Path | Machine,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
-    most: int = 6,
+    max_kinds: int = 6,
 ) -> pd.DataFrame:
     """Return the seconds of some tasks by threads, as replays on a machine take them; `cost_curves` draws them.
 
@@ -30,7 +32,7 @@ def model_curves_frame(
     ----------
     graph, machine, costs, runtime
         As in `simsched.simulate`.
-    most : int
+    max_kinds : int
         Kinds, those that hold most seconds on one core; of each its longest task, of equal ones the lowest index.
 
     Returns
@@ -55,7 +57,7 @@ def model_curves_frame(
     target = machine_of(machine)
     on_machine = (costs or CostModel()).on(graph, target, runtime)
     rows: list[dict[str, Any]] = []
-    for task in _longest(graph, on_machine.one_core_s, most):
+    for task in _longest(graph, on_machine.one_core_s, max_kinds):
         threads, seconds = int(graph.widths[task]), float(graph.durations_s[task])
         known = {threads} if threads <= target.n_threads and np.isfinite(seconds) else set()
         powers = (2**k for k in range(target.n_threads.bit_length()))

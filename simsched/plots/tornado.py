@@ -8,17 +8,19 @@ import numpy as np
 
 from simsched.plots.canvas import plain, require_columns, shown_axes
 from simsched.plots.palette import OKABE_ITO
+from simsched.renamed import old_arguments
 from simsched.units import time_unit
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-#: Bars at most, unless told otherwise.
+#: Bars at most, unless a number is given.
 MOST = 15
 
 
-def tornado(frame: pd.DataFrame, ax: Axes | None = None, most: int = MOST) -> Axes:
+@old_arguments(most="max_rows")
+def tornado(frame: pd.DataFrame, ax: Axes | None = None, max_rows: int = MOST) -> Axes:
     """Draw the makespan with each number at either end of its interval, the widest bar first.
 
     Parameters
@@ -27,8 +29,8 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, most: int = MOST) -> Ax
         What `simsched.sensitivity` returns.
     ax : Axes, optional
         Where to draw; a new figure when not given.
-    most : int
-        Bars at most; how many numbers are left out is told.
+    max_rows : int
+        Bars at most; the picture says how many numbers are left out.
 
     Returns
     -------
@@ -48,7 +50,7 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, most: int = MOST) -> Ax
     """
     ends = ["low_makespan_s", "high_makespan_s"]
     require_columns(frame, ["parameter", "value", "unit", "low", "high", "makespan_s", *ends], "tornado")
-    shown = frame.head(most)
+    shown = frame.head(max_rows)
     ax = shown_axes((8.0, 1.4 + 0.32 * len(shown)), ax)
     unit = time_unit(float(frame["makespan_s"].max()) if len(frame) else 1.0)
     nominal = shown["makespan_s"].to_numpy() * unit.per_s
@@ -59,18 +61,19 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, most: int = MOST) -> Ax
         ax.axvline(nominal[0], color="0.3", linewidth=1)
     _label(ax, shown, [f"{row.low:.3g} to {row.high:.3g} {row.unit}" for row in shown.itertuples()])
     ax.set_xlabel(f"makespan ({unit.name})")
-    _tell_rest(ax, frame.iloc[most:])
+    _tell_rest(ax, frame.iloc[max_rows:])
     return ax
 
 
-def sobol_bars(frame: pd.DataFrame, ax: Axes | None = None, most: int = MOST) -> Axes:
+@old_arguments(most="max_rows")
+def sobol_bars(frame: pd.DataFrame, ax: Axes | None = None, max_rows: int = MOST) -> Axes:
     """Draw first and total Sobol indices of each number with their intervals, the largest total first.
 
     Parameters
     ----------
     frame : DataFrame
         What `simsched.sobol` returns.
-    ax, most
+    ax, max_rows
         As in `tornado`.
 
     Returns
@@ -96,7 +99,7 @@ def sobol_bars(frame: pd.DataFrame, ax: Axes | None = None, most: int = MOST) ->
         ["parameter", *(f"{kind}{end}" for kind in kinds for end in ("", "_low", "_high"))],
         "sobol_bars",
     )
-    shown = frame.head(most)
+    shown = frame.head(max_rows)
     ax = shown_axes((8.0, 1.4 + 0.4 * len(shown)), ax)
     for place, (kind, label) in enumerate(kinds.items()):
         value = shown[kind].to_numpy(float)
@@ -106,7 +109,7 @@ def sobol_bars(frame: pd.DataFrame, ax: Axes | None = None, most: int = MOST) ->
     ax.axvline(0.0, color="0.3", linewidth=1)
     _label(ax, shown, [""] * len(shown))
     ax.set_xlabel("share of the makespan's variance")
-    _tell_rest(ax, frame.iloc[most:])
+    _tell_rest(ax, frame.iloc[max_rows:])
     return ax
 
 

@@ -15,12 +15,14 @@ import numpy.typing as npt
 from simsched.errors import PolicyError
 from simsched.parameters import is_whole
 from simsched.policy.policy import Policy, Start
+from simsched.renamed import old_fields
 
 if TYPE_CHECKING:
     from simsched.policy.problem import Problem
     from simsched.policy.view import Running, View
 
 
+@old_fields(most="max_running", beside="corun")
 @dataclass(frozen=True, eq=False)
 class CandidateRule(Policy):
     """Start what fits the idle cores and does not outlast the running tasks, fewest threads first.
@@ -30,7 +32,7 @@ class CandidateRule(Policy):
     ready task that has a width that fits starts at the first of these; if there is none, cores idle until the next
     completion. Columns from `offered` on count only there.
 
-    Without `beside`, tasks run one after another instead: the one that has been ready longest, at its first width.
+    Without `corun`, tasks run one after another instead: the one that has been ready longest, at its first width.
 
     With `serial_s`, those run on the first hardware thread of each core only. While one of them holds all cores, small
     tasks start on the second ones: of all that have a width that fits there and would finish no later than the holder,
@@ -42,9 +44,9 @@ class CandidateRule(Policy):
         Widths that each task offers, the preferred one first.
     estimates_s : float64 array, shape (n, candidates)
         Seconds of each task on each of them by which the rule decides; what passes is the cost model's.
-    most : int
+    max_running : int
         Most tasks at once.
-    beside : bool
+    corun : bool
         Whether tasks start beside others.
     offered : int or None
         Columns that count beside others and on second hardware threads; None for all.
@@ -65,7 +67,7 @@ class CandidateRule(Policy):
     >>> class Halves(ss.Policy):
     ...     def prepared(self, problem):
     ...         half = np.full((problem.graph.n_tasks, 1), problem.machine.n_cores // 2, np.int32)
-    ...         return CandidateRule(half, problem.costs.seconds(half[:, 0])[:, None], most=2)
+    ...         return CandidateRule(half, problem.costs.seconds(half[:, 0])[:, None], max_running=2)
     >>> halves = ss.simulate(ss.TaskGraph.from_edges([4.0, 4.0]), "generic[cores=4]", Halves)
     >>> halves.cores(0).tolist(), halves.cores(1).tolist(), halves.start_s.tolist()
     ([0, 1], [2, 3], [0.0, 0.0])
@@ -73,8 +75,8 @@ class CandidateRule(Policy):
 
     widths: npt.NDArray[np.int32]
     estimates_s: npt.NDArray[np.float64]
-    most: int
-    beside: bool = True
+    max_running: int
+    corun: bool = True
     offered: int | None = None
     serial_s: npt.NDArray[np.float64] | None = None
 
@@ -88,7 +90,7 @@ class CandidateRule(Policy):
             )
         if self.serial_s is not None:
             _check_column("serial_s", self.serial_s, np.float64, 1)
-        for name, most in (("most", None), ("offered", self.widths.shape[1])):
+        for name, most in (("max_running", None), ("offered", self.widths.shape[1])):
             _check_count(name, getattr(self, name), most)
 
     def checked(self, problem: Problem) -> CandidateRule:
@@ -114,7 +116,7 @@ class CandidateRule(Policy):
         >>> from simsched.policy import CandidateRule, Problem
         >>> graph, machine = ss.TaskGraph.from_edges([1.0]), ss.machine("generic[cores=2]")
         >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine))
-        >>> CandidateRule(np.full((1, 1), 3, np.int32), np.ones((1, 1)), most=1).checked(problem)
+        >>> CandidateRule(np.full((1, 1), 3, np.int32), np.ones((1, 1)), max_running=1).checked(problem)
         Traceback (most recent call last):
             ...
         simsched.errors.PolicyError: a task offers 3 threads; generic[cores=2] has 2 for it
@@ -157,7 +159,7 @@ class CandidateRule(Policy):
 
     def decide(self, view: View) -> Iterable[Start]:
         """Return the one task to start next, if any."""
-        if not view.ready or len(view.running) >= self.most:
+        if not view.ready or len(view.running) >= self.max_running:
             return ()
         start = self._on_cores(view) or self._on_second_threads(view)
         return (start,) if start else ()
@@ -171,7 +173,7 @@ class CandidateRule(Policy):
             free = idle == cores
         if not idle:
             return None
-        if not self.beside:
+        if not self.corun:
             return self._first(view) if free else None
         return (self._beside(view, idle) if view.running else None) or self._longest(view, idle)
 

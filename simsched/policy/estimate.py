@@ -151,7 +151,7 @@ class Estimator:
         assert isinstance(self.policy, RankPolicy)  # noqa: S101 - narrows the type
         found = self.policy.shortcuts(replace(self.problem, layout=layout))
         # What is no answer is refused by the replay.
-        return len(found.singles) if isinstance(found, Shortcuts) else 0
+        return len(found.threads) if isinstance(found, Shortcuts) else 0
 
     def _least_path_s(self, width: int) -> float:
         """Return the critical path with each task on its fastest width up to one."""

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 PREFERENCES = ("lowest", "producer")
 PLACEMENTS = ("compact", "scatter", "dense")
 
-#: Tasks whose stray threads are drawn at a time: bounds the memory for a million tasks.
+#: Tasks whose stray threads are sampled at a time: bounds the memory for a million tasks.
 CHUNK = 1 << 14
-#: Threads of all tasks whose places are drawn, of four bytes each.
-MOST_STRAYS = 1 << 31
+#: Threads of all tasks whose places are sampled, of four bytes each.
+MOST_DISPLACED = 1 << 31
 
 
 def core_order(machine: Machine, placement: str) -> Index:
@@ -66,14 +66,14 @@ def executor_cores(machine: Machine, layout: Layout, placement: str, reserved: i
     return Csr(indptr, np.sort(cores, axis=1).ravel())
 
 
-def strays(problem: Problem, misplaced: float) -> npt.NDArray[np.int32]:
-    """Draw where an operating system runs the threads of tasks that are not pinned (rule 6).
+def displaced(problem: Problem, misplaced: float) -> npt.NDArray[np.int32]:
+    """Sample where an operating system runs the threads of tasks that are not pinned (rule 6).
 
     Returns
     -------
     int32 array, shape (n, width)
         A random hardware thread for the share `misplaced` of all threads; -1, that of the executor, for the others.
-        Drawn per task index, before the replay starts.
+        Sampled per task index, before the replay starts.
 
     Raises
     ------
@@ -83,17 +83,17 @@ def strays(problem: Problem, misplaced: float) -> npt.NDArray[np.int32]:
     assert problem.layout is not None  # noqa: S101 - narrows the type: static policies always have a layout
     generator = np.random.default_rng([problem.seed, 2])
     n, width = problem.graph.n_tasks, problem.layout.width
-    if n * width > MOST_STRAYS:
+    if n * width > MOST_DISPLACED:
         raise LayoutError(
-            f"{n} tasks of {width} threads that are not pinned: places of {n * width} threads would be drawn, at most "
-            f"{MOST_STRAYS} can be; give pinned=true or a narrower layout"
+            f"{n} tasks of {width} threads that are not pinned: places of {n * width} threads would be sampled, at "
+            f"most {MOST_DISPLACED} can be; give pinned=true or a narrower layout"
         )
-    drawn = np.empty((n, width), np.int32)
+    sampled = np.empty((n, width), np.int32)
     for start in range(0, n, CHUNK):
-        shape = drawn[start : start + CHUNK].shape
+        shape = sampled[start : start + CHUNK].shape
         place = generator.integers(0, problem.machine.n_threads, shape, np.int32)
-        drawn[start : start + CHUNK] = np.where(generator.random(shape) < misplaced, place, -1)
-    return drawn
+        sampled[start : start + CHUNK] = np.where(generator.random(shape) < misplaced, place, -1)
+    return sampled
 
 
 def take_idle(idle: list[int], width: int, cores_per_tile: int, n_cores: int) -> list[int]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import PolicyError, SpecError
+from simsched.renamed import old_fields
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Index
@@ -18,18 +19,19 @@ if TYPE_CHECKING:
 Mask = npt.NDArray[np.bool_]
 
 
+@old_fields(apart="single_threaded", singles="threads")
 @dataclass(frozen=True, eq=False)
 class Shortcuts:
     """Executors of one thread, small tasks run where they become ready, and buffers.
 
     Parameters
     ----------
-    apart : bool array, shape (n,)
+    single_threaded : bool array, shape (n,)
         Tasks that only the single-threaded executors run, from a queue of their own.
     inline : bool array, shape (n,)
-        Tasks that run at once, without a decision, on the executor whose task released them, `apart` or not; those
-        that no task releases are queued.
-    singles : int32 array, shape (k,)
+        Tasks that run at once, without a decision, on the executor whose task released them, `single_threaded` or not;
+        those that no task releases are queued.
+    threads : int32 array, shape (k,)
         Hardware thread of each single-threaded executor; they are numbered after those of the layout.
     buffered : bool
         Whether a busy executor can be handed one task in advance.
@@ -44,24 +46,24 @@ class Shortcuts:
     >>> import numpy as np
     >>> import simsched as ss
     >>> small = np.array([False, True, True])
-    >>> past = ss.Shortcuts(apart=small, inline=~small, singles=np.array([7], np.int32))
-    >>> past.apart.tolist(), past.buffered
+    >>> past = ss.Shortcuts(single_threaded=small, inline=~small, threads=np.array([7], np.int32))
+    >>> past.single_threaded.tolist(), past.buffered
     ([False, True, True], False)
     """
 
-    apart: Mask
+    single_threaded: Mask
     inline: Mask
-    singles: Index = field(default_factory=lambda: np.empty(0, np.int32))
+    threads: Index = field(default_factory=lambda: np.empty(0, np.int32))
     buffered: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("apart", "inline", "singles"):
+        for name in ("single_threaded", "inline", "threads"):
             if not isinstance(column := getattr(self, name), np.ndarray):
                 raise PolicyError(f"{name} of shortcuts is {column!r}; expected an array")
-        if self.apart.any() and not len(self.singles):
+        if self.single_threaded.any() and not len(self.threads):
             raise PolicyError(
-                f"{int(self.apart.sum())} tasks are kept for single-threaded executors, and there are none; "
-                "give `singles` a hardware thread"
+                f"{int(self.single_threaded.sum())} tasks are kept for single-threaded executors, and there are none; "
+                "give `threads` a hardware thread"
             )
 
     def checked(self, n_tasks: int, n_threads: int, policy: object) -> Shortcuts:
@@ -88,30 +90,30 @@ class Shortcuts:
         >>> import numpy as np
         >>> import simsched as ss
         >>> none = np.zeros(3, bool)
-        >>> past = ss.Shortcuts(apart=none, inline=none)
+        >>> past = ss.Shortcuts(single_threaded=none, inline=none)
         >>> past.checked(n_tasks=3, n_threads=8, policy="mine").inline.tolist()
         [False, False, False]
         """
-        for name in ("apart", "inline"):
+        for name in ("single_threaded", "inline"):
             column = getattr(self, name)
             if column.shape != (n_tasks,) or column.dtype != np.bool_:
                 raise PolicyError(
                     f"policy {policy}: shortcuts() gave {name} of {column.dtype} and shape {column.shape}; "
                     f"expected {n_tasks} bools"
                 )
-        if self.singles.ndim != 1 or self.singles.dtype.kind not in "iu":
+        if self.threads.ndim != 1 or self.threads.dtype.kind not in "iu":
             raise PolicyError(
-                f"policy {policy}: shortcuts() gave singles of {self.singles.dtype} and shape {self.singles.shape}; "
+                f"policy {policy}: shortcuts() gave threads of {self.threads.dtype} and shape {self.threads.shape}; "
                 "expected a row of hardware threads"
             )
-        if len(self.singles) and not 0 <= self.singles.min() <= self.singles.max() < n_threads:
+        if len(self.threads) and not 0 <= self.threads.min() <= self.threads.max() < n_threads:
             raise PolicyError(
-                f"policy {policy}: singles are {self.singles}; threads are 0 to {n_threads - 1}"
+                f"policy {policy}: threads are {self.threads}; threads are 0 to {n_threads - 1}"
             )
         return Shortcuts(
-            np.ascontiguousarray(self.apart),
+            np.ascontiguousarray(self.single_threaded),
             np.ascontiguousarray(self.inline),
-            np.ascontiguousarray(self.singles, np.int32),
+            np.ascontiguousarray(self.threads, np.int32),
             bool(self.buffered),
         )
 

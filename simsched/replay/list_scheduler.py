@@ -80,9 +80,9 @@ class ListScheduler(Chooser):
         return producer
 
     def _team(self, task: int, executor: int) -> Sequence[int]:
-        if self._plan.strays is None:
+        if self._plan.displaced is None:
             return self._cores[executor]
-        moved: list[int] = self._plan.strays[task].tolist()
+        moved: list[int] = self._plan.displaced[task].tolist()
         return [home if to < 0 else to for to, home in zip(moved, self._cores[executor], strict=True)]
 
     def stuck(self) -> Exception:

@@ -69,7 +69,7 @@ def _list(native: ModuleType, plan: StaticPlan, progress: Progress) -> Schedule:
         discipline=plan.discipline,
         position=plan.position,
         executors=_bound(native, plan.executors),
-        strays=np.empty(0, np.int32) if plan.strays is None else plan.strays.ravel(),
+        strays=np.empty(0, np.int32) if plan.displaced is None else plan.displaced.ravel(),
         predecessors=_bound(native, graph.predecessors) if plan.prefer == "producer" else None,
         delay_s=plan.dispatch_s,
         per_poller_s=plan.per_poller_s,
@@ -86,8 +86,8 @@ def _shortcuts(native: ModuleType, plan: StaticPlan, cuts: Shortcuts) -> object:
     """Return what runs past the queue, as the compiled module knows it."""
     singly = plan.singly
     return native.Shortcuts(
-        singles=cuts.singles,
-        apart=cuts.apart,
+        singles=cuts.threads,
+        apart=cuts.single_threaded,
         inline=cuts.inline,
         seconds=NONE if singly is None else singly.seconds,
         loads=_loads(native, singly.loads if singly else None),
@@ -118,11 +118,11 @@ def _corun(native: ModuleType, plan: DynamicPlan, rule: CandidateRule, progress:
         shared=sharing_of(native, machine),
         candidates=rule.widths.shape[1],
         offered=rule.n_offered,
-        most=min(rule.most, machine.n_threads),
+        most=min(rule.max_running, machine.n_threads),
         cores=machine.n_cores,
         cores_per_tile=machine.cores_per_tile,
         ways=machine.smt,
-        beside=rule.beside,
+        beside=rule.corun,
         dispatch_s=plan.runtime.choice_s,
         resize_s=resize_s,
         resize_per_thread_s=resize_per_thread_s,

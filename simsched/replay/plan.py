@@ -15,7 +15,7 @@ from simsched.graph.adjacency import Csr, Index
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import RuntimeProfile
 from simsched.policy import CandidateRule, Policy, Problem, RankPolicy, Shortcuts
-from simsched.policy.placement import strays
+from simsched.policy.placement import displaced
 from simsched.policy.policy import Discipline, Queue
 from simsched.replay.policy_checks import (
     discipline_of,
@@ -90,7 +90,7 @@ class StaticPlan:
         The same without noise.
     loads : Loads or None
         What each task asks of what running tasks share; None where nothing is shared.
-    strays : int32 array, shape (n, width), or None
+    displaced : int32 array, shape (n, width), or None
         For each thread of each task's team the hardware thread on which the operating system runs it, or -1 for that of
         the executor; None where threads are pinned.
     shortcuts : Shortcuts or None
@@ -110,24 +110,26 @@ class StaticPlan:
     seconds: Seconds
     alone_s: Seconds
     loads: Loads | None
-    strays: npt.NDArray[np.int32] | None
+    displaced: npt.NDArray[np.int32] | None
     shortcuts: Shortcuts | None = None
     singly: Singly | None = None
 
     @property
     def singles(self) -> Index:
         """Hardware threads of the single-threaded executors, shape (k,)."""
-        return np.empty(0, np.int32) if self.shortcuts is None else self.shortcuts.singles
+        return np.empty(0, np.int32) if self.shortcuts is None else self.shortcuts.threads
 
     def teams(self, executor: Index) -> tuple[Csr, Index]:
         """Return the distinct teams that ran, and the row of each task's, from the executors that ran them."""
-        if self.strays is None:
+        if self.displaced is None:
             return _joined(self.executors, one_each(self.singles)), executor
         single = executor >= self.executors.n
-        width = self.strays.shape[1]
-        wide, row = _moved(self.executors.indices.reshape(-1, width)[executor[~single]], self.strays[~single])
+        width = self.displaced.shape[1]
+        wide, row = _moved(
+            self.executors.indices.reshape(-1, width)[executor[~single]], self.displaced[~single]
+        )
         narrow, narrow_row = _moved(
-            self.singles[executor[single] - self.executors.n, None], self.strays[single, :1]
+            self.singles[executor[single] - self.executors.n, None], self.displaced[single, :1]
         )
         team = np.empty(len(executor), np.int32)
         team[~single], team[single] = row, narrow_row + wide.n
@@ -177,9 +179,9 @@ class StaticPlan:
             alone_s=alone,
             prefer=policy.prefer,
             loads=loads(problem.costs, problem.layout.width, effects) if effects.any else None,
-            strays=None if policy.pinned else strays(problem, runtime.misplaced),
+            displaced=None if policy.pinned else displaced(problem, runtime.misplaced),
             shortcuts=shortcuts,
-            singly=Singly.of(problem, factors) if shortcuts is not None and len(shortcuts.singles) else None,
+            singly=Singly.of(problem, factors) if shortcuts is not None and len(shortcuts.threads) else None,
         )
 
 
@@ -248,9 +250,9 @@ def _joined(above: Csr, below: Csr) -> Csr:
     return Csr(np.r_[above.indptr, below.indptr[1:] + above.indptr[-1]], np.r_[above.indices, below.indices])
 
 
-def _moved(home: Index, strays: Index) -> tuple[Csr, Index]:
-    """Return the distinct teams where strays run elsewhere, and the row of each; all of one width."""
-    cores = np.sort(np.where(strays < 0, home, strays), axis=1)
+def _moved(home: Index, displaced: Index) -> tuple[Csr, Index]:
+    """Return the distinct teams where displaced threads run elsewhere, and the row of each; all of one width."""
+    cores = np.sort(np.where(displaced < 0, home, displaced), axis=1)
     distinct, row = np.unique(cores, axis=0, return_inverse=True)
     indptr = np.arange(len(distinct) + 1, dtype=np.int64) * cores.shape[1]
     return Csr(indptr, distinct.ravel()), row.ravel().astype(np.int32)

@@ -27,10 +27,10 @@ class ShortcutScheduler(ListScheduler):
     def __init__(self, plan: StaticPlan, shortcuts: Shortcuts) -> None:
         super().__init__(plan)
         self._n_teams = plan.executors.n
-        self._apart, self._inline = shortcuts.apart.tolist(), shortcuts.inline.tolist()
+        self._apart, self._inline = shortcuts.single_threaded.tolist(), shortcuts.inline.tolist()
         self._single_s = plan.singly.seconds.tolist() if plan.singly else []
         self._single_loads = plan.singly.loads.rows() if plan.singly and plan.singly.loads else []
-        self._singles = shortcuts.singles.tolist()
+        self._singles = shortcuts.threads.tolist()
         self._apart_queue = ready_queue(plan.discipline, plan.position)
         self._idle_singles = list(range(self._n_teams, self._n_teams + len(self._singles)))
         self._released: list[deque[int]] = [deque() for _ in range(self._n_teams + len(self._singles))]
@@ -107,5 +107,5 @@ class ShortcutScheduler(ListScheduler):
         if executor < self._n_teams:
             return super()._team(task, executor)
         home = self._singles[executor - self._n_teams]
-        moved = -1 if self._plan.strays is None else int(self._plan.strays[task, 0])
+        moved = -1 if self._plan.displaced is None else int(self._plan.displaced[task, 0])
         return [home if moved < 0 else moved]

@@ -180,7 +180,8 @@ def worker_layouts(machine: Machine, reserved: int = 0) -> list[Layout]:
 
     Examples
     --------
-    >>> [str(layout) for layout in worker_layouts(machine_of("generic[cores=16]"), reserved=4)]
+    >>> import simsched as ss
+    >>> [str(layout) for layout in worker_layouts(ss.machine("generic[cores=16]"), reserved=4)]
     ['1x12', '2x6', '3x4', '4x3', '6x2', '12x1']
     """
     workers = _workers(machine, reserved)

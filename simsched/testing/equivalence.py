@@ -65,7 +65,9 @@ class Pooled(RankPolicy):
         """Return the pool, beside small tasks inline and buffers."""
         tasks = np.arange(problem.graph.n_tasks)
         singles = np.arange(3, dtype=np.int32) % problem.machine.n_threads
-        return Shortcuts(apart=tasks % 2 == 0, inline=tasks % 3 == 0, singles=singles, buffered=True)
+        return Shortcuts(
+            single_threaded=tasks % 2 == 0, inline=tasks % 3 == 0, threads=singles, buffered=True
+        )
 
 
 class PooledLifo(Pooled):
@@ -99,7 +101,7 @@ class OtherRule(Policy):
     def prepared(self, problem: Problem) -> Policy:
         """Return the rule."""
         one = np.ones((problem.graph.n_tasks, 1), np.int32)
-        return LastFirst(one, problem.costs.seconds(1)[:, None], most=1)
+        return LastFirst(one, problem.costs.seconds(1)[:, None], max_running=1)
 
 
 class Misjudging(Policy):
@@ -112,7 +114,7 @@ class Misjudging(Policy):
         n, threads = problem.graph.n_tasks, problem.machine.n_threads
         widths = np.tile(np.array([(threads + 1) // 2, 1], np.int32), (n, 1))
         mean_s = float(problem.costs.seconds(1).mean()) if n else 0.0
-        return CandidateRule(widths, np.full((n, 2), mean_s), most=threads)
+        return CandidateRule(widths, np.full((n, 2), mean_s), max_running=threads)
 
 
 class HalfOfTheIdle(Policy):
@@ -143,11 +145,11 @@ def policies() -> st.SearchStrategy[Policy]:
         "corun[candidates=1,interval=3]",
         "corun[candidates=5,interval=1]",
         "corun[per_kind=true]",
-        "corun[beside=false]",
+        "corun[corun=false]",
         "corun[fastest=false,interval=1]",
-        "corun[fastest=false,beside=false]",
+        "corun[fastest=false,corun=false]",
         "corun[fastest=false,per_kind=true,candidates=50]",
-        "corun[per_kind=true,beside=false,smt=true]",
+        "corun[per_kind=true,corun=false,smt=true]",
         "corun[per_kind=true,smt=true,interval=1]",
         "corun[smt=true]",
         "corun[fill=true,interval=1]",

@@ -74,14 +74,14 @@ def test_wide_teams_and_corun(layered: Any, check: Any, once: Any) -> None:
 
 @TWO
 @pytest.mark.parametrize(
-    "policy", ["corun[beside=false]", "corun[fastest=false,beside=false]", "corun[per_kind=true]"]
+    "policy", ["corun[corun=false]", "corun[fastest=false,corun=false]", "corun[per_kind=true]"]
 )
 def test_strategies_of_corun(layered: Any, check: Any, once: Any, policy: str) -> None:
     graph = layered(600, 6, seconds=2e-6)
     schedule = once(graph, policy)
     check(schedule)
     check_cores(schedule)
-    if "beside" in policy:
+    if "corun=" in policy:
         assert schedule.metrics()["max_corunning"] == 1
     if "fastest" in policy:
         assert (schedule.widths == CORES).all()

@@ -92,7 +92,7 @@ def test_a_rule_that_does_not_fit_is_refused_as_in_simulate() -> None:
         name = "wide"
 
         def prepared(self, problem: Any) -> ss.Policy:
-            return CandidateRule(np.full((1, 1), 4 * CORES, np.int32), np.ones((1, 1)), most=1)
+            return CandidateRule(np.full((1, 1), 4 * CORES, np.int32), np.ones((1, 1)), max_running=1)
 
     graph = ss.TaskGraph.from_edges([0.0], kinds="spin")
     with pytest.raises(PolicyError, match=f"a task offers {4 * CORES} threads"):

@@ -42,12 +42,12 @@ def test_every_width_has_a_row_and_intervals_hold_the_curve():
     assert middle["fitted_s"].tolist() == pytest.approx([1e-4, 6e-5])
     assert middle["low_s"].isna().all()
     assert frame[frame["kind"] == "short $x$"]["fitted_s"].isna().all()
-    assert cost_curves_frame(calibration(), most=1)["kind"].unique().tolist() == ["long"]
+    assert cost_curves_frame(calibration(), max_ops=1)["kind"].unique().tolist() == ["long"]
 
 
 def test_points_curves_and_names_are_drawn():
     found = calibration()
-    ax = found.plot(most=3)
+    ax = found.plot(max_ops=3)
     assert len(ax.containers) == 4
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
         "long 8, shared",
@@ -81,7 +81,7 @@ def test_curves_as_replays_take_them():
     for width, seconds in zip(one["width"], one["fitted_s"], strict=True):
         again = ss.simulate(graph, "generic[cores=4]", "fifo", (1, width))
         assert again.alone_s[2] == seconds
-    assert model_curves_frame(graph, "generic[cores=4]", most=1)["kind"].unique().tolist() == ["Add"]
+    assert model_curves_frame(graph, "generic[cores=4]", max_kinds=1)["kind"].unique().tolist() == ["Add"]
     assert len(cost_curves(frame).containers) == 2
 
 

@@ -29,7 +29,7 @@ def test_bars_begin_at_the_makespan_and_end_at_the_others() -> None:
 def test_what_is_left_out_is_told() -> None:
     frame = ss.sensitivity(GRAPH, "generic", "fifo")
     assert (
-        tornado(frame, most=3).get_title(loc="left")
+        tornado(frame, max_rows=3).get_title(loc="left")
         == f"{len(frame) - 3} more numbers have less effect, or none"
     )
     tornado(frame.iloc[:0]).figure.canvas.draw()

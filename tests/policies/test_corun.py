@@ -1,6 +1,9 @@
 """Co-running by hand."""
 
+from dataclasses import fields
+
 import numpy as np
+import pytest
 
 import simsched as ss
 from simsched.policies.corun import candidate_widths
@@ -31,12 +34,12 @@ def test_the_papers_example():
         idle_cores = tuple(range(48, 68))
 
     widths, seconds = np.full((5, 3), [20, 18, 16], np.int32), np.full((5, 3), [1.3, 1.5, 2.1])
-    assert list(CandidateRule(widths, seconds, most=68).decide(View())) == [ss.Start(4, 18)]
+    assert list(CandidateRule(widths, seconds, max_running=68).decide(View())) == [ss.Start(4, 18)]
 
 
 def test_a_rule_of_ones_own_can_be_given_as_it_is(engine):
     """Two tasks of 4 s that offer two cores each: side by side on four."""
-    rule = CandidateRule(np.full((2, 1), 2, np.int32), np.full((2, 1), 4.0), most=2)
+    rule = CandidateRule(np.full((2, 1), 2, np.int32), np.full((2, 1), 4.0), max_running=2)
     graph = ss.TaskGraph.from_edges([4.0, 4.0])
     schedule = ss.simulate(graph, "generic[cores=4]", rule, costs=costs(1.0), engine=engine)
     assert schedule.start_s.tolist() == [0, 0]
@@ -83,3 +86,21 @@ def test_ten_thousand_tasks_in_chunks():
     for task in (0, 16_383, 16_384, 39_999):
         alone, _ = candidate_widths(tasks.part(slice(task, task + 1)), 68, 2, 3)
         assert widths[task].tolist() == alone[0].tolist()
+
+
+def test_old_names_of_parameters_work_with_a_warning():
+    widths, seconds = np.ones((1, 1), np.int32), np.ones((1, 1))
+    with pytest.warns(DeprecationWarning, match=r"corun\[beside=...\] is now corun\[corun=...\]"):
+        policy = ss.policy("corun[beside=false]")
+    assert str(policy) == "corun[corun=false]"
+    with pytest.warns(
+        DeprecationWarning, match=r"CandidateRule\(most=\) is now CandidateRule\(max_running=\)"
+    ):
+        rule = CandidateRule(widths, seconds, most=3)
+    assert rule.max_running == 3
+    with pytest.warns(DeprecationWarning, match="CandidateRule.beside is now CandidateRule.corun"):
+        assert rule.beside
+    none = np.zeros(2, bool)
+    with pytest.warns(DeprecationWarning, match=r"Shortcuts\(apart=\)"):
+        assert not ss.Shortcuts(apart=none, inline=none).single_threaded.any()
+    assert [f.name for f in fields(ss.Shortcuts)] == ["single_threaded", "inline", "threads", "buffered"]

@@ -30,7 +30,7 @@ def replay(engine, seconds, kinds, policy, machine, costs=EITHER, edges=(), layo
 def test_each_task_at_its_fastest_width_one_after_another(engine):
     """1 s and 1/16 s of one kind: 8 and 4 threads of 16, although both would fit."""
     schedule = replay(
-        engine, [1.0, 1 / 16], ["a", "a"], "corun[beside=false,interval=1]", "generic[cores=16]", CONVEX
+        engine, [1.0, 1 / 16], ["a", "a"], "corun[corun=false,interval=1]", "generic[cores=16]", CONVEX
     )
     assert schedule.widths.tolist() == [8, 4]
     assert schedule.start_s.tolist() == [0, schedule.finish_s[0]]
@@ -42,7 +42,7 @@ def test_one_width_a_kind(engine):
         engine,
         [1 / 16, 1.0, 1 / 16],
         ["a", "a", "b"],
-        "corun[per_kind=true,beside=false,interval=1]",
+        "corun[per_kind=true,corun=false,interval=1]",
         "generic[cores=16]",
         CONVEX,
     )
@@ -56,7 +56,7 @@ def test_kinds_that_are_not_controlled_have_all_cores_or_one(engine):
         engine,
         [1.0, 1.0, 1 / 512],
         ["a", "b", "b"],
-        "corun[beside=false,interval=1,controlled=a]",
+        "corun[corun=false,interval=1,controlled=a]",
         "generic[cores=16]",
         CONVEX,
     )
@@ -71,7 +71,7 @@ def test_of_equally_long_tasks_the_lower_index_gives_the_width():
 def test_one_after_another_is_first_come_first_served(engine):
     """2 and 3 are ready at 0 s, 1 when 0 has finished: it comes last."""
     schedule = replay(
-        engine, [1, 1, 1, 1], ["serial"] * 4, "corun[beside=false]", "generic[cores=4]", edges=[(0, 1)]
+        engine, [1, 1, 1, 1], ["serial"] * 4, "corun[corun=false]", "generic[cores=4]", edges=[(0, 1)]
     )
     assert schedule.start_order.tolist() == [0, 2, 3, 1]
     assert schedule.start_s.tolist() == [0, 3, 1, 2]
@@ -84,7 +84,7 @@ def test_without_strategies_it_is_the_recommended_baseline(engine):
         engine,
         seconds,
         ["wide"] * 4,
-        "corun[fastest=false,beside=false]",
+        "corun[fastest=false,corun=false]",
         "generic[cores=4]",
         edges=edges,
     )
@@ -151,11 +151,11 @@ def test_small_tasks_on_second_hardware_threads(engine):
 
     3 (19.5 s) is ready at 1 s and would end at 20.5: it waits for the cores. Threads 2 and 3 are the second ones.
     """
-    for policy in ("corun[smt=true]", "corun[smt=true,beside=false]"):
+    for policy in ("corun[smt=true]", "corun[smt=true,corun=false]"):
         schedule = replay(
             engine, [40, 3, 1, 19.5], ["wide", "serial", "serial", "serial"], policy, TWO_WAYS, edges=[(2, 3)]
         )
-        if "beside" in policy:
+        if "corun=" in policy:
             assert schedule.start_order.tolist() == [0, 2, 1, 3]
         assert [schedule.cores(task).tolist() for task in range(4)] == [[0, 1], [3], [2], [0]]
         assert schedule.start_s.tolist() == [0, 0, 0, 20]
@@ -191,7 +191,7 @@ def test_the_next_task_does_not_wait_for_second_threads(engine):
         engine,
         [40, 19, 1],
         ["wide", "serial", "serial"],
-        "corun[smt=true,beside=false]",
+        "corun[smt=true,corun=false]",
         knl,
         edges=[(0, 2)],
         bytes_B=[4e11, 0, 0],

@@ -89,7 +89,7 @@ POLICIES = [
     "sequential", "fifo", "fifo[small_s=0.5]", "fifo[order=lifo]", "fifo[pinned=false]", "data-parallel", "wavefront",
     "critical-path", "critical-path[small_s=1.5,reserved=1]", "critical-path[small_s=0.5,buffered=true]",
     "tensorflow", "tensorflow[pool=5]", "corun", "corun[smt=true]", "corun[fill=true]", "corun[per_kind=true]",
-    "corun[fastest=false]", "corun[beside=false]",
+    "corun[fastest=false]", "corun[corun=false]",
 ]  # fmt: skip
 
 

@@ -75,7 +75,7 @@ def test_where_a_width_goes(replay, rule, machine, widths, teams):
     class Given(ss.Policy):
         def prepared(self, problem):
             offered = np.array(widths, np.int32)
-            return rule(offered[:, None], problem.costs.seconds(offered)[:, None], most=8)
+            return rule(offered[:, None], problem.costs.seconds(offered)[:, None], max_running=8)
 
     schedule = replay([9, 1, 1][: len(widths)], [], Given, machine, runtime=ss.RuntimeProfile())
     assert [schedule.cores(task).tolist() for task in range(len(widths))] == teams

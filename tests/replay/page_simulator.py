@@ -95,10 +95,10 @@ class Simulator:
 class Listed(Simulator):
     """A static policy: a queue in an order, executors of fixed threads, shortcuts."""
 
-    def __init__(self, problem, runtime, factors, policy, ranks, teams, strays, past):
+    def __init__(self, problem, runtime, factors, policy, ranks, teams, displaced, past):
         super().__init__(problem, runtime, factors)
-        self.policy, self.ranks, self.strays, self.past = policy, ranks, strays, past
-        self.teams = teams + [[single] for single in ([] if past is None else past.singles.tolist())]
+        self.policy, self.ranks, self.displaced, self.past = policy, ranks, displaced, past
+        self.teams = teams + [[single] for single in ([] if past is None else past.threads.tolist())]
         self.k = len(teams)
         self.ran_on, self.queued = {}, set()
         self.busy, self.free_now = set(), set()
@@ -127,7 +127,7 @@ class Listed(Simulator):
         self.busy.add(executor)
         self.ran_on[task] = executor
         home = self.teams[executor]
-        moved = [-1] * len(home) if self.strays is None else self.strays[task].tolist()[: len(home)]
+        moved = [-1] * len(home) if self.displaced is None else self.displaced[task].tolist()[: len(home)]
         self.begin(task, [at if to < 0 else to for at, to in zip(home, moved, strict=True)])
 
     def start_own(self):
@@ -148,7 +148,9 @@ class Listed(Simulator):
 
     def queue(self, apart):
         return [
-            task for task in self.queued if (self.past is not None and bool(self.past.apart[task])) == apart
+            task
+            for task in self.queued
+            if (self.past is not None and bool(self.past.single_threaded[task])) == apart
         ]
 
     def decide(self):

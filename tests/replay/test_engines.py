@@ -46,7 +46,7 @@ def rule(cls):
 
         def prepared(self, problem):
             one = np.ones((problem.graph.n_tasks, 1), np.int32)
-            return cls(one, problem.costs.seconds(1)[:, None], most=2)
+            return cls(one, problem.costs.seconds(1)[:, None], max_running=2)
 
     return Ruled
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, assume, given, settings
 
 import simsched as ss
 from simsched.policy import Problem, RankPolicy
-from simsched.policy.placement import strays
+from simsched.policy.placement import displaced
 from simsched.replay.scenario import effective_runtime
 from simsched.testing.equivalence import cases
 
@@ -31,7 +31,7 @@ def simulated(case):
     order = order_of(machine, policy.placement, getattr(policy, "reserved", 0))
     threads = [order[i % len(order)] for i in range(layout.cores)]
     teams = [sorted(threads[i : i + layout.width]) for i in range(0, layout.cores, layout.width)]
-    moved = None if policy.pinned else strays(problem, case["runtime"].misplaced)
+    moved = None if policy.pinned else displaced(problem, case["runtime"].misplaced)
     ranks = policy.rank(problem) if policy.discipline == "rank" else np.zeros(graph.n_tasks)
     return Listed(*common, policy, ranks, teams, moved, policy.shortcuts(problem)).run()
 

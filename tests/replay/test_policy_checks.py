@@ -22,7 +22,7 @@ def ruled(**columns):
             two = {
                 "widths": np.full((3, 1), 2, np.int32),
                 "estimates_s": problem.costs.seconds(2)[:, None],
-                "most": 4,
+                "max_running": 4,
             }
             return CandidateRule(**two | columns)
 
@@ -69,8 +69,8 @@ def test_a_rule_may_estimate_otherwise_than_the_costs(engine):
         ({"estimates_s": np.full((3, 1), np.nan)}, "estimates_s has an entry that is not finite"),
         ({"serial_s": np.ones(2)}, "serial_s has 2 rows"),
         ({"serial_s": np.ones(3)}, "serial_s needs two hardware threads"),
-        ({"most": 0}, "most is 0"),
-        ({"most": 1.5}, "most is 1.5"),
+        ({"max_running": 0}, "max_running is 0"),
+        ({"max_running": 1.5}, "max_running is 1.5"),
         ({"offered": 2}, "offered is 2; expected a whole number of 1 to 1"),
     ],
 )
@@ -80,7 +80,7 @@ def test_rules_that_do_not_fit(engine, columns, message):
 
 
 def test_more_at_once_than_any_machine_has_threads(engine):
-    assert simulate(ruled(most=10**30), engine).start_s.tolist() == [0, 0, 0.5]
+    assert simulate(ruled(max_running=10**30), engine).start_s.tolist() == [0, 0, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_more_at_once_than_any_machine_has_threads(engine):
         ({"decide": answer([])}, r"is a RankPolicy and has decide\(\), which nothing calls"),
         ({"prepared": answer(None)}, r"is a RankPolicy and has prepared\(\)"),
         ({"shortcuts": answer({})}, r"shortcuts\(\) returned {}"),
-        ({"shortcuts": answer(Shortcuts(NONE, NONE, np.array([0.5])))}, "singles of float64"),
+        ({"shortcuts": answer(Shortcuts(NONE, NONE, np.array([0.5])))}, "threads of float64"),
     ],
 )
 def test_answers_that_do_not_fit(engine, answers, message):
@@ -126,7 +126,7 @@ def test_answers_of_other_integers_and_strides(engine):
 
 
 def test_shortcuts_are_columns():
-    with pytest.raises(PolicyError, match=r"apart of shortcuts is .*; expected an array"):
+    with pytest.raises(PolicyError, match=r"single_threaded of shortcuts is .*; expected an array"):
         Shortcuts([True], [False])
 
 

@@ -41,8 +41,8 @@ def test_policies_with_shortcuts(policy, engine):
         "corun",
         "corun[candidates=1,interval=3]",
         "corun[per_kind=true,smt=true]",
-        "corun[beside=false,smt=true]",
-        "corun[fastest=false,beside=false]",
+        "corun[corun=false,smt=true]",
+        "corun[fastest=false,corun=false]",
         "kind-widths",
     ],
 )

@@ -279,7 +279,7 @@ class Wrong(ss.RankPolicy):
 @pytest.mark.parametrize(
     ("shortcuts", "message"),
     [
-        (Shortcuts(np.zeros(3, bool), np.zeros(2, bool)), "apart of bool and shape"),
+        (Shortcuts(np.zeros(3, bool), np.zeros(2, bool)), "single_threaded of bool and shape"),
         (Shortcuts(np.zeros(2, bool), np.zeros(2)), "inline of float64"),
         (Shortcuts(np.zeros(2, bool), np.zeros(2, bool), np.array([2], np.int32)), "threads are 0 to 1"),
     ],

@@ -34,6 +34,7 @@ from simsched.document.html import card
 from simsched.errors import CostError
 from simsched.later import later
 from simsched.machine import RuntimeProfile
+from simsched.renamed import old_arguments
 
 if TYPE_CHECKING:
     import numpy as np
@@ -390,15 +391,14 @@ class Calibration:
             raise CostError("no point of this calibration has a spread; give the noise as a number")
         return sigma_of_spread(median(spreads))
 
-    def plot(self, ax: Axes | None = None, most: int = 6) -> Axes:
+    @old_arguments(most="max_ops")
+    def plot(self, ax: Axes | None = None, max_ops: int = 6) -> Axes:
         """Draw the curves of the longest ops; see `simsched.plots.cost_curves`.
 
         Parameters
         ----------
-        ax : Axes, optional
-            Where to draw; a new figure when not given.
-        most : int
-            Ops that are drawn.
+        ax, max_ops
+            As `simsched.plots.cost_curves` and `cost_curves_frame` take them.
 
         Returns
         -------
@@ -412,7 +412,7 @@ class Calibration:
         >>> ss.Calibration.of([op], "by hand").plot().get_ylabel()
         'time (µs)'
         """
-        return later("plots").cost_curves(later("plots").cost_curves_frame(self, most), ax)
+        return later("plots").cost_curves(later("plots").cost_curves_frame(self, max_ops), ax)
 
     def summary(self) -> dict[str, object]:
         """Return what was measured where and when, how well the curves fit, and what software and neighbours cost.

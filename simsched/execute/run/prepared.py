@@ -210,11 +210,11 @@ class Prepared:
             np.empty(0) if rule.serial_s is None else rule.serial_s,
             rule.widths.shape[1],
             rule.n_offered,
-            rule.most,
+            rule.max_running,
             problem.machine.n_cores,
             problem.machine.cores_per_tile,
             problem.machine.smt,
-            rule.beside,
+            rule.corun,
             **self._how(),
         )
         self._check(stats)

@@ -74,7 +74,7 @@ def threads_of(plan: Plan, cpus: list[int], scheduler: Scheduler) -> Threads:
     every = tuple(sorted(cpus))
     if isinstance(plan, StaticPlan):
         workers = [cpus[thread] for thread in plan.executors.indices.tolist()]
-        pinned, may_share = plan.strays is None, len(workers) > len(set(workers))
+        pinned, may_share = plan.displaced is None, len(workers) > len(set(workers))
     else:
         workers, pinned, may_share = cpus, True, False
     masks = [(cpu,) if pinned else every for cpu in workers]

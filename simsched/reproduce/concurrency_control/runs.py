@@ -86,7 +86,7 @@ class Strategies(CoRun):
         return OwnCounts(
             rule.widths,
             rule.estimates_s,
-            rule.most,
+            rule.max_running,
             offered=rule.offered,
             serial_s=rule.serial_s,
             small=self.small,
@@ -145,7 +145,7 @@ class Runs:
         rule: CoRun
         if strategy == "s1_s2":
             target = machine_of(MACHINE)
-            rule = CoRun(per_kind=True, interval=self.system.interval, controlled=kinds, beside=False)
+            rule = CoRun(per_kind=True, interval=self.system.interval, controlled=kinds, corun=False)
         else:
             target = machine_of(TWO_WAYS)
             rule = Strategies(interval=self.system.interval, controlled=kinds, small=strategy == "s3_s4")
