@@ -460,7 +460,7 @@ class TaskGraph:
         return f"<TaskGraph {self.name!r}: {self.n_tasks} tasks, {self.n_edges} edges>"
 
     def summary(self) -> Mapping[str, object]:
-        """Return the graph's numbers: tasks, edges, work, critical path, average parallelism, depth.
+        """Return tasks, edges, work, critical path, average parallelism, depth, kinds; no seconds where one is unknown.
 
         Returns
         -------
@@ -472,9 +472,15 @@ class TaskGraph:
         >>> summary["tasks"], summary["depth"], summary["average_parallelism"]
         (3, 2, 1.2)
         """
-        from simsched.graph.summary import summary
-
-        return summary(self)
+        facts: dict[str, object] = {"tasks": self.n_tasks, "edges": self.n_edges}
+        if self.n_tasks and not np.isnan(self.work_s):
+            facts["work_s"] = round(self.work_s, 9)
+            facts["critical_path_s"] = round(self.critical_path_s, 9)
+            if self.critical_path_s:
+                facts["average_parallelism"] = round(self.average_parallelism, 3)
+        facts["depth"] = int(self.depths.max(initial=-1)) + 1
+        facts["kinds"] = len(self.kinds.labels)
+        return facts
 
     def _repr_html_(self) -> str:
         return card(f"TaskGraph {self.name}", self.summary())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from simsched.errors import SweepError
@@ -56,7 +56,7 @@ def run(
     if workers is not None and workers < 1:
         raise SweepError(f"workers is {workers}; at least one is needed")
     with opened(folder, sweep) as store:
-        done = Told(progress)
+        done = PointsDone(progress)
         done.at(len(store.done))
         try:
             _run(sweep, store, client, workers or os.cpu_count() or 1, done)
@@ -66,7 +66,7 @@ def run(
             raise SweepError(f"{error}. {kept}; run again to go on") from error
 
 
-def _run(sweep: Sweep, store: Store, client: Client | None, workers: int, done: Told) -> None:
+def _run(sweep: Sweep, store: Store, client: Client | None, workers: int, done: PointsDone) -> None:
     from simsched.sweep.processes import Processes
     from simsched.sweep.threads import Threads
 
@@ -94,7 +94,7 @@ def holds_lock(sweep: Sweep) -> bool:
     return not native or any(type(one).decide is not Policy.decide for one in sweep.axis("policy").listed)
 
 
-def _with(runner: Runner, store: Store, points: list[int], done: Told) -> bool:
+def _with(runner: Runner, store: Store, points: list[int], done: PointsDone) -> bool:
     """Replay points, and tell whether a process died of one."""
     try:
         suspects = _drive(runner, store, points, done)
@@ -107,7 +107,7 @@ def _with(runner: Runner, store: Store, points: list[int], done: Told) -> bool:
         store.flush()
 
 
-def _drive(runner: Runner, store: Store, points: list[int], done: Told) -> list[int]:
+def _drive(runner: Runner, store: Store, points: list[int], done: PointsDone) -> list[int]:
     """Replay points; return those that were running when a process died."""
     batches, running, suspects = Batches(points, runner.slots), 0, list[int]()
     while batches or running:
@@ -124,7 +124,7 @@ def _drive(runner: Runner, store: Store, points: list[int], done: Told) -> list[
     return suspects
 
 
-def _alone(runner: Runner, store: Store, point: int, done: Told) -> None:
+def _alone(runner: Runner, store: Store, point: int, done: PointsDone) -> None:
     """Replay a point with nothing beside it that could be why its process dies."""
     deaths, how = 0, ""
     while point not in store.done and deaths < runner.tries:
@@ -138,14 +138,14 @@ def _alone(runner: Runner, store: Store, point: int, done: Told) -> None:
 
 
 @dataclass
-class Told:
-    """Tells whoever asked how many points are done."""
+class PointsDone:
+    """The number of points done, as last reported."""
 
     progress: Progress
-    told: int = field(default=0)
+    reported: int = 0
 
     def at(self, count: int) -> None:
-        """Tell it now."""
-        if self.progress is not None and count > self.told:
-            self.progress(count - self.told)
-        self.told = count
+        """Report how many points are done, where it is more than before."""
+        if self.progress is not None and count > self.reported:
+            self.progress(count - self.reported)
+        self.reported = count
