@@ -129,7 +129,7 @@ def _widths(text: str | None) -> Widths | None:
     return cast("Widths | None", text)
 
 
-@reading_command('crosscheck "rnn[layers=1,batch=8]" -p fifo -n 5 --html check.html')
+@reading_command('crosscheck "rnn[steps=4,batch=8]" -p fifo -n 5 --html check.html')
 def crosscheck(
     graphs: GraphsArgument,
     policy: Annotated[
