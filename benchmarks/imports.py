@@ -81,7 +81,7 @@ def execution_trace(path: Path, events: int) -> None:
 
 def chakra(path: Path, events: int) -> None:
     """Write a Chakra trace without tensors: pairs of nodes."""
-    from simsched.traces.chakra.schema import messages
+    from simsched.traces.chakra.record import messages
 
     classes = messages()
     with path.open("wb") as out:

@@ -35,7 +35,7 @@ from simsched.hwmodels.ldm import (
 )
 from simsched.hwmodels.ldm.costings import operation
 from simsched.hwmodels.ldm.evaluation import Evaluation
-from simsched.hwmodels.ldm.split import split
+from simsched.hwmodels.ldm.nest import split
 from simsched.reproduce.swtvm.system import SwTvm, layers
 
 REPOSITORY = Path(__file__).resolve().parent.parent

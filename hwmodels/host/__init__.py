@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import MachineError
-from simsched.hwmodels.host.cgroup import cpu_limit
-from simsched.hwmodels.host.cores import System
-from simsched.hwmodels.host.sysfs import Files
+from simsched.hwmodels.host.cores import Files, System, cpu_limit
 from simsched.hwmodels.phi import content_of, recognised
 from simsched.hwmodels.preset import Preset
 from simsched.hwmodels.topology import Topology

@@ -28,10 +28,9 @@ from simsched.errors import CostError
 from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.kernels import convolution, elementwise, matmul
-from simsched.hwmodels.ldm.nest import LoopNest
+from simsched.hwmodels.ldm.nest import LoopNest, split
 from simsched.hwmodels.ldm.planning import plan, planned
 from simsched.hwmodels.ldm.shared_tiles import register_communication
-from simsched.hwmodels.ldm.split import split
 from simsched.hwmodels.ldm.tiles import first_fit
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from simsched.hwmodels.ldm.group import CoreGroup
-from simsched.hwmodels.ldm.nest import LoopNest, Tensor, trips
+from simsched.hwmodels.ldm.nest import LoopNest, Tensor, split, trips
 from simsched.hwmodels.ldm.order import moves
 from simsched.hwmodels.ldm.planning import plan
-from simsched.hwmodels.ldm.split import split
 from simsched.hwmodels.ldm.times import Times, serial
 from simsched.hwmodels.ldm.transfers import Transfer, blocks, transfer
 from simsched.hwmodels.ldm.transposing import across_of, parallel_loops, swapped, transposition

@@ -90,8 +90,7 @@ class DmaCurve:
 
     def stream_Bps(self, block_B: float, gets: int, puts: int) -> float:
         """Return the bandwidth of all CPEs in a stream of `gets` and `puts` blocks a step."""
-        seconds = gets * self.get_s(block_B) + puts * self.put_s(block_B)
-        return (gets + puts) * block_B / seconds
+        return (gets + puts) * block_B / (gets * self.get_s(block_B) + puts * self.put_s(block_B))
 
 
 def growing(sizes_B: Sequence[float], seconds: Sequence[float]) -> tuple[Point, ...]:

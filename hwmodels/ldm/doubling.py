@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from simsched.hwmodels.ldm.classes import VariableClass, classify
 from simsched.hwmodels.ldm.nest import LoopNest, Tiles, trips
 from simsched.hwmodels.ldm.order import distinct
-from simsched.hwmodels.ldm.tiles import footprint_B
+from simsched.hwmodels.ldm.tiles import VariableClass, classify, footprint_B
 
 #: Of equal doublings, those of sizevars go first.
 RANK = list(VariableClass)

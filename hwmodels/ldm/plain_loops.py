@@ -6,14 +6,48 @@ import math
 from typing import Literal, get_args
 
 from simsched.hwmodels.ldm.affine import NestError
-from simsched.hwmodels.ldm.by_columns import by_columns
 from simsched.hwmodels.ldm.directives import directives
 from simsched.hwmodels.ldm.group import CoreGroup
-from simsched.hwmodels.ldm.nest import LoopNest, trips
-from simsched.hwmodels.ldm.split import Split, split
+from simsched.hwmodels.ldm.group_products import Gemm
+from simsched.hwmodels.ldm.nest import Access, LoopNest, Split, split, trips
+from simsched.hwmodels.ldm.shared_tiles import as_gemm, columns_of, images_of
 from simsched.hwmodels.ldm.tiles import footprint_B
 from simsched.hwmodels.ldm.times import Times, serial
 from simsched.hwmodels.ldm.transfers import blocks, transfer
+
+
+def by_columns(nest: LoopNest, group: CoreGroup) -> Times:
+    """Return the time of a nest whose windows are written out as columns, image by image, and then multiplied.
+
+    Both are nests under `directives`; the first is `layout_s`. What has no windows is one such nest.
+    """
+    gemm = as_gemm(nest)
+    if gemm is None or not gemm.im2col:
+        return directives(nest, group)
+    images = images_of(nest, gemm)
+    product = directives(_product(nest, gemm), group)
+    return Times(
+        dma_s=images * product.dma_s,
+        compute_s=images * product.compute_s,
+        gload_s=images * product.gload_s,
+        layout_s=images * directives(columns_of(nest, gemm), group).total_s,
+        spawn_join_s=images * product.spawn_join_s,
+    )
+
+
+def _product(nest: LoopNest, gemm: Gemm) -> LoopNest:
+    """Return the product of columns and weights, which are stored by output as those of the convolution."""
+    m, n, k = (math.prod(nest.loops[loop] for loop in loops) for loops in (gemm.m, gemm.n, gemm.k))
+    return LoopNest(
+        name=f"product of {nest.name}",
+        loops={"n": n, "m": m, "k": k},
+        reads=(Access("columns", ("k", "m")), Access("W", ("n", "k"))),
+        write=Access("Y", ("n", "m")),
+        reductions=frozenset({"k"}),
+        flops=nest.flops,
+        element_B=nest.element_B,
+    )
+
 
 #: What is copied in at once: what directives say, for the nest or for columns and a product; rows of all tensors; all
 #: that a row of the output needs; or one run.
@@ -44,7 +78,7 @@ def no_reuse(nest: LoopNest, group: CoreGroup, copies: Reading = "directives") -
 
         - "directives": as in public code for Sunway's OpenACC; see `simsched.hwmodels.ldm.directives.directives`.
         - "columns": the same, after windows were written out as columns; see
-          `simsched.hwmodels.ldm.by_columns.by_columns`.
+          `simsched.hwmodels.ldm.plain_loops.by_columns`.
         - "rows": a row of each tensor. The loops along the lowest dimension of a tensor are innermost; at each
           iteration of the others all rows are fetched again, and only the sums of a row of the output stay until they
           are put.

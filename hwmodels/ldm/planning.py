@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from simsched.hwmodels.ldm.affine import NestError
-from simsched.hwmodels.ldm.classes import VariableClass, classify
 from simsched.hwmodels.ldm.doubling import doubled, fewest_transfers
 from simsched.hwmodels.ldm.evaluation import Evaluation
 from simsched.hwmodels.ldm.group import CoreGroup
-from simsched.hwmodels.ldm.nest import LoopNest
+from simsched.hwmodels.ldm.nest import LoopNest, Split, split
 from simsched.hwmodels.ldm.search import fastest, fastest_order
-from simsched.hwmodels.ldm.split import Split, split
-from simsched.hwmodels.ldm.tiles import buffer_B, first_fit
+from simsched.hwmodels.ldm.tiles import VariableClass, buffer_B, classify, first_fit
 from simsched.hwmodels.ldm.times import Times, hidden_s, serial
 from simsched.hwmodels.ldm.transfers import Transfer, transfers
 from simsched.hwmodels.ldm.transposing import across_of, swapped, transposition

@@ -101,8 +101,7 @@ def transfer(
     within: str = "",
 ) -> Transfer:
     """Return the moves of a tensor: `times` are moves, gets and puts; by DMA or gload, whichever is faster."""
-    elements = run.count * run.size_B / nest.element_B
-    gload_s = elements * group.gload_s(cpes)
+    gload_s = (run.count * run.size_B / nest.element_B) * group.gload_s(cpes)
     get_s = run.count * group.get_s(run.size_B, cpes, strided=run.strided)
     put_s = run.count * group.put_s(run.size_B, cpes, strided=run.strided)
     by_gload = times[1] * get_s + times[2] * put_s > (times[1] + times[2]) * gload_s

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import simsched as ss
 from simsched.errors import MachineError, SpecError
 from simsched.hwmodels.host import host_content, read_host
-from simsched.hwmodels.host.cgroup import cpu_limit
-from simsched.hwmodels.host.sysfs import Files
+from simsched.hwmodels.host.cores import Files, cpu_limit
 from simsched.hwmodels.hwloc import read_topology
 from simsched.machine.build import built
 from simsched.spec import Spec

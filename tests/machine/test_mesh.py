@@ -14,8 +14,7 @@ from pydantic import ValidationError
 
 import simsched as ss
 from simsched.errors import MachineError
-from simsched.hwmodels.grid import mean_distance
-from simsched.hwmodels.mesh import Mesh, MeshTable
+from simsched.hwmodels.mesh import Mesh, MeshTable, mean_distance
 
 SHARED = Path(__file__).parents[2] / "../shared/measurements"
 

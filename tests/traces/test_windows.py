@@ -7,9 +7,9 @@ import onnx
 import pytest
 
 import simsched as ss
-from simsched.traces.onnx.windows import shape_attributes as of_onnx
-from simsched.traces.pytorch.windows import shape_attributes as of_pytorch
-from simsched.traces.tensorflow.windows import shape_attributes as of_tensorflow
+from simsched.traces.onnx.flops import shape_attributes as of_onnx
+from simsched.traces.pytorch.aten import shape_attributes as of_pytorch
+from simsched.traces.tensorflow.flops import shape_attributes as of_tensorflow
 
 SAMPLES = Path(__file__).parents[2] / "traces" / "samples"
 IMAGES, FILTERS = (8, 3, 225, 225), (64, 3, 7, 7)

@@ -18,8 +18,7 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph
-from simsched.traces.chakra.kinds import kind_of, work_of
-from simsched.traces.chakra.nodes import Pairs, is_chain, written
+from simsched.traces.chakra.nodes import Pairs, is_chain, kind_of, work_of, written
 from simsched.traces.chakra.record import Record
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.calls import Calls, topmost
@@ -166,12 +165,14 @@ def _recording(
 
 def _tell(report: ImportReport, records: list[Record], parts: _Parts, calls: Calls) -> None:
     order, _ = written(records, control=False)
-    report.facts["nodes"] = len(records)
-    report.facts["nodes_in_tasks"] = len(calls.task_of) + len(parts.device)
-    report.facts["kernels"] = len(parts.device)
-    report.facts["cut_operators"] = len(parts.alias)
-    report.facts["data_deps"] = len(order)
-    report.facts["recorded_threads"] = len({task.tid for task in calls.tasks})
+    report.facts.update(
+        nodes=len(records),
+        nodes_in_tasks=len(calls.task_of) + len(parts.device),
+        kernels=len(parts.device),
+        cut_operators=len(parts.alias),
+        data_deps=len(order),
+        recorded_threads=len({task.tid for task in calls.tasks}),
+    )
     tell_dependencies(report, calls.found)
     if is_chain(order, len(records)):
         report.note(

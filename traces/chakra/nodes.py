@@ -1,14 +1,73 @@
-"""A Chakra trace whose nodes are tasks as they stand, with the dependencies that stand in it."""
+"""A Chakra trace whose nodes are tasks as they stand: their kinds, work and recorded dependencies."""
 
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.traces.chakra.kinds import kind_of, work_of
-from simsched.traces.chakra.record import Record
+from simsched.traces.chakra.record import (
+    COMM_COLL,
+    COMM_RECV,
+    COMM_SEND,
+    MEM_LOAD,
+    MEM_STORE,
+    METADATA_NODE,
+    Record,
+)
+from simsched.traces.pytorch.aten import short
+from simsched.traces.pytorch.streams import kernel_kind
+
+_COLLECTIVES = (
+    "all_reduce", "reduce", "all_gather", "gather", "scatter", "broadcast", "all_to_all", "reduce_scatter",
+    "reduce_scatter_block", "barrier",
+)  # fmt: skip
+_OTHERS = {
+    METADATA_NODE: "metadata",
+    MEM_LOAD: "mem_load",
+    MEM_STORE: "mem_store",
+    COMM_SEND: "send",
+    COMM_RECV: "recv",
+    8: "storage",
+    9: "batch",
+    10: "checkpoint",
+}
+_NUMBER = re.compile(r"(?:[_#@.:-]?\d+|\(\d+\))\Z")
+
+
+def kind_of(record: Record) -> str:
+    """Return a node's kind: that of its communication or memory access, else its name without its number.
+
+    Parameters
+    ----------
+    record : Record
+        The node.
+    """
+    if record.type in _OTHERS:
+        return _OTHERS[record.type]
+    number = record.attributes.get("comm_type")
+    if record.type == COMM_COLL and type(number) is int and 0 <= number < len(_COLLECTIVES):
+        return _COLLECTIVES[number]
+    if record.device:
+        return kernel_kind(record.name)
+    if record.attributes.get("op_schema"):
+        return short(re.sub(r"\(\d+\)\Z", "", record.name))
+    return _NUMBER.sub("", record.name) or record.name
+
+
+def work_of(record: Record) -> tuple[float, float]:
+    """Return the FLOPs and the bytes that a node's attributes tell; NaN where they tell none."""
+    told = record.attributes
+    flops = _number(told.get("num_ops"))
+    sizes = [_number(told.get(key)) for key in ("comm_size", "tensor_size")]
+    return flops, next((size for size in sizes if size == size), float("nan"))  # noqa: PLR0124 - NaN is not itself
+
+
+def _number(value: object) -> float:
+    return float(value) if type(value) in (int, float) and 0 <= value < 1e300 else float("nan")  # type: ignore[operator, arg-type]  # a number
+
 
 Pairs = list[tuple[int, int]]
 
@@ -94,5 +153,4 @@ def is_chain(edges: Pairs, nodes: int) -> bool:
 
 def _seconds(record: Record, work: tuple[float, float]) -> float:
     told_ns = record.own_ns or 0
-    unknown = not told_ns and any(part > 0 for part in work)
-    return math.nan if unknown else told_ns / 1e9
+    return math.nan if (not told_ns and any(part > 0 for part in work)) else told_ns / 1e9

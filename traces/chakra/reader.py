@@ -7,12 +7,10 @@ from pathlib import Path
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import HEAD_B, open_plain, read_bounded
-from simsched.traces.chakra.delimited import looks_delimited
 from simsched.traces.chakra.linked import of_operators
 from simsched.traces.chakra.nodes import of_nodes
-from simsched.traces.chakra.record import read_linked, read_stream, require_distinct
-from simsched.traces.shared.mends import mends_if
-from simsched.traces.shared.options import TOLERANT, flag
+from simsched.traces.chakra.record import looks_delimited, read_linked, read_stream, require_distinct
+from simsched.traces.shared.options import TOLERANT, flag, mends_if
 
 
 class Chakra:

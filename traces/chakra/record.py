@@ -1,19 +1,155 @@
-"""A node of a Chakra trace: what both its forms, protobuf and linked JSON, tell alike."""
+"""Nodes of a Chakra trace: what both its forms, streams of protobuf messages and linked JSON, hold alike."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from simsched.graph.loading import Mend
-from simsched.traces.chakra.delimited import messages_in
-from simsched.traces.chakra.schema import attributes, messages
+from simsched.errors import FormatError
+from simsched.graph.loading import Mend, open_plain, read_bounded
 from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import MAX_MICROSECONDS, MAX_RECORDS, Place
+from simsched.traces.shared.protobuf import message_classes
+
+#: A node of thousands of tensors has some 100 kB.
+MAX_MESSAGE_B = 64 * 1024 * 1024
+_MAX_VARINT_B = 10
+_VERSION, _ATTRIBUTE, _ID, _NAME = b"\x0a", b"\x12", b"\x08", b"\x12"
+
+
+def messages_in(path: Path, mend: Mend | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield byte position and content of every message of a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file, plain or gzipped.
+    mend : callable, optional
+        If given, a message that is cut off ends the file, and `mend` is told so.
+
+    Raises
+    ------
+    FormatError
+        If a message is cut off or longer than any can be.
+    """
+    at = 0
+    with open_plain(path, mend) as file:
+        while (length := _length(file, path, at)) is not None:
+            size_B, prefix_B = length
+            if size_B > MAX_MESSAGE_B:
+                raise FormatError(
+                    f"{path}: byte {at}: a message of {size_B} bytes; {MAX_MESSAGE_B} at most are read; the file is "
+                    "damaged, or no Chakra trace"
+                )
+            content = read_bounded(file, size_B)
+            if len(content) < size_B:
+                _cut_off(path, at, mend)
+                return
+            yield at, content
+            at += prefix_B + size_B
+
+
+def _length(file: BinaryIO, path: Path, at: int) -> tuple[int, int] | None:
+    value = 0
+    for number in range(_MAX_VARINT_B):
+        byte = file.read(1)
+        if not byte:
+            return (1, number) if number else None
+        value |= (byte[0] & 0x7F) << (7 * number)
+        if byte[0] < 0x80:
+            return value, number + 1
+    raise FormatError(f"{path}: byte {at}: no length of a message; the file is damaged, or no Chakra trace")
+
+
+def _cut_off(path: Path, at: int, mend: Mend | None) -> None:
+    story = f"{path}: the message at byte {at} is cut off"
+    if mend is None:
+        raise FormatError(f"{story}; was the copy interrupted? tolerant=true keeps what is complete")
+    mend(f"{story}; what is complete before that was read")
+
+
+def looks_delimited(head: bytes) -> bool:
+    r"""Tell whether a file begins with Chakra's metadata and a node, each after its length.
+
+    Examples
+    --------
+    >>> looks_delimited(b"\x07\x0a\x050.0.4" + b"\x05\x08\x01\x12\x01a")
+    True
+    """
+    first = _split(head)
+    second = first and _split(first[1])
+    if not first or not second:
+        return False
+    metadata, node = first[0], second[0]
+    told = not metadata or (metadata[:1] in (_VERSION, _ATTRIBUTE) and _within(metadata))
+    numbered = node[:1] == _ID and node[1:].lstrip(bytes(range(0x80, 0x100)))[1:2] == _NAME
+    return bool(told and (numbered or (node[:1] == _NAME and _within(node))))
+
+
+def _within(message: bytes) -> bool:
+    """Tell whether the first field of a message, a text or a message, is as long as it says."""
+    return _split(message[1:], complete=True) is not None
+
+
+def _split(data: bytes, complete: bool = False) -> tuple[bytes, bytes] | None:
+    value = 0
+    for number, byte in enumerate(data[:_MAX_VARINT_B]):
+        value |= (byte & 0x7F) << (7 * number)
+        if byte < 0x80:
+            start = number + 1
+            if complete and start + value > len(data):
+                return None
+            return data[start : start + value], data[start + value :]
+    return None
+
+
+_SCALARS = {
+    3: "double", 5: "float", 7: "int32", 9: "int64", 11: "uint32", 13: "uint64", 15: "sint32", 17: "sint64",
+    19: "fixed32", 21: "fixed64", 23: "sfixed32", 25: "sfixed64", 27: "bool", 29: "string",
+}  # fmt: skip
+#: Name, number and type of each field; `*` marks repeated ones. `bytes` where text may be no UTF-8.
+_MESSAGES = {
+    "Attribute": "name 1 bytes, "
+    + ", ".join(
+        f"{kind} {number} {'bytes' if kind == 'string' else kind}" for number, kind in _SCALARS.items()
+    ),
+    "Metadata": "version 1 bytes, attr 2 Attribute*",
+    "Sides": "values 1 bytes, shapes 2 bytes, types 3 bytes",
+    "Node": (
+        "id 1 uint64, name 2 bytes, type 3 uint64, ctrl_deps 4 uint64*, data_deps 5 uint64*, start_us 6 uint64, "
+        "duration_us 7 uint64, inputs 8 Sides, outputs 9 Sides, attr 10 Attribute*"
+    ),
+}
+
+
+@cache
+def messages() -> dict[str, Any]:
+    """Return the classes of the messages by name: `Metadata`, `Node`, `Attribute`, `Sides`.
+
+    Raises
+    ------
+    MissingExtraError
+        If protobuf is not installed.
+    """
+    return message_classes("simsched_chakra", _MESSAGES, "reading Chakra traces")
+
+
+def attributes(message: Any) -> dict[str, Any]:
+    """Return the scalar attributes of a node or of the metadata by name; lists are passed over."""
+    found: dict[str, Any] = {}
+    for attribute in message.attr:
+        for entry, value in attribute.ListFields():
+            if entry.name != "name":
+                plain = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+                found[attribute.name.decode("utf-8", "replace")] = plain
+    return found
+
 
 METADATA_NODE, MEM_LOAD, MEM_STORE, COMP, COMM_SEND, COMM_RECV, COMM_COLL = range(1, 8)
 _MAX_TEXT = 2**24

@@ -19,16 +19,13 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph.report import ImportReport
-from simsched.traces.chrome import own
-from simsched.traces.chrome.choosing import Choice
+from simsched.traces.chrome.choosing import Choice, Flows, flow_edges
 from simsched.traces.chrome.events import Events, Span, read_events
-from simsched.traces.chrome.nesting import Flows, flow_edges
+from simsched.traces.chrome.writer import graph_written, made_by_simsched
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.lanes import chain
-from simsched.traces.shared.mends import mends_if
-from simsched.traces.shared.options import TOLERANT
-from simsched.traces.shared.processors import recorded_on
-from simsched.traces.shared.timeline import recording
+from simsched.traces.shared.libraries import recorded_on
+from simsched.traces.shared.options import TOLERANT, mends_if
+from simsched.traces.shared.timeline import chain, recording
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
@@ -103,10 +100,10 @@ class ChromeTrace:
         report = ImportReport(path.name, "chrome")
         # The format lets the list form end without its bracket: what wrote it may have been stopped at any time.
         events = read_events(path, mends_if(path, tolerant, report), report.note)
-        if own.made_by_simsched(events):
+        if made_by_simsched(events):
             if (choice, edges, process) != (Choice(), EDGES[0], None):
                 report.note("options choose nothing here: the graph was taken as written")
-            return own.graph(path, events, report)
+            return graph_written(path, events, report)
         _restrict(path, events, process)
         if not events.spans:
             dropped = [f"dropped, {what}: {count}" for what, count in sorted(events.counts.items()) if count]
@@ -144,9 +141,11 @@ def _edges(tasks: list[Span], flows: Flows, edges: str) -> list[tuple[int, int]]
 
 
 def _tell(report: ImportReport, events: Events, flows: Flows, edges: str) -> None:
-    report.facts["flow_edges"] = len(flows.edges)
-    report.facts["flows_backwards"] = flows.backwards
-    report.facts["flows_unbound"] = flows.unbound
+    report.facts.update(
+        flow_edges=len(flows.edges),
+        flows_backwards=flows.backwards,
+        flows_unbound=flows.unbound,
+    )
     if "lanes" in edges:
         report.doubt(
             "a Chrome trace tells no dependencies: edges are the recorded order of each lane, a chain"

@@ -16,10 +16,8 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import contracted
 from simsched.traces.ompt.events import Log, read_log
 from simsched.traces.ompt.run import Node, Run
-from simsched.traces.shared.companions import given
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.mends import mends_if
-from simsched.traces.shared.options import TOLERANT
+from simsched.traces.shared.options import TOLERANT, given, mends_if
 from simsched.traces.shared.text_lines import lines
 from simsched.traces.shared.timeline import numbered, recording
 
@@ -193,9 +191,11 @@ def _describe(report: ImportReport, log: Log, run: Run) -> None:
     explicit = [task for task in run.tasks if task.explicit]
     at_once = "all" if run.undeferred == len(explicit) else run.undeferred
     unfinished = sum(not task.done for task in explicit)
-    report.facts["unit"] = "ns"
-    report.facts["explicit_tasks"] = len(explicit)
-    report.facts["threads"] = len({event.tid for event in log.events})
+    report.facts.update(
+        unit="ns",
+        explicit_tasks=len(explicit),
+        threads=len({event.tid for event in log.events}),
+    )
     report.note(
         "only explicit tasks are tasks here: what threads did outside them (loops, serial code) is not recorded"
     )

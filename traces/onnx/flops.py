@@ -20,11 +20,77 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from simsched.graph.shapes import MAX_RANK, numel
+from simsched.graph.shapes import MAX_RANK, Attributes, numel, same_padding, window_attributes
 
 Dims = Sequence[int]
-Attributes = Mapping[str, int | str | tuple[int, ...]]
-Count = Callable[[Sequence[Dims], Sequence[Dims], Attributes], float]
+Values = Mapping[str, int | str | tuple[int, ...]]
+
+#: Operators with windows; the place of their filters among the inputs, -1 where the attributes give their size.
+_WINDOWS = {
+    **dict.fromkeys(["Conv", "FusedConv", "NhwcConv", "NhwcFusedConv", "ConvInteger", "ConvTranspose"], 1),
+    "QLinearConv": 3,
+    **dict.fromkeys(["MaxPool", "AveragePool", "LpPool", "QLinearAveragePool", "NhwcMaxPool"], -1),
+}
+_HEADS = ("num_heads", "q_num_heads")
+
+#: Attributes that are read here.
+WINDOW_ATTRIBUTES = frozenset({"strides", "pads", "dilations", "group", "auto_pad", "kernel_shape", *_HEADS})
+
+
+def shape_attributes(op_type: str, inputs: Sequence[Dims], attributes: Values) -> Attributes:
+    """Return what sets the size of an operator beside the shapes of its inputs.
+
+    Parameters
+    ----------
+    op_type : str
+        `Conv`, `MaxPool`, ...
+    inputs : sequence of sequence of int
+        Shapes.
+    attributes : mapping
+        Those named in `WINDOW_ATTRIBUTES`, where the model tells them.
+
+    Examples
+    --------
+    >>> shape_attributes("Conv", [(1, 3, 224, 224), (64, 3, 7, 7)], {"strides": (2, 2), "auto_pad": "SAME_UPPER"})
+    {'stride': (2,), 'padding': (2, 2, 3, 3)}
+    """
+    if op_type not in _WINDOWS:
+        heads = next((attributes[name] for name in _HEADS if name in attributes), None)
+        return window_attributes(heads=(heads,)) if isinstance(heads, int) else {}
+    place = _WINDOWS[op_type]
+    filters = tuple(inputs[place][2:]) if 0 <= place < len(inputs) else ()
+    window = filters or _numbers(attributes, "kernel_shape")
+    if not inputs or not window or len(inputs[0]) != len(window) + 2:
+        return {}
+    stride = _numbers(attributes, "strides") or (1,) * len(window)
+    group = attributes.get("group", 1)
+    return window_attributes(
+        window=() if filters else window,
+        stride=stride,
+        padding=_padding(op_type, inputs[0], window, stride, attributes),
+        dilation=_numbers(attributes, "dilations"),
+        groups=(group,) if isinstance(group, int) else (),
+    )
+
+
+def _numbers(attributes: Values, name: str) -> tuple[int, ...]:
+    found = attributes.get(name, ())
+    return found if isinstance(found, tuple) else ()
+
+
+def _padding(op_type: str, image: Dims, window: Dims, stride: Dims, attributes: Values) -> tuple[int, ...]:
+    """Return padding before all directions, then after."""
+    automatic = attributes.get("auto_pad")
+    if automatic not in ("SAME_UPPER", "SAME_LOWER"):
+        return _numbers(attributes, "pads") or (0,) * 2 * len(window)
+    pixels = image[1:-1] if op_type.startswith("Nhwc") else image[2:]
+    if len(stride) != len(window) or min(stride) < 1:
+        return ()
+    before, after = zip(*map(same_padding, pixels, window, stride), strict=True)
+    return (*before, *after) if automatic == "SAME_UPPER" else (*after, *before)
+
+
+Count = Callable[[Sequence[Dims], Sequence[Dims], Values], float]
 
 #: Attributes that a count below depends on.
 ATTRIBUTES = frozenset({"K", "N", "activation", "equation", "kernel_shape", "size", "transBatchA"})
@@ -87,7 +153,7 @@ PER_INPUT = {
 }
 
 
-def flops(op_type: str, inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def flops(op_type: str, inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     """Return the operations of one call of an operator.
 
     Parameters
@@ -123,7 +189,7 @@ def flops(op_type: str, inputs: Sequence[Dims], outputs: Sequence[Dims], attribu
         return math.nan
 
 
-def _gemm(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _gemm(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     """2 M N K and M N for the addend; K follows from A's size, so that the transposes do not matter."""
     rows, columns = outputs[0]
     if not rows:
@@ -132,15 +198,15 @@ def _gemm(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attribute
     return 2.0 * rows * columns * inner + (float(rows) * columns if len(inputs) > 2 else 0.0)
 
 
-def _quantised_gemm(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _quantised_gemm(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     return _gemm(inputs[:1], outputs, attributes)
 
 
-def _matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     return 2.0 * numel(outputs[0]) * inputs[0][-1]
 
 
-def _fused_matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _fused_matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     """2 M N K a batch, K again from A's last two dimensions, which either transpose only swaps."""
     if attributes.get("transBatchA"):
         return math.nan
@@ -148,12 +214,12 @@ def _fused_matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: A
     return 2.0 * result * numel(inputs[0][-2:]) / rows if result else 0.0
 
 
-def _matmul_nbits(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _matmul_nbits(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     inner = attributes.get("K", inputs[0][-1])
     return 2.0 * numel(outputs[0]) * float(inner) if isinstance(inner, int) else math.nan
 
 
-def _conv(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _conv(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     """Twice the output times the weight of one output channel; bias, addend and activation once an output."""
     extras = max(len(inputs) - 2, 0) + ("activation" in attributes)
     return _convolved(inputs[0], inputs[1], outputs[0]) + extras * numel(outputs[0])
@@ -164,21 +230,21 @@ def _convolved(image: Dims, weight: Dims, output: Dims) -> float:
     return 2.0 * numel(output) * numel(weight[1:]) if len(weight) == len(image) else math.nan
 
 
-def _quantised_conv(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _quantised_conv(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     return _convolved(inputs[0], inputs[3], outputs[0])
 
 
-def _integer_conv(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _integer_conv(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     return _convolved(inputs[0], inputs[1], outputs[0])
 
 
-def _conv_transpose(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _conv_transpose(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     """Every input element meets the weight of its channel; the bias once an output."""
     bias = numel(outputs[0]) if len(inputs) > 2 else 0.0
     return _convolved(inputs[0], inputs[1], inputs[0]) + bias
 
 
-def _recurrent(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _recurrent(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     """Both matrix products of every step, and one operation for each gate's element.
 
     X is (steps, batch, inputs), W (directions, gates x hidden, inputs) and R (directions, gates x hidden,
@@ -191,17 +257,17 @@ def _recurrent(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attr
     return float(steps) * batch * (2.0 * (numel(weight) + numel(recurrence)) + gates)
 
 
-def _pool(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _pool(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     kernel = attributes.get("kernel_shape")
     return numel(outputs[0]) * numel(kernel) if isinstance(kernel, tuple) else math.nan
 
 
-def _local_response(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _local_response(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     size = attributes.get("size")
     return 2.0 * numel(outputs[0]) * size if isinstance(size, int) else math.nan
 
 
-def _attention(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _attention(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     """Projection where the second input is its weight, scores and weighted sum; masks are not looked at.
 
     The keys are those of the second output, if there is one: those given, after those of earlier calls.
@@ -215,17 +281,17 @@ def _attention(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attr
     return 2.0 * keys * (numel(query) + numel(outputs[0]))
 
 
-def _picked_losses(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _picked_losses(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     """Every target picks one element, and adds it."""
     return 2.0 * numel(inputs[1])
 
 
-def _affine_grid(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _affine_grid(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     """A row of a matrix of 2 x 3 or 3 x 4 times each point gives each coordinate."""
     return 2.0 * numel(outputs[0]) * (outputs[0][-1] + 1)
 
 
-def _determinant(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _determinant(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     """Elimination: two thirds of the cube."""
     return numel(inputs[0]) * inputs[0][-1] * 2 / 3
 
@@ -234,7 +300,7 @@ def _determinant(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: At
 _ELLIPSIS = "".join(map(chr, range(0xE000, 0xE000 + MAX_RANK)))
 
 
-def _einsum(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+def _einsum(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     """One multiplication an operand and one addition, for every value of all labels."""
     terms = str(attributes.get("equation", "")).replace(" ", "").split("->")[0].split(",")
     extents: dict[str, int] = {}

@@ -16,17 +16,60 @@ from typing import Any
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.shapes import format_shape
-from simsched.traces.onnx.edges import edges
-from simsched.traces.onnx.flops import flops
-from simsched.traces.onnx.functions import inlined
+from simsched.traces.onnx.flops import flops, shape_attributes
 from simsched.traces.onnx.inference import infer, open_dimensions, sized
-from simsched.traces.onnx.model import Model, Node, declared, plain_model
-from simsched.traces.onnx.proto import read_proto, starts_as_model
-from simsched.traces.onnx.tensors import Tensor, dims, tensor_bytes
-from simsched.traces.onnx.traffic import moved_bytes
-from simsched.traces.onnx.windows import shape_attributes
+from simsched.traces.onnx.model import Model, Node, declared, edges, inlined, plain_model
+from simsched.traces.onnx.proto import Tensor, dims, read_proto, starts_as_model, tensor_bytes
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import whole_number
+
+#: Name memory anew, and move none.
+VIEWS = frozenset(
+    {"Flatten", "Identity", "Optional", "OptionalGetElement", "Reshape", "Squeeze", "Unsqueeze"}
+)
+#: Lists of tensors: what is put in and taken out is not copied.
+VIEWS |= {"SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert"}
+#: Tell of a tensor without reading it.
+DESCRIBE = frozenset({"OptionalHasElement", "SequenceLength", "Shape", "Size"})
+#: Read of their first input as much as they write, whatever its size: rows of a table, parts of a tensor.
+PICK = frozenset({"Gather", "GatherElements", "GatherND", "GatherBlockQuantized", "Slice"})
+
+
+def moved_bytes(op_type: str, inputs: Sequence[Tensor] | None, outputs: Sequence[Tensor] | None) -> float:
+    """Return the bytes of one call of an operator: its inputs and outputs once each, unless it is known to move less.
+
+    Parameters
+    ----------
+    op_type : str
+        `MatMul`, `Conv`, ...
+    inputs, outputs : sequences of Tensor, or None
+        With all dimensions known; None where one is not.
+
+    Returns
+    -------
+    float
+        Bytes; NaN where that takes a shape that is not known, or the size of an element, as of a string.
+
+    Examples
+    --------
+    >>> moved_bytes("Add", [Tensor("float", (8,)), Tensor("float", (1,))], [Tensor("float", (8,))])
+    68.0
+    >>> moved_bytes("Gather", [Tensor("float", (1000, 8)), Tensor("int64", (2,))], [Tensor("float", (2, 8))])
+    144.0
+    """
+    if op_type in VIEWS:
+        return 0.0
+    if outputs is None:
+        return math.nan
+    written_B = tensor_bytes(outputs)
+    if op_type in DESCRIBE:
+        return float(written_B)
+    if inputs is None:
+        return math.nan
+    if op_type in PICK:
+        return float(2 * written_B + tensor_bytes(inputs[1:]))
+    return float(written_B + tensor_bytes(inputs))
+
 
 #: Sizes of dimensions, as text: `batch:8+seq:128`.
 _SIZE = re.compile(r"(.+):([0-9]{1,9})")
@@ -194,12 +237,12 @@ def _known(names: Sequence[str], known: Mapping[str, Tensor]) -> tuple[Tensor, .
 
 def _describe_proto(proto: Any, model: Model, report: ImportReport) -> None:
     facts = report.facts
-    facts["opset"] = max(
-        (o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), default="none"
+    facts.update(
+        opset=max((o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), default="none"),
+        nodes=len(model.nodes),
+        constants=sum(node.op_type == "Constant" for node in model.nodes),
+        weights_B=float(tensor_bytes(model.initialisers.values())),
     )
-    facts["nodes"] = len(model.nodes)
-    facts["constants"] = sum(node.op_type == "Constant" for node in model.nodes)
-    facts["weights_B"] = float(tensor_bytes(model.initialisers.values()))
     if names := open_dimensions(proto):
         facts["open_dimensions"] = ", ".join(shown(n)[1:-1] for n in names[:MOST_NAMES])
 
@@ -207,9 +250,11 @@ def _describe_proto(proto: Any, model: Model, report: ImportReport) -> None:
 def _describe(report: ImportReport, rows: Sequence[_Row], flop: Sequence[float]) -> None:
     facts = report.facts
     unsized = sum(math.isnan(row.bytes_B) for row in rows)
-    facts["tasks_without_shapes"] = unsized
-    facts["tasks_without_flops"] = sum(map(math.isnan, flop))
-    facts["flops"] = math.fsum(f for f in flop if f < math.inf)
+    facts.update(
+        tasks_without_shapes=unsized,
+        tasks_without_flops=sum(map(math.isnan, flop)),
+        flops=math.fsum(f for f in flop if f < math.inf),
+    )
     report.note("The model tells no times: simulate() takes them from the machine's cost curves.")
     if unsized:
         advice = "; give sizes, as dims=batch:8 or batch=8" if "open_dimensions" in facts else ""

@@ -16,17 +16,12 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import Edge
 from simsched.graph.loading import Mend
 from simsched.graph.shapes import format_shape
-from simsched.traces.paje.events import events
-from simsched.traces.paje.states import WANTED, Interval, Trace
-from simsched.traces.shared.companions import given
+from simsched.traces.paje.events import WANTED, Interval, Trace, events
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.lanes import chain
-from simsched.traces.shared.mends import Mends, mends_if
-from simsched.traces.shared.options import TOLERANT
+from simsched.traces.shared.options import TOLERANT, Mends, given, mends_if
 from simsched.traces.shared.text_lines import lines
-from simsched.traces.shared.timeline import numbered, recording
-from simsched.traces.starpu.dag import dag_edges
-from simsched.traces.starpu.records import Record
+from simsched.traces.shared.timeline import chain, numbered, recording
+from simsched.traces.starpu.records import Record, dag_edges
 
 _FIRST = re.compile(rb"(?:\s|#[^\n]*\n)*%\s*EventDef\s+Paje")
 UNITS = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}

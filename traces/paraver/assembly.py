@@ -1,27 +1,105 @@
-"""The graph of a trace: its tasks in the order of their numbers, taskwaits behind them, and the report."""
+"""The graph of a trace: its tasks in the order of their numbers, taskwaits behind them, edges, and the report."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.errors import GraphError
+from simsched.errors import FormatError, GraphError
+from simsched.graph.contracting import MAX_EDGES
 from simsched.graph.report import ImportReport
 from simsched.text import printable
-from simsched.traces.paraver.dependencies import dependencies, taskwaits
-from simsched.traces.paraver.header import Header, Thread
 from simsched.traces.paraver.records import Records
 from simsched.traces.paraver.tasks import Interval, Key, Told, tasks_of
-from simsched.traces.paraver.vocabulary import Event, Vocabulary
+from simsched.traces.paraver.vocabulary import Event, Header, Thread, Vocabulary
 from simsched.traces.shared.timeline import recording
 
 if TYPE_CHECKING:
     from simsched.graph.recording import Recording
     from simsched.graph.taskgraph import TaskGraph
+
+
+def dependencies(path: Path, told: Told, index: dict[Key, int]) -> dict[tuple[int, int], None]:
+    """Return the dependencies between tasks that ran, from events and communications together, each once.
+
+    Raises
+    ------
+    FormatError
+        If concurrent or commutative tasks, of which each depends on each, make more than `MAX_EDGES`.
+    """
+    found = {
+        (index[a], index[b]): None
+        for a, b in (*told.by_events, *told.by_communications)
+        if a in index and b in index and a != b
+    }
+    for firsts, seconds in _meetings(told):
+        if len(found) + len(firsts) * len(seconds) > MAX_EDGES:
+            raise FormatError(
+                f"{path}: more than {MAX_EDGES} dependencies, most between concurrent tasks; refused"
+            )
+        found |= {
+            (index[a], index[b]): None
+            for a in firsts
+            for b in seconds
+            if a in index and b in index and a != b
+        }
+    return found
+
+
+def _meetings(told: Told) -> Iterator[tuple[list[Key], list[Key]]]:
+    """Yield, for each point where concurrent or commutative tasks meet, those before it and those behind it."""
+    points: dict[Key, tuple[list[Key], list[Key]]] = {}
+    for (a, b), why in told.meetings.items():
+        task, point = (a, b) if why == 1 else (b, a)
+        points.setdefault(point, ([], []))[why - 1].append(task)
+    yield from points.values()
+
+
+def taskwaits(told: Told, keys: Sequence[Key]) -> list[tuple[list[int], list[int]]]:
+    """Return of each taskwait that has tasks on both sides the last created before it and the first behind it.
+
+    Parameters
+    ----------
+    told : Told
+        What the trace tells.
+    keys : sequence of Key
+        The tasks, by index.
+
+    Returns
+    -------
+    list of (list of int, list of int)
+        Indices of the tasks that the same task created since the taskwait before, and until the one behind.
+    """
+    children: dict[Key, list[tuple[int, int]]] = {}
+    for task, key in enumerate(keys):
+        if key in told.created and (parent := told.created[key][1]) is not None:
+            children.setdefault(parent, []).append((told.created[key][0], task))
+    waits: dict[Key, list[int]] = {}
+    for time_ns, parent in sorted(told.taskwaits):
+        waits.setdefault(parent, []).append(time_ns)
+    return [
+        pair for parent, times in waits.items() for pair in pairwise(_groups(children.get(parent, []), times))
+    ]
+
+
+def _groups(created: list[tuple[int, int]], waits: list[int]) -> list[list[int]]:
+    """Return the tasks between the taskwaits, without empty groups."""
+    groups: list[list[int]] = [[]]
+    ahead = iter(waits)
+    following = next(ahead, None)
+    for time_ns, task in sorted(created):
+        while following is not None and following < time_ns:
+            if groups[-1]:
+                groups.append([])
+            following = next(ahead, None)
+        groups[-1].append(task)
+    return groups if groups[-1] else groups[:-1]
+
 
 TASKWAIT = "taskwait"
 
@@ -170,12 +248,14 @@ def _tell(
     edges: Mapping[tuple[int, int], None], every: int,
 ) -> None:  # fmt: skip
     facts = report.facts
-    facts["trace_s"] = records.header.duration_ns / 1e9
-    facts["threads"] = len(records.header.threads) or len(records.threads)
-    facts["dependency_events"] = len(told.by_events) + len(told.meetings)
-    facts["dependency_communications"] = len(told.by_communications)
-    facts["tasks_unfinished"] = every - len(keys)
-    facts["zero_length_tasks"] = sum(row.ran_ns == 0 for row in rows)
+    facts.update(
+        trace_s=records.header.duration_ns / 1e9,
+        threads=len(records.header.threads) or len(records.threads),
+        dependency_events=len(told.by_events) + len(told.meetings),
+        dependency_communications=len(told.by_communications),
+        tasks_unfinished=every - len(keys),
+        zero_length_tasks=sum(row.ran_ns == 0 for row in rows),
+    )
     _tell_outside(report, told, keys, rows, edges)
     if facts["tasks_unfinished"]:
         report.note(
@@ -207,11 +287,12 @@ def _tell_outside(
     """Tell what whole tasks cannot say: times in the runtime, switches, dependents that ran inside predecessors."""
     facts, tasks = report.facts, [told.tasks[key] for key in keys]
     visited_ns = sum(_length(visit) for task in tasks if task.bodies for visit in task.visits)
-    facts["in_runtime_s"] = (
-        max(visited_ns - sum(r.ran_ns for r, t in zip(rows, tasks, strict=True) if t.bodies), 0) / 1e9
+    facts.update(
+        in_runtime_s=max(visited_ns - sum(r.ran_ns for r, t in zip(rows, tasks, strict=True) if t.bodies), 0)
+        / 1e9,
+        tasks_switched_out=sum(len(task.bodies or task.visits) > 1 for task in tasks),
+        switched_out_s=sum(row.finish_ns - row.start_ns - row.ran_ns for row in rows) / 1e9,
     )
-    facts["tasks_switched_out"] = sum(len(task.bodies or task.visits) > 1 for task in tasks)
-    facts["switched_out_s"] = sum(row.finish_ns - row.start_ns - row.ran_ns for row in rows) / 1e9
     left_ns = [max((visit.finish_ns for visit in task.visits), default=0) for task in tasks]
     facts["inline_dependents"] = sum(rows[b].start_ns < left_ns[a] for a, b in edges)
     if facts["inline_dependents"]:

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from simsched.errors import FormatError
 from simsched.graph.report import ImportReport
 from simsched.traces.paraver.assembly import assemble
-from simsched.traces.paraver.labels import companion, read_labels, read_rows
 from simsched.traces.paraver.records import Records, read_records
 from simsched.traces.paraver.tasks import follow
-from simsched.traces.paraver.vocabulary import Event, Vocabulary
-from simsched.traces.shared.mends import mends_if
-from simsched.traces.shared.options import TOLERANT
+from simsched.traces.paraver.vocabulary import Event, Vocabulary, companion, read_labels, read_rows
+from simsched.traces.shared.options import TOLERANT, mends_if
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph

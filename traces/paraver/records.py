@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend
-from simsched.traces.paraver.header import Header, Thread, read_header
-from simsched.traces.paraver.vocabulary import Event, Vocabulary
+from simsched.traces.paraver.vocabulary import Event, Header, Thread, Vocabulary, read_header
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.text_lines import raw_lines
 
@@ -59,8 +58,7 @@ class _Table:
 
     def add(self, fields: list[int], time_ns: int, event: Event, value: int) -> None:
         """Add a row; `fields` are cpu, application, task and thread."""
-        key = (fields[1], fields[2], fields[3])
-        thread = self.threads.setdefault(key, len(self.threads))
+        thread = self.threads.setdefault((fields[1], fields[2], fields[3]), len(self.threads))
         for column, number in zip(self.columns, (thread, time_ns, int(event), value), strict=True):
             column.append(number)
 

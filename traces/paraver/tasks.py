@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from simsched.traces.paraver.header import Thread
 from simsched.traces.paraver.records import Records
-from simsched.traces.paraver.vocabulary import Event, Vocabulary
+from simsched.traces.paraver.vocabulary import Event, Thread, Vocabulary
 
 
 class Key(NamedTuple):

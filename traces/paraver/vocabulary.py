@@ -1,4 +1,4 @@
-"""Which numbers in a trace are about tasks: by the labels of its .pcf file, or as Nanos++ numbers them.
+"""The numbers of a Paraver trace: its header, its labels (.pcf, .row), and which of them are about tasks.
 
 Nanos++ numbers its event types from 9200000 in the order in which it registers them, which changes between versions;
 their labels are kept. Nanos6 has numbers and labels of its own for the same things.
@@ -11,9 +11,93 @@ Nanos6, src/instrument/extrae/InstrumentExtrae.hpp.
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, field
 from enum import IntEnum
+from pathlib import Path
 
-from simsched.traces.paraver.labels import Labels
+from simsched.errors import FormatError
+from simsched.graph.columns import plain_text
+from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.options import beside, given
+from simsched.traces.shared.text_lines import lines
+
+MAX_LABELS = 1_000_000
+_TYPE = re.compile(r"\s*-?\d{1,10}\s+(\d{1,10})\s+(\S.*?)\s*", re.ASCII)
+_VALUE = re.compile(r"\s*(\d{1,20})\s+(\S.*?)\s*", re.ASCII)
+_NUMBERED = re.compile(r"-?\d", re.ASCII)
+_LEVEL = re.compile(r"LEVEL\s+(\w+)\s+SIZE\s+(\d{1,9})\s*", re.ASCII)
+
+
+@dataclass
+class Labels:
+    """What a trace's numbers mean.
+
+    Parameters
+    ----------
+    types : dict of str to int
+        Numbers of event types by label, in small letters and without a colon at the end.
+    values : dict of int to dict
+        Of every type with named values, the labels by value.
+    """
+
+    types: dict[str, int] = field(default_factory=dict)
+    values: dict[int, dict[int, str]] = field(default_factory=dict)
+
+
+def companion(path: Path, value: object, option: str) -> Path | None:
+    """Return the file beside a trace: the one given, or that of the same stem, or None where there is none.
+
+    Raises
+    ------
+    FormatError
+        If the one given is not there.
+    """
+    if value is not None:
+        return given(path, option, value, f"the .{option} file")
+    stem = path.name.removesuffix(".gz").removesuffix(".prv")
+    return beside(path, f"{stem}.{option}")
+
+
+def read_labels(path: Path) -> Labels:
+    """Return the labels of a .pcf file, plain or gzipped.
+
+    Blocks begin with EVENT_TYPE, a line a type with colour, number and label; after VALUES follow the values of all
+    types of the block. What belongs to no such block, such as colours, is passed over.
+    """
+    labels, block, place, count = Labels(), list[int](), "", 0
+    for _, line in lines(path):
+        word = line.strip()
+        if word == "EVENT_TYPE":
+            block, place = [], "types"
+        elif word == "VALUES":
+            place = "values" if block else ""
+        elif word and not _NUMBERED.match(word):
+            place, block = "", []
+        elif place == "types" and (found := _TYPE.fullmatch(line)):
+            block.append(int(found[1]))
+            labels.types.setdefault(found[2].rstrip(": ").lower(), block[-1])
+            count += 1
+        elif place == "values" and (found := _VALUE.fullmatch(line)):
+            for number in block:
+                labels.values.setdefault(number, {})[int(found[1])] = found[2]
+            count += len(block)
+        if count > MAX_LABELS:
+            raise FormatError(f"{path}: more than {MAX_LABELS} labels; refused")
+    return labels
+
+
+def read_rows(path: Path) -> list[str]:
+    """Return the names of the threads in a .row file, plain or gzipped, in their order."""
+    names: list[str] = []
+    left = 0
+    for _, line in lines(path):
+        if level := _LEVEL.fullmatch(line):
+            left = int(level[2]) if level[1] == "THREAD" else 0
+        elif left:
+            left -= 1
+            names.append(line.strip())
+    return names
 
 
 class Event(IntEnum):
@@ -98,3 +182,61 @@ class Vocabulary:
         if self.labels is None or not value:
             return ""
         return self.labels.values.get(self._number(event), {}).get(value, "")
+
+
+#: Nanoseconds in a unit; without a name, times are microseconds.
+UNITS_NS = {"ns": 1, "us": 1000, "ms": 10**6, "": 1000}
+MAX_THREADS = 1_000_000
+_HEADER = re.compile(
+    r"#Paraver \([^()]{0,80}\):(\d{1,18})(?:_([a-z]{1,10}))?:\d{1,9}(?:\([^()]*\))?:\d{1,9}(.*)",
+    re.ASCII,
+)
+_TASKS = re.compile(r"[:,](\d{1,9})\(([\d:,]*)\)", re.ASCII)
+
+#: Application, task (process) and thread, from 1.
+Thread = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a trace says of itself.
+
+    Parameters
+    ----------
+    unit_ns : int
+        Nanoseconds in a unit of its times.
+    duration_ns : int
+        Length of the trace.
+    threads : tuple of triple of int
+        All threads in the order in which the .row file names them; empty where the header does not tell.
+    """
+
+    unit_ns: int
+    duration_ns: int
+    threads: tuple[Thread, ...]
+
+
+def read_header(path: Path, line: bytes) -> Header:
+    """Return what the first line of a trace tells, or raise `FormatError`."""
+    found = _HEADER.match(plain_text(line))
+    if found is None:
+        raise FormatError(
+            f"{path}: line 1: {shown(plain_text(line))} is not a header of Paraver; expected "
+            "#Paraver (date):duration_ns:nodes(cpus):applications:..."
+        )
+    unit = found[2] or ""
+    if unit not in UNITS_NS:
+        raise FormatError(f"{path}: line 1: times are in {shown(unit)}; expected ns, us, ms or no unit")
+    return Header(UNITS_NS[unit], int(found[1]) * UNITS_NS[unit], _threads(found[3]))
+
+
+def _threads(applications: str) -> tuple[Thread, ...]:
+    threads: list[Thread] = []
+    for application, tasks in enumerate(_TASKS.finditer(applications), 1):
+        for task, counts in enumerate(tasks[2].split(","), 1):
+            number = counts.partition(":")[0]
+            many = int(number) if number and len(number) < 8 else 0
+            if len(threads) + many > MAX_THREADS:
+                return ()
+            threads += [(application, task, thread) for thread in range(1, many + 1)]
+    return tuple(threads)

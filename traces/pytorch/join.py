@@ -9,17 +9,19 @@ from typing import Any
 
 from simsched.errors import FormatError
 from simsched.graph.shapes import format_shape
-from simsched.traces.pytorch.arguments import dims_of
-from simsched.traces.pytorch.aten import Call, Dims, flops
-from simsched.traces.pytorch.compiled import order_of_regions
-from simsched.traces.pytorch.execution_trace import ExecutionTrace, composite_flops, read_execution_trace
-from simsched.traces.pytorch.nesting import Nesting, Task
+from simsched.traces.pytorch.aten import Call, Dims, flops, shape_attributes
+from simsched.traces.pytorch.execution_trace import (
+    ExecutionTrace,
+    composite_flops,
+    dims_of,
+    read_execution_trace,
+)
+from simsched.traces.pytorch.nesting import Nesting, Task, order_of_regions
 from simsched.traces.pytorch.report import Edges
 from simsched.traces.pytorch.tensors import Access, access, dependencies
-from simsched.traces.pytorch.windows import shape_attributes
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.lanes import chain
 from simsched.traces.shared.places import Place
+from simsched.traces.shared.timeline import chain
 
 _SPELLED = re.compile(r"[0-9]{1,15}(?:,[0-9]{1,15})*", re.ASCII)
 #: Share of the tasks that must be found in the execution trace.

@@ -16,11 +16,8 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend
-from simsched.traces.pytorch.events import Window
+from simsched.traces.pytorch.events import Lanes, Table, Window, arguments, times
 from simsched.traces.pytorch.streams import DEVICE, Streams, is_of_device
-from simsched.traces.pytorch.table import Table, arguments
-from simsched.traces.pytorch.threads import Lanes
-from simsched.traces.pytorch.timing import times
 from simsched.traces.shared.json_elements import Elements, require_msgspec
 from simsched.traces.shared.places import Place
 

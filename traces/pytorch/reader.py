@@ -21,18 +21,16 @@ from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, RecordedOn, TaskGraph
 from simsched.graph.loading import HEAD_B, Mend, open_plain, read_bounded
 from simsched.traces.pytorch.aten import short
+from simsched.traces.pytorch.calls import untimed
 from simsched.traces.pytorch.devices import with_devices
 from simsched.traces.pytorch.events import Step, Window
 from simsched.traces.pytorch.join import Columns, alone, joined
 from simsched.traces.pytorch.kineto import Survey, survey
 from simsched.traces.pytorch.nesting import Nesting, Task, nest
 from simsched.traces.pytorch.report import fill_report, tell_step
-from simsched.traces.pytorch.untimed import untimed
-from simsched.traces.shared.companions import given
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import of_pytorch
-from simsched.traces.shared.mends import mends_if
-from simsched.traces.shared.options import TOLERANT, flag, whole_number
+from simsched.traces.shared.options import TOLERANT, flag, given, mends_if, whole_number
 from simsched.traces.shared.places import MAX_INTEGER, Place
 from simsched.traces.shared.timeline import recording
 

@@ -12,8 +12,8 @@ from simsched.traces.pytorch.events import Step
 from simsched.traces.pytorch.kineto import Survey
 from simsched.traces.pytorch.nesting import Nesting
 from simsched.traces.pytorch.tensors import Dependencies
-from simsched.traces.shared.lanes import covered
 from simsched.traces.shared.places import Place
+from simsched.traces.shared.timeline import covered
 
 
 @dataclass
@@ -59,10 +59,12 @@ def tell_step(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> N
 
 def _parallelism(graph: TaskGraph) -> None:
     facts = graph.report.facts
-    facts["lanes"] = len(graph.recording.lane_names) if graph.recording else 0
-    facts["threads"] = int(graph.widths[0])
-    facts["work_s"] = graph.work_s
-    facts["critical_path_s"] = graph.critical_path_s
+    facts.update(
+        lanes=len(graph.recording.lane_names) if graph.recording else 0,
+        threads=int(graph.widths[0]),
+        work_s=graph.work_s,
+        critical_path_s=graph.critical_path_s,
+    )
     if graph.critical_path_s:
         facts["average_parallelism"] = graph.average_parallelism
 
@@ -92,14 +94,18 @@ def _coverage(graph: TaskGraph, step: Step, nesting: Nesting) -> None:
     span, in_tasks = last - first, covered(tasks, first, last)
     with_autograd = covered(tasks + nesting.autograd_ns, first, last)
     facts = graph.report.facts
-    facts["span_s"] = span / 1e9
-    facts["covered_s"] = in_tasks / 1e9
+    facts.update(
+        span_s=span / 1e9,
+        covered_s=in_tasks / 1e9,
+    )
     if not span:
         return
-    facts["covered_share"] = in_tasks / span
-    facts["lost_share"] = 1 - in_tasks / span
-    facts["lost_autograd_share"] = (with_autograd - in_tasks) / span
-    facts["lost_python_share"] = (span - with_autograd) / span
+    facts.update(
+        covered_share=in_tasks / span,
+        lost_share=1 - in_tasks / span,
+        lost_autograd_share=(with_autograd - in_tasks) / span,
+        lost_python_share=(span - with_autograd) / span,
+    )
     graph.report.note(
         f"{facts['lost_share']:.1%} of the step lies in no operator: {facts['lost_autograd_share']:.1%} in autograd's "
         f"wrappers, {facts['lost_python_share']:.1%} in Python and other code; the graph leaves it out"
@@ -108,12 +114,14 @@ def _coverage(graph: TaskGraph, step: Step, nesting: Nesting) -> None:
 
 def _events(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> None:
     report, operators = graph.report, sum(not e.annotation for e in step.events)
-    report.facts["operators"] = operators
-    report.facts["inner_operators"] = nesting.inner
-    report.facts["operators_in_tasks"] = graph.n_tasks + nesting.inner
-    report.facts["wrappers"] = nesting.wrappers
-    report.facts["operators_outside_step"] = held.counts["operators"] - operators
-    report.facts["other_events"] = held.counts["other"]
+    report.facts.update(
+        operators=operators,
+        inner_operators=nesting.inner,
+        operators_in_tasks=graph.n_tasks + nesting.inner,
+        wrappers=nesting.wrappers,
+        operators_outside_step=held.counts["operators"] - operators,
+        other_events=held.counts["other"],
+    )
     report.note(
         f"of {operators} operators in the step {graph.n_tasks} are tasks; {nesting.inner} lie within tasks, whose time "
         f"includes them, and {nesting.wrappers} are wrappers (autograd nodes, forked functions, compiled regions)"
@@ -149,10 +157,12 @@ def _edges(graph: TaskGraph, edges: Edges) -> None:
             "(simsched.traces.recorders.record_pytorch does) and pass it as execution_trace="
         )
         return
-    report.facts["execution_trace"] = edges.companion
-    report.facts["joined"] = edges.joined
-    report.facts["unjoined"] = graph.n_tasks - edges.joined
-    report.facts["impossible_edges"] = edges.impossible
+    report.facts.update(
+        execution_trace=edges.companion,
+        joined=edges.joined,
+        unjoined=graph.n_tasks - edges.joined,
+        impossible_edges=edges.impossible,
+    )
     if edges.joined < graph.n_tasks:
         report.doubt(
             f"{graph.n_tasks - edges.joined} operators are not in the execution trace and have no edges"
@@ -166,11 +176,13 @@ def _edges(graph: TaskGraph, edges: Edges) -> None:
 
 def tell_dependencies(report: ImportReport, found: Dependencies) -> None:
     """Add what makes edges through tensors doubtful to a report."""
-    report.facts["in_place_writes"] = found.in_place
-    report.facts["reused_storage_ids"] = found.reused_ids
-    report.facts["edges_through_reused_ids"] = found.through_reused
-    report.facts["foreign_reads"] = found.foreign
-    report.facts["tensors_without_storage"] = found.by_tensor
+    report.facts.update(
+        in_place_writes=found.in_place,
+        reused_storage_ids=found.reused_ids,
+        edges_through_reused_ids=found.through_reused,
+        foreign_reads=found.foreign,
+        tensors_without_storage=found.by_tensor,
+    )
     if found.reused_ids:
         report.note(
             f"{found.reused_ids} storage ids came back with other contents (they are addresses); "
@@ -195,8 +207,10 @@ def tell_dependencies(report: ImportReport, found: Dependencies) -> None:
 
 def _compiled(graph: TaskGraph, nesting: Nesting, edges: Edges) -> None:
     regions, tasks = len(nesting.regions), sum(t.region is not None for t in nesting.tasks)
-    graph.report.facts["compiled_regions"] = regions
-    graph.report.facts["compiled_tasks"] = tasks
+    graph.report.facts.update(
+        compiled_regions=regions,
+        compiled_tasks=tasks,
+    )
     if regions and edges.found is not None:
         graph.report.note(
             f"{tasks} tasks lie in {regions} compiled regions (torch.compile), whose kernels the profiler does not "
@@ -220,8 +234,10 @@ def _tracing_cost(graph: TaskGraph, path: Path, held: Survey) -> None:
     )
     # The capture that was kept is the quickest of several, so it is held against the quickest untraced step.
     extra_s = report.facts["span_s"] - least_s
-    report.facts["untraced_step_s"] = median_s
-    report.facts["untraced_least_s"] = least_s
+    report.facts.update(
+        untraced_step_s=median_s,
+        untraced_least_s=least_s,
+    )
     report.facts["traced_over_untraced"] = report.facts["span_s"] / least_s
     report.facts["tracing_s_per_operator"] = extra_s / report.facts["operators"]
     report.note(
@@ -236,8 +252,10 @@ def _views(graph: TaskGraph, nesting: Nesting) -> None:
         return
     report, idle = graph.report, (graph.flops == 0) & (graph.bytes_B == 0)
     tasks, seconds = int(idle.sum()), float(graph.durations_s[idle].sum())
-    report.facts["views"] = tasks
-    report.facts["views_s"] = seconds
+    report.facts.update(
+        views=tasks,
+        views_s=seconds,
+    )
     if not tasks:
         return
     note = f"{tasks} tasks only make views and hold {seconds * 1e3:.3g} ms of the recorded time"

@@ -7,14 +7,28 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from simsched.traces.pytorch.events import Window
-from simsched.traces.pytorch.kernels import kernel_kind
-from simsched.traces.pytorch.table import arguments
-from simsched.traces.pytorch.threads import Lanes
+from simsched.traces.pytorch.events import Lanes, Window, arguments
 from simsched.traces.shared.places import MAX_RECORDS, Place
 
 if TYPE_CHECKING:
     from simsched.traces.pytorch.raw import RawEvent
+
+_CUT = re.compile(r"[<(]")
+
+
+def kernel_kind(name: str) -> str:
+    """Return a kernel's kind: the name of its function, without types and arguments.
+
+    Examples
+    --------
+    >>> kernel_kind("void at::native::(anonymous namespace)::gather<float, 4>(int, float*)")
+    'at::native::gather'
+    >>> kernel_kind("Memcpy HtoD (Pageable -> Device)")
+    'Memcpy HtoD'
+    """
+    plain = name.removeprefix("void ").replace("(anonymous namespace)::", "")
+    return _CUT.split(plain, maxsplit=1)[0].strip() or name
+
 
 DEVICE = frozenset(
     {

@@ -236,8 +236,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not 1 <= given.threads <= MAX_THREADS:
         parser.exit(2, f"--threads is {given.threads}, expected 1 to {MAX_THREADS}\n")
     try:
-        torch = _torch()
-        torch.set_num_threads(given.threads)
+        _torch().set_num_threads(given.threads)
         files = record(
             MODELS[given.model](), given.out, captures=given.captures, repeats_untraced=given.repeats,
             slim=given.slim, label=given.model,

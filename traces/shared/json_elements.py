@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, pairwise
 from pathlib import Path
@@ -19,10 +20,10 @@ import numpy.typing as npt
 
 from simsched.errors import FormatError, MissingExtraError
 from simsched.graph.loading import Mend, open_plain
-from simsched.traces.shared.json_marks import COMMA, OPENING, Marks
 from simsched.traces.shared.json_stream import (
     MAX_DEPTH,
     MAX_VALUE_B,
+    STEPS,
     Parser,
     chunks,
     cut_off,
@@ -33,6 +34,38 @@ from simsched.traces.shared.json_stream import (
 
 if TYPE_CHECKING:
     import msgspec
+
+COMMA, OPENING = ord(","), ord("[")
+_QUOTE = ord('"')
+_MARKS = STEPS != 0
+_MARKS[[_QUOTE, COMMA]] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Brackets and commas outside texts: where they are, what they are, and the depth after each."""
+
+    at: npt.NDArray[np.intp]
+    kind: npt.NDArray[np.uint8]
+    depth: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, text: bytes, depth: int) -> Marks:
+        """Find them in a text that begins outside texts, `depth` deep."""
+        if b"\\" in text:
+            text = text.replace(b"\\\\", b"__").replace(b'\\"', b"__")
+        codes = np.frombuffer(text, np.uint8)
+        at = np.flatnonzero(_MARKS[codes])
+        kind = codes[at]
+        quote = kind == _QUOTE
+        outside = ~(quote | np.logical_xor.accumulate(quote))
+        kind = kind[outside]
+        return cls(at[outside], kind, np.cumsum(STEPS[kind], dtype=np.int64) + depth)
+
+    def commas(self, depth: int) -> npt.NDArray[np.intp]:
+        """Return where the commas of one depth are."""
+        return np.extract((self.kind == COMMA) & (self.depth == depth), self.at)
+
 
 T = TypeVar("T")
 CHUNK_B = 1024 * 1024
@@ -193,8 +226,7 @@ class Elements(Generic[T]):
         found: list[T] = []
         if self._mend is None:
             return found
-        cuts = [0, *(int(c) + 1 for c in commas), len(text) + 1]
-        for start, stop in pairwise(cuts):
+        for start, stop in pairwise([0, *(int(c) + 1 for c in commas), len(text) + 1]):
             try:
                 found += self._decoder.decode(b"[" + text[start : stop - 1] + b"]")
             except (ValueError, ArithmeticError, RecursionError):

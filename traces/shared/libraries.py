@@ -1,4 +1,4 @@
-"""Which library ran the ops of a recording, where its file says so.
+"""The processor and the library that ran a recording, where its file names them.
 
 Told in a graph's report: `facts["library"]` names one of `simsched.costs.kernels.library`,
 `facts["library_why"]` what says so.
@@ -9,6 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from simsched.graph import ImportReport
+from simsched.graph.recording import RecordedOn
+from simsched.text import one_line
+
+#: Characters of a processor's name.
+MOST_CHARACTERS = 200
+
+
+def recorded_on(name: object) -> RecordedOn | None:
+    """Return what a file tells of the processor that recorded it; None where that is no name.
+
+    Examples
+    --------
+    >>> recorded_on("Some CPU @ 2.30GHz").name, recorded_on(" "), recorded_on(None)
+    ('Some CPU @ 2.30GHz', None, None)
+    """
+    shown = one_line(name, MOST_CHARACTERS) if isinstance(name, str) else ""
+    return RecordedOn(shown) if shown else None
+
 
 #: Versions of graphs, of which TensorFlow 1.5 to 1.12 write the last two.
 LAST_OF_TENSORFLOW_1 = 27

@@ -1,4 +1,4 @@
-"""Options of readers, given in Python or, as text, on the command line."""
+"""Options of readers, given in Python or, as text, on the command line: numbers, flags, companions, tolerance."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 
 from simsched.errors import FormatError
+from simsched.graph import ImportReport
+from simsched.graph.loading import Mend, find_file
 from simsched.traces.shared.json_stream import shown
 
 #: What readers say of their option `tolerant`.
@@ -110,3 +112,79 @@ def flag(path: Path, option: str, value: object) -> bool:
     if not isinstance(told, bool):
         raise FormatError(f"{path}: {option} is {shown(value)}; expected true or false")
     return told
+
+
+def given(path: Path, option: str, value: object, what: str) -> Path:
+    """Return the file that an option names, with or without its suffix `.gz`.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for the message.
+    option : str
+        Name of the option.
+    value : str or Path
+        The option.
+    what : str
+        What it is the path of: `the dag.dot`.
+
+    Raises
+    ------
+    FormatError
+        If it is not a path, or there is no such file.
+    """
+    if not isinstance(value, str | Path):
+        raise FormatError(f"{path}: {option} is {shown(value)}; expected the path of {what}")
+    return find_file(value)
+
+
+def beside(path: Path, name: str) -> Path | None:
+    """Return the file of a name in the folder of another one, plain or gzipped; None where there is none."""
+    try:
+        return find_file(path.with_name(name))
+    except FormatError:
+        return None
+
+
+#: A broken disk can break every line of a file.
+MOST_TOLD = 10
+
+
+class Mends:
+    """A `Mend` that notes the first few sentences, and counts all in the report's fact `mended`.
+
+    Parameters
+    ----------
+    report : ImportReport
+        Told of each.
+
+    Examples
+    --------
+    >>> report = ImportReport("a file")
+    >>> mend = Mends(report)
+    >>> for line in range(100):
+    ...     mend(f"line {line} was passed over")
+    >>> report.facts["mended"], len(report.notes), report.notes[0]
+    (100, 10, 'line 0 was passed over')
+    """
+
+    def __init__(self, report: ImportReport) -> None:
+        self._report = report
+
+    def __call__(self, sentence: str) -> None:
+        """Note a sentence, or count it."""
+        count = self._report.facts.get("mended", 0) + 1
+        self._report.facts["mended"] = count
+        if count <= MOST_TOLD:
+            self._report.note(sentence)
+
+
+def mends_if(path: Path, tolerant: object, report: ImportReport) -> Mend | None:
+    """Return what is told of mends where the option `tolerant` is true; None where it is false.
+
+    Raises
+    ------
+    FormatError
+        If the option is neither.
+    """
+    return Mends(report) if flag(path, "tolerant", tolerant) else None

@@ -18,13 +18,10 @@ from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import Edge, contracted
 from simsched.graph.shapes import format_shape
-from simsched.traces.shared.companions import given
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.mends import mends_if
-from simsched.traces.shared.options import TOLERANT
+from simsched.traces.shared.options import TOLERANT, given, mends_if
 from simsched.traces.shared.timeline import numbered, overlaps, recording
-from simsched.traces.starpu.dag import dag_edges
-from simsched.traces.starpu.records import Record, records
+from simsched.traces.starpu.records import Record, dag_edges, records
 
 _FIRST = re.compile(rb"\s*(?:Control|Name|Model|File|JobId):[^\n]*\n")
 _JOB = re.compile(rb"^JobId: ?\S", re.MULTILINE)
@@ -93,8 +90,7 @@ class StarPUReader:
             If dependencies form a cycle.
         """
         report = ImportReport(path.name, "starpu")
-        mend = mends_if(path, tolerant, report)
-        jobs = _jobs(path, list(records(path, mend)))
+        jobs = _jobs(path, list(records(path, mends_if(path, tolerant, report))))
         edges = _dependencies(path, jobs, report)
         if dag is not None:
             edges += dag_edges(given(path, "dag", dag, "the dag.dot"), jobs, edges, report)
@@ -202,11 +198,11 @@ def _lane(record: Record) -> str:
 
 def _describe(report: ImportReport, jobs: Sequence[Record], rows: Sequence[Record]) -> None:
     facts: dict[str, Any] = report.facts
-    facts["records"] = len(jobs)
-    facts["control_records"] = sum("Control" in record.values for record in jobs)
-    facts["records_not_run"] = len(jobs) - len(rows)
-    facts["zero_length_tasks"] = sum(
-        record.values["StartTime"] == record.values["EndTime"] for record in rows
+    facts.update(
+        records=len(jobs),
+        control_records=sum("Control" in record.values for record in jobs),
+        records_not_run=len(jobs) - len(rows),
+        zero_length_tasks=sum(record.values["StartTime"] == record.values["EndTime"] for record in rows),
     )
     if facts["records_not_run"]:
         report.note(

@@ -15,8 +15,8 @@ from simsched.graph import ImportReport, Recording, TaskGraph
 from simsched.graph.checks import recording
 from simsched.graph.interop import COLUMNS
 from simsched.graph.loading import find_file
-from simsched.traces.shared.companions import given
 from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.options import given
 
 if TYPE_CHECKING:
     import pandas as pd

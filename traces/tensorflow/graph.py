@@ -1,8 +1,10 @@
-"""The graph and the recording of joined tasks, and what the report tells of them."""
+"""The graph and the recording of joined tasks, their shapes, bytes and operations, and what the report says of them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,71 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.traces.shared.lanes import packed
-from simsched.traces.shared.timeline import recording, refuse_long
+from simsched.graph.shapes import format_shape, numel
+from simsched.traces.shared.timeline import packed, recording, refuse_long
+from simsched.traces.tensorflow.flops import flops, plain_op, shape_attributes
+from simsched.traces.tensorflow.join import base_name, slot_of
+from simsched.traces.tensorflow.records import Definition, Dims, Tensor
 from simsched.traces.tensorflow.run import Joined
-from simsched.traces.tensorflow.sizes import sizes
+
+#: Bytes of one element; a resource is a handle to what other ops read.
+ITEMSIZE_B = {
+    **dict.fromkeys(["UINT8", "INT8", "BOOL", "QINT8", "QUINT8", "FLOAT8_E5M2", "FLOAT8_E4M3FN"], 1.0),
+    **dict.fromkeys(["FLOAT8_E4M3FNUZ", "FLOAT8_E4M3B11FNUZ", "FLOAT8_E5M2FNUZ"], 1.0),
+    **dict.fromkeys(["INT16", "UINT16", "HALF", "BFLOAT16", "QINT16", "QUINT16"], 2.0),
+    **dict.fromkeys(["FLOAT", "INT32", "UINT32", "QINT32"], 4.0),
+    **dict.fromkeys(["DOUBLE", "INT64", "UINT64", "COMPLEX64"], 8.0),
+    "COMPLEX128": 16.0,
+    "RESOURCE": 0.0,
+}
+
+
+@dataclass(frozen=True)
+class Size:
+    """Shapes of a task's inputs and strides as text, its operations and bytes; "" and NaN where not known."""
+
+    shape: str
+    flops: float
+    bytes_B: float
+
+
+UNKNOWN = Size("", math.nan, math.nan)
+
+
+#: The tensors that each node made, by graph and name, then by slot.
+Made = dict[tuple[int, str], dict[int, Tensor]]
+
+
+def sizes(run: Joined) -> list[Size]:
+    """Return the size of every task, from the outputs that executions recorded and the attributes of nodes."""
+    made: Made = {}
+    for task, node in zip(run.tasks, run.nodes, strict=True):
+        outputs = made.setdefault((node.graph, node.name), {})
+        outputs.update(task.outputs)
+        told = str(node.attributes.get("T", ""))
+        for slot, dims in enumerate(node.shapes):
+            outputs.setdefault(slot, Tensor(told, dims))
+    return [_size(made, node) for node in run.nodes]
+
+
+def _size(made: Made, node: Definition) -> Size:
+    reads = [name for name in node.inputs if not name.startswith("^")]
+    inputs = [made.get((node.graph, base_name(name)), {}).get(slot_of(name)) for name in reads]
+    outputs = [tensor for _, tensor in sorted(made[node.graph, node.name].items())]
+    if any(t is None or t.dims is None for t in inputs):
+        return UNKNOWN
+    shapes = [t.dims for t in inputs if t is not None and t.dims is not None]
+    results: list[Dims] = [t.dims for t in outputs if t.dims is not None]
+    work = flops(node.op, shapes, results, node.attributes)
+    known = len(results) == len(outputs)
+    size_B = _bytes([t for t in inputs if t is not None] + outputs) if known else math.nan
+    attributes = shape_attributes(plain_op(node.op), shapes, results, node.attributes)
+    return Size(format_shape(shapes, attributes), work, size_B)
+
+
+def _bytes(tensors: Sequence[Tensor]) -> float:
+    return sum((ITEMSIZE_B.get(t.dtype, math.nan) * numel(t.dims or ()) for t in tensors), 0.0)
+
 
 Times = npt.NDArray[np.int64]
 
@@ -101,12 +164,14 @@ def _lanes(
 
 def _tell(run: Joined, lengths: Times, clock_ns: int, report: ImportReport) -> None:
     facts: dict[str, Any] = report.facts
-    facts["devices"] = len({task.device for task in run.tasks})
-    facts["control_edges"] = run.control
-    facts["clock_ns"] = clock_ns
-    facts["zero_length_tasks"] = int((lengths == 0).sum())
-    facts["executor_s"] = _median_s([t.finish_ns - t.start_ns - t.op_ns for t in run.tasks])
-    facts["queued_s"] = _median_s([t.start_ns - t.scheduled_ns for t in run.tasks if t.scheduled_ns])
+    facts.update(
+        devices=len({task.device for task in run.tasks}),
+        control_edges=run.control,
+        clock_ns=clock_ns,
+        zero_length_tasks=int((lengths == 0).sum()),
+        executor_s=_median_s([t.finish_ns - t.start_ns - t.op_ns for t in run.tasks]),
+        queued_s=_median_s([t.start_ns - t.scheduled_ns for t in run.tasks if t.scheduled_ns]),
+    )
     if run.repeated:
         report.note(
             f"{run.repeated} nodes ran more than once, as in loops: each execution is a task, and depends on the one "

@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING
 from simsched.errors import FormatError
 from simsched.graph.loading import HEAD_B, open_plain, read_bounded
 from simsched.graph.report import ImportReport
-from simsched.traces.shared.companions import given
 from simsched.traces.shared.libraries import of_tensorflow
-from simsched.traces.shared.mends import mends_if
-from simsched.traces.shared.options import TOLERANT
+from simsched.traces.shared.options import TOLERANT, given, mends_if
 from simsched.traces.tensorflow.graph import graph_of
 from simsched.traces.tensorflow.join import joined
 from simsched.traces.tensorflow.metadata import Run, read_graph, read_run
 from simsched.traces.tensorflow.records import Definition, Execution
-from simsched.traces.tensorflow.run import Joined
-from simsched.traces.tensorflow.streams import add_kernels, split
+from simsched.traces.tensorflow.run import Joined, add_kernels, split
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
@@ -135,9 +132,11 @@ def _given(path: Path, graph: object, definitions: Sequence[Definition]) -> list
 
 def _tell_origin(run: Run, result: Joined, graph: str | Path | None, report: ImportReport) -> None:
     """Say where the dependencies come from, and of how many tasks."""
-    report.facts["stats"] = len(run.executions) + run.without_time
-    report.facts["graph_nodes"] = len(run.definitions)
-    report.facts["matched_tasks"] = result.matched
+    report.facts.update(
+        stats=len(run.executions) + run.without_time,
+        graph_nodes=len(run.definitions),
+        matched_tasks=result.matched,
+    )
     own = {node.name for node in run.definitions}
     if graph is not None:
         given = sum(

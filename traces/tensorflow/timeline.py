@@ -17,13 +17,12 @@ from simsched.graph.report import ImportReport
 from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import of_tensorflow
-from simsched.traces.shared.mends import mends_if
-from simsched.traces.shared.options import TOLERANT
+from simsched.traces.shared.options import TOLERANT, mends_if
 from simsched.traces.shared.timeline import MAX_NS, whole_ns
 from simsched.traces.tensorflow.graph import graph_of
 from simsched.traces.tensorflow.join import joined
 from simsched.traces.tensorflow.records import Definition, Execution
-from simsched.traces.tensorflow.streams import add_kernels, split
+from simsched.traces.tensorflow.run import add_kernels, split
 
 if TYPE_CHECKING:
     from simsched.graph.loading import Mend

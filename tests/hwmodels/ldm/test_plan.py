@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 from simsched.hwmodels.ldm import NestError, convolution, elementwise, matmul, plan
-from simsched.hwmodels.ldm.classes import VariableClass, classify
 from simsched.hwmodels.ldm.nest import trips
 from simsched.hwmodels.ldm.order import moves
-from simsched.hwmodels.ldm.tiles import buffer_B, first_fit, footprint_B
+from simsched.hwmodels.ldm.tiles import VariableClass, buffer_B, classify, first_fit, footprint_B
 from simsched.hwmodels.ldm.transfers import blocks
 
 CONV = convolution(channels=3, filters=96, size=227, kernel=11, stride=4)

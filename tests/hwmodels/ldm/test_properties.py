@@ -21,10 +21,9 @@ from simsched.hwmodels.ldm import (
     register_communication,
 )
 from simsched.hwmodels.ldm.directives import fitting
-from simsched.hwmodels.ldm.nest import trips
+from simsched.hwmodels.ldm.nest import split, trips
 from simsched.hwmodels.ldm.order import distinct, moves
 from simsched.hwmodels.ldm.planning import planned
-from simsched.hwmodels.ldm.split import split
 from simsched.hwmodels.ldm.tiles import first_fit, footprint_B
 from simsched.hwmodels.ldm.transposing import parallel_loops
 

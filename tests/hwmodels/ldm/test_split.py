@@ -3,7 +3,7 @@
 import pytest
 
 from simsched.hwmodels.ldm import Access, LoopNest, convolution, matmul
-from simsched.hwmodels.ldm.split import split
+from simsched.hwmodels.ldm.nest import split
 
 
 def test_a_high_dimension_with_enough_pieces_is_split_alone():

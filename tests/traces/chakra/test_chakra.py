@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 import simsched as ss
 from simsched.errors import FormatError, GraphError, SimschedError
-from simsched.traces.chakra.delimited import MAX_MESSAGE_B
 from simsched.traces.chakra.reader import CHAKRA
-from simsched.traces.chakra.schema import messages
+from simsched.traces.chakra.record import MAX_MESSAGE_B, messages
 from simsched.traces.pytorch.reader import PYTORCH
 
 ADD_ = "aten::add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"

@@ -15,8 +15,8 @@ import simsched as ss
 from simsched.errors import FormatError, GraphError
 from simsched.graph import TaskGraph
 from simsched.testing.strategies import graphs
+from simsched.traces.chrome.choosing import nest
 from simsched.traces.chrome.events import Span
-from simsched.traces.chrome.nesting import nest
 from simsched.traces.chrome.reader import CHROME_TRACE
 
 Event = dict[str, Any]

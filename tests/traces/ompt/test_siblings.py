@@ -6,7 +6,7 @@ import networkx as nx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simsched.traces.ompt.siblings import IN, INOUT, INOUTSET, MUTEXINOUTSET, OUT, SINK, SOURCE, Siblings
+from simsched.traces.ompt.run import IN, INOUT, INOUTSET, MUTEXINOUTSET, OUT, SINK, SOURCE, Siblings
 
 KINDS = st.sampled_from([IN, OUT, INOUT, MUTEXINOUTSET, INOUTSET])
 TASKS = st.lists(

@@ -11,8 +11,8 @@ import pytest
 
 import simsched as ss
 from simsched.graph import TaskGraph
-from simsched.traces.onnx.tensors import Tensor
-from simsched.traces.onnx.traffic import moved_bytes
+from simsched.traces.onnx.proto import Tensor
+from simsched.traces.onnx.reader import moved_bytes
 
 onnx = pytest.importorskip("onnx")
 

@@ -9,7 +9,7 @@ import pytest
 
 from simsched.errors import FormatError, MissingExtraError
 from simsched.traces.onnx.model import Model, read_model
-from simsched.traces.onnx.tensors import Tensor
+from simsched.traces.onnx.proto import Tensor
 
 onnx = pytest.importorskip("onnx")
 

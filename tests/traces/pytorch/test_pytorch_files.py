@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import simsched as ss
 from simsched.errors import FormatError, MissingExtraError
-from simsched.traces.pytorch.timing import nanoseconds
+from simsched.traces.pytorch.events import nanoseconds
 from simsched.traces.shared import json_elements
 from simsched.traces.shared.places import MAX_MICROSECONDS, Place
 

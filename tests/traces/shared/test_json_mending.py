@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simsched.errors import FormatError
-from simsched.traces.shared.json_mending import mended
-from simsched.traces.shared.json_stream import stream
+from simsched.traces.shared.json_stream import mended, stream
 
 
 @given(st.text(), st.integers(1, 7))

@@ -14,7 +14,7 @@ from simsched.errors import FormatError, GraphError, MissingExtraError
 from simsched.graph import TaskGraph
 from simsched.graph.loading import load
 from simsched.traces.tensorflow.reader import RUNMETADATA
-from simsched.traces.tensorflow.schema import messages
+from simsched.traces.tensorflow.wire import messages
 
 pytest.importorskip("google.protobuf")
 

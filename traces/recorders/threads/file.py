@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simsched.files import replacing
-from simsched.traces.chrome.own import EXECUTORS
+from simsched.traces.chrome.writer import EXECUTORS
 from simsched.traces.recorders.processor import cpu_model
 from simsched.traces.recorders.threads.tasks import Lane, Part, Recording
 from simsched.version import version
