@@ -33,7 +33,7 @@ from simsched.hwmodels.ldm import (
     pooling,
     register_communication,
 )
-from simsched.hwmodels.ldm.costings import operation
+from simsched.hwmodels.ldm.by_shape import operation
 from simsched.hwmodels.ldm.evaluation import Evaluation
 from simsched.hwmodels.ldm.nest import split
 from simsched.reproduce.swtvm.system import SwTvm, layers

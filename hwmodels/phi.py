@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from simsched.errors import MachineError
-from simsched.hwmodels.preset import Preset, Table
 from simsched.hwmodels.topology import Topology
-from simsched.hwmodels.topology_machine import sockets_content, told_by, with_cores, with_sizes
+from simsched.hwmodels.topology_machine import Preset, Table, sockets_content, told_by, with_cores, with_sizes
 
 #: CPU family and model number: of Knights Landing; the family of Knights Corner.
 LANDING, CORNER = (6, 87), 11

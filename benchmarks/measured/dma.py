@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from measured.table import BANDWIDTH_BAR, Row, Table, Tables, read
-from simsched.hwmodels.ldm.dma import DmaCurve
+from simsched.hwmodels.ldm.group import DmaCurve
 
 #: Blocks that each kernel gets and puts a step.
 STREAM = {"copy": (1, 1), "scale": (1, 1), "add": (2, 1), "triad": (2, 1)}

@@ -10,9 +10,8 @@ from typing import Any
 from simsched.errors import MachineError
 from simsched.hwmodels.host.cores import Files, System, cpu_limit
 from simsched.hwmodels.phi import content_of, recognised
-from simsched.hwmodels.preset import Preset
 from simsched.hwmodels.topology import Topology
-from simsched.hwmodels.topology_machine import in_order
+from simsched.hwmodels.topology_machine import Preset, in_order
 from simsched.spec import parse_path
 
 #: Machines whose numbers stand in where none is named, by vendor; a Xeon Phi is recognised first.

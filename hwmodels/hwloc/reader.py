@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import MachineError
-from simsched.hwmodels.hwloc.fields import MOST_INDEX, MOST_MEMORIES, Fields, mask
 from simsched.hwmodels.hwloc.tree import FoundCore, FoundNode, Place, Tree, distances_of
-from simsched.hwmodels.hwloc.xml import Element, read_elements
+from simsched.hwmodels.hwloc.xml import MOST_INDEX, MOST_MEMORIES, Element, Fields, mask, read_elements
 from simsched.hwmodels.phi import content_of, recognised
-from simsched.hwmodels.preset import Preset
 from simsched.hwmodels.topology import Core, CoreKind, NumaNode, Topology
+from simsched.hwmodels.topology_machine import Preset
 from simsched.plugins import registered
 
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from simsched.hwmodels.hwloc.fields import MOST_INDEX, Fields
-from simsched.hwmodels.hwloc.xml import Element
+from simsched.hwmodels.hwloc.xml import MOST_INDEX, Element, Fields
 from simsched.hwmodels.topology import Cache, Package
 
 _CACHE = re.compile(r"L([1-5])(i?)Cache")

@@ -5,8 +5,7 @@ plan(convolution(channels=96, filters=256, size=27, kernel=5, padding=2), group)
 """
 
 from simsched.hwmodels.ldm.affine import NestError
-from simsched.hwmodels.ldm.dma import DmaCurve
-from simsched.hwmodels.ldm.group import CoreGroup
+from simsched.hwmodels.ldm.group import CoreGroup, DmaCurve
 from simsched.hwmodels.ldm.kernels import bias, convolution, elementwise, matmul, pooling
 from simsched.hwmodels.ldm.nest import Access, LoopNest
 from simsched.hwmodels.ldm.plain_loops import no_reuse

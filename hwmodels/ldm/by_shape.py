@@ -12,13 +12,13 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -27,15 +27,62 @@ from simsched.costs.shapes.parts import Convolved, Part, Product, Walk
 from simsched.errors import CostError
 from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.group import CoreGroup
-from simsched.hwmodels.ldm.kernels import convolution, elementwise, matmul
+from simsched.hwmodels.ldm.kernels import bias, convolution, elementwise, matmul, pooling
 from simsched.hwmodels.ldm.nest import LoopNest, split
-from simsched.hwmodels.ldm.planning import plan, planned
+from simsched.hwmodels.ldm.plain_loops import Reading, no_reuse
+from simsched.hwmodels.ldm.planning import plan, plan_by_doubling, planned
 from simsched.hwmodels.ldm.shared_tiles import register_communication
 from simsched.hwmodels.ldm.tiles import first_fit
 
 if TYPE_CHECKING:
     from simsched.costs.kernels import Convolution, Team
     from simsched.machine import Machine
+
+#: What finds tiles and the order of the tile loops.
+Planner = Literal["search", "doubling"]
+
+OPERATIONS: Mapping[str, Callable[..., LoopNest]] = {
+    "convolution": convolution,
+    "matmul": matmul,
+    "pooling": pooling,
+    "elementwise": elementwise,
+    "bias": bias,
+}
+
+
+def costings(
+    group: CoreGroup, copies: Reading = "directives", planner: Planner = "search"
+) -> dict[str, Callable[[LoopNest], float]]:
+    """Return the three costings by name: seconds of a nest on a core group.
+
+    Parameters
+    ----------
+    group : CoreGroup
+    copies : {"directives", "columns", "rows", "output-row", "run"}
+        As in `no_reuse`.
+    planner : {"search", "doubling"}
+        Whether plans are those of least seconds, or swTVM's own.
+    """
+    planned = plan if planner == "search" else plan_by_doubling
+    return {
+        "planned": lambda nest: planned(nest, group).seconds,
+        "no reuse": lambda nest: no_reuse(nest, group, copies).total_s,
+        "register communication": lambda nest: register_communication(nest, group).total_s,
+    }
+
+
+def operation(kind: str, **sizes: int) -> LoopNest:
+    """Return the nest of a common operation.
+
+    Raises
+    ------
+    NestError
+        If there is no such operation, or its sizes are impossible.
+    """
+    if kind not in OPERATIONS:
+        raise NestError(f"no operation is called {kind!r}; there are {', '.join(OPERATIONS)}")
+    return OPERATIONS[kind](**sizes)
+
 
 #: Threads that ask for the same plans wait for them, and do not make them twice.
 _PLANNING = Lock()

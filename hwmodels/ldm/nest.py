@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 
 from simsched.hwmodels.ldm.affine import Affine, NestError, parse
+from simsched.hwmodels.ldm.group import CoreGroup
 
 Tiles = Mapping[str, int]
 
@@ -230,3 +231,80 @@ def split(nest: LoopNest, cpes: int) -> Split:
     others = math.prod(nest.loops[loop] for loop in fused[:-1])
     busy = min(cpes, -(-nest.loops[fused[-1]] // extents[fused[-1]]) * others)
     return Split(nest.resized(extents), busy, tuple(fused), pieces)
+
+
+def placement(tensor: Tensor, order: Sequence[str], counts: Mapping[str, int]) -> int:
+    """Return how many tile loops stand around a tensor's transfer.
+
+    It sits in the outermost loop at which all variables of the tensor are fixed (swTVM, Alg. 2); loops of one tile
+    fix nothing.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What is moved.
+    order : sequence of str
+        Tile loops, outermost first.
+    counts : mapping of str to int
+        Tiles of each loop.
+    """
+    return max(
+        (place + 1 for place, loop in enumerate(order) if loop in tensor.variables and counts[loop] > 1),
+        default=0,
+    )
+
+
+def moves(tensor: Tensor, order: Sequence[str], counts: Mapping[str, int]) -> int:
+    """Return how often a tensor's buffer is filled (DMA transfers, in the words of swTVM): see `placement`."""
+    return math.prod(counts[loop] for loop in order[: placement(tensor, order, counts)])
+
+
+def distinct(tensor: Tensor, counts: Mapping[str, int]) -> int:
+    """Return how many different tiles a tensor has: the least that any order can move."""
+    return math.prod(counts[loop] for loop in tensor.variables)
+
+
+def parallel_loops(nest: LoopNest, group: CoreGroup) -> tuple[str, ...]:
+    """Return the loops that are dealt to the CPEs, outermost first."""
+    return tuple(loop for loop in split(nest, group.cpes).fused if nest.loops[loop] > 1)
+
+
+def across_of(nest: LoopNest, group: CoreGroup) -> list[Tensor]:
+    """Return the inputs along whose lowest dimension a parallel loop runs, and other loops along higher ones."""
+    parallel = set(parallel_loops(nest, group))
+    return [tensor for tensor in nest.inputs if _is_across(tensor, parallel, nest)]
+
+
+def swapped(nest: LoopNest, tensors: Sequence[Tensor], group: CoreGroup) -> LoopNest:
+    """Return a nest that reads copies of some tensors, in which the dimensions of parallel loops come first."""
+    parallel = parallel_loops(nest, group)
+    names = {tensor.name for tensor in tensors}
+    reads = []
+    for access, tensor in zip(nest.reads, nest.inputs, strict=True):
+        order = _order(tensor, parallel) if tensor.name in names else range(len(tensor.dims))
+        indices = tuple(access.indices[i] for i in order)
+        reads.append(Access(access.tensor, indices, tuple(tensor.shape[i] for i in order)))
+    return replace(nest, reads=tuple(reads))
+
+
+def transposition(nest: LoopNest, tensor: Tensor, group: CoreGroup) -> LoopNest:
+    """Return the nest in which all CPEs write such a copy of a tensor."""
+    dims = [f"d{i}" for i in range(len(tensor.dims))]
+    return LoopNest(
+        name=f"{tensor.name} of {nest.name} transposed",
+        loops=dict(zip(dims, tensor.shape, strict=True)),
+        reads=(Access("from", tuple(dims)),),
+        write=Access("to", tuple(dims[i] for i in _order(tensor, parallel_loops(nest, group)))),
+        flops=0,
+        element_B=nest.element_B,
+    )
+
+
+def _is_across(tensor: Tensor, parallel: set[str], nest: LoopNest) -> bool:
+    ahead = {loop for dim in tensor.dims[:-1] for loop in dim.variables if nest.loops[loop] > 1}
+    return bool(set(tensor.dims[-1].variables) & parallel) and bool(ahead - parallel)
+
+
+def _order(tensor: Tensor, parallel: Sequence[str]) -> list[int]:
+    """Return the dimensions of a tensor in their order after a swap: those of parallel loops first."""
+    return sorted(range(len(tensor.dims)), key=lambda i: not set(tensor.dims[i].variables) & set(parallel))

@@ -7,15 +7,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from simsched.hwmodels.ldm.affine import NestError
-from simsched.hwmodels.ldm.doubling import doubled, fewest_transfers
-from simsched.hwmodels.ldm.evaluation import Evaluation
+from simsched.hwmodels.ldm.evaluation import Evaluation, fastest, fastest_order
 from simsched.hwmodels.ldm.group import CoreGroup
-from simsched.hwmodels.ldm.nest import LoopNest, Split, split
-from simsched.hwmodels.ldm.search import fastest, fastest_order
-from simsched.hwmodels.ldm.tiles import VariableClass, buffer_B, classify, first_fit
-from simsched.hwmodels.ldm.times import Times, hidden_s, serial
-from simsched.hwmodels.ldm.transfers import Transfer, transfers
-from simsched.hwmodels.ldm.transposing import across_of, swapped, transposition
+from simsched.hwmodels.ldm.nest import LoopNest, Split, across_of, split, swapped, transposition
+from simsched.hwmodels.ldm.tiles import (
+    VariableClass,
+    buffer_B,
+    classify,
+    doubled,
+    fewest_transfers,
+    first_fit,
+)
+from simsched.hwmodels.ldm.times import Times, Transfer, hidden_s, serial, transfers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,8 +132,8 @@ def plan(nest: LoopNest, group: CoreGroup) -> Plan:
     """Plan a nest on a core group and tell its seconds.
 
     The nest is split over the CPEs (swTVM, Sec. 5.4). Tiles that fit the LDM and the order of the tile loops are
-    those that take the least seconds, as `simsched.hwmodels.ldm.search.fastest` finds them from swTVM's first tiles. A
-    CPE computes at the share of its peak that compiled loops reach. With double buffering, tensors of more than one
+    those that take the least seconds, as `simsched.hwmodels.ldm.evaluation.fastest` finds them from swTVM's first
+    tiles. A CPE computes at the share of its peak that compiled loops reach. With double buffering, tensors of more than one
     tile take two buffers and DMA overlaps computation; it is left out where single buffers, whose tiles are larger,
     are faster. Where an input of a reduction lies so that each CPE would fetch short runs, and a copy with other
     dimensions first saves more than it costs, it is copied first (`transposed`).
@@ -173,7 +176,7 @@ def plan(nest: LoopNest, group: CoreGroup) -> Plan:
 
 
 def plan_by_doubling(nest: LoopNest, group: CoreGroup) -> Plan:
-    """Plan a nest as swTVM does: tiles and order of `simsched.hwmodels.ldm.doubling`, by numbers of transfers.
+    """Plan a nest as swTVM does: tiles and order of `simsched.hwmodels.ldm.tiles`, by numbers of transfers.
 
     It copies no input first. As in `plan`, single buffers are used where these are faster.
 

@@ -12,10 +12,8 @@ from pydantic import AfterValidator, StrictBool, model_validator
 
 from simsched.costs.shapes.parts import Part
 from simsched.errors import MachineError
-from simsched.hwmodels.ldm.by_shape import widths_s
-from simsched.hwmodels.ldm.costings import Planner, costings, operation
-from simsched.hwmodels.ldm.dma import DmaCurve
-from simsched.hwmodels.ldm.group import CoreGroup
+from simsched.hwmodels.ldm.by_shape import Planner, costings, operation, widths_s
+from simsched.hwmodels.ldm.group import CoreGroup, DmaCurve
 from simsched.hwmodels.ldm.nest import LoopNest
 from simsched.hwmodels.ldm.plain_loops import Reading
 from simsched.machine import Machine

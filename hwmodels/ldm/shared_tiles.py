@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from simsched.hwmodels.ldm.batched import Batched, BatchKernel
 from simsched.hwmodels.ldm.group import CoreGroup
-from simsched.hwmodels.ldm.group_products import Gemm, group_product
+from simsched.hwmodels.ldm.group_products import Batched, BatchKernel, Gemm, group_product
 from simsched.hwmodels.ldm.nest import Access, LoopNest
 from simsched.hwmodels.ldm.planning import plan
 from simsched.hwmodels.ldm.times import Times
@@ -102,7 +101,7 @@ def register_communication(nest: LoopNest, group: CoreGroup) -> Times:
     """Return the time of a nest with hand-ordered code whose CPEs pass tiles on to each other.
 
     Convolutions of stride 1 whose images are contiguous (HWCN) are products whose rows are the images, as in swDNN:
-    see `simsched.hwmodels.ldm.batched.BatchKernel`. In NCHW it goes as in swCaffe. With at least 128 images, 64
+    see `simsched.hwmodels.ldm.group_products.BatchKernel`. In NCHW it goes as in swCaffe. With at least 128 images, 64
     channels and 64 filters, in whole multiples of what its code asks for, tensors are brought into that layout and
     back, and the same is done with single buffers. All others are products image by image, of which those of windows
     first write them out as columns (im2col). A convolution of several groups is that of one group as often.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simsched.hwmodels.hwloc import read_topology
-from simsched.hwmodels.hwloc.fields import mask, parsed
+from simsched.hwmodels.hwloc.xml import mask, parsed
 
 SAMPLES = Path(__file__).parent / "samples"
 SHARED = Path(__file__).parents[2] / "../shared/samples/hwloc"

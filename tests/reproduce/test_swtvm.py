@@ -5,7 +5,7 @@ import pytest
 import simsched as ss
 from simsched.errors import MachineError, SpecError
 from simsched.hwmodels.ldm import convolution, core_group, no_reuse, plan_by_doubling, register_communication
-from simsched.hwmodels.ldm.costings import operation
+from simsched.hwmodels.ldm.by_shape import operation
 from simsched.reproduce.swtvm.system import OVER_NO_REUSE, SwTvm, drawn
 
 PAPER = SwTvm.published()

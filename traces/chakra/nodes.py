@@ -18,7 +18,7 @@ from simsched.traces.chakra.record import (
     Record,
 )
 from simsched.traces.pytorch.aten import short
-from simsched.traces.pytorch.streams import kernel_kind
+from simsched.traces.pytorch.kineto import kernel_kind
 
 _COLLECTIVES = (
     "all_reduce", "reduce", "all_gather", "gather", "scatter", "broadcast", "all_to_all", "reduce_scatter",

@@ -17,9 +17,17 @@ from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.shapes import format_shape
 from simsched.traces.onnx.flops import flops, shape_attributes
-from simsched.traces.onnx.inference import infer, open_dimensions, sized
 from simsched.traces.onnx.model import Model, Node, declared, edges, inlined, plain_model
-from simsched.traces.onnx.proto import Tensor, dims, read_proto, starts_as_model, tensor_bytes
+from simsched.traces.onnx.proto import (
+    Tensor,
+    dims,
+    infer,
+    open_dimensions,
+    read_proto,
+    sized,
+    starts_as_model,
+    tensor_bytes,
+)
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import whole_number
 

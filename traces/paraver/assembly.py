@@ -14,8 +14,7 @@ from simsched.errors import FormatError, GraphError
 from simsched.graph.contracting import MAX_EDGES
 from simsched.graph.report import ImportReport
 from simsched.text import printable
-from simsched.traces.paraver.records import Records
-from simsched.traces.paraver.tasks import Interval, Key, Told, tasks_of
+from simsched.traces.paraver.tasks import Interval, Key, Records, Told, tasks_of
 from simsched.traces.paraver.vocabulary import Event, Header, Thread, Vocabulary
 from simsched.traces.shared.timeline import recording
 

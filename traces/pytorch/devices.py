@@ -20,9 +20,8 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.events import Step
-from simsched.traces.pytorch.kineto import Survey
+from simsched.traces.pytorch.kineto import UNKNOWN, Kernel, RuntimeCall, Streams, Survey, Wait
 from simsched.traces.pytorch.nesting import Nesting, Task
-from simsched.traces.pytorch.streams import UNKNOWN, Kernel, RuntimeCall, Streams, Wait
 from simsched.traces.shared.timeline import recording
 
 

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from simsched.errors import FormatError
-from simsched.traces.tensorflow.records import Definition, Execution
-from simsched.traces.tensorflow.run import MAX_STEPS, Joined
+from simsched.traces.tensorflow.records import MAX_STEPS, Definition, Execution, Joined
 
 #: Ops that run the graph of a function: what runs inside is tasks of its own.
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "RemoteCall", "SymbolicGradient", "If",

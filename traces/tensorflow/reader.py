@@ -6,24 +6,199 @@ needed to read it.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from simsched.errors import FormatError
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import FormatError, GraphError
+from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import HEAD_B, open_plain, read_bounded
-from simsched.graph.report import ImportReport
+from simsched.graph.shapes import format_shape, numel
 from simsched.traces.shared.libraries import of_tensorflow
 from simsched.traces.shared.options import TOLERANT, given, mends_if
-from simsched.traces.tensorflow.graph import graph_of
-from simsched.traces.tensorflow.join import joined
-from simsched.traces.tensorflow.metadata import Run, read_graph, read_run
-from simsched.traces.tensorflow.records import Definition, Execution
-from simsched.traces.tensorflow.run import Joined, add_kernels, split
+from simsched.traces.shared.timeline import packed, recording, refuse_long
+from simsched.traces.tensorflow.flops import flops, plain_op, shape_attributes
+from simsched.traces.tensorflow.join import base_name, joined, slot_of
+from simsched.traces.tensorflow.records import Definition, Dims, Execution, Joined, Tensor, add_kernels, split
+from simsched.traces.tensorflow.wire import Run, read_graph, read_run
 
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
+#: Bytes of one element; a resource is a handle to what other ops read.
+ITEMSIZE_B = {
+    **dict.fromkeys(["UINT8", "INT8", "BOOL", "QINT8", "QUINT8", "FLOAT8_E5M2", "FLOAT8_E4M3FN"], 1.0),
+    **dict.fromkeys(["FLOAT8_E4M3FNUZ", "FLOAT8_E4M3B11FNUZ", "FLOAT8_E5M2FNUZ"], 1.0),
+    **dict.fromkeys(["INT16", "UINT16", "HALF", "BFLOAT16", "QINT16", "QUINT16"], 2.0),
+    **dict.fromkeys(["FLOAT", "INT32", "UINT32", "QINT32"], 4.0),
+    **dict.fromkeys(["DOUBLE", "INT64", "UINT64", "COMPLEX64"], 8.0),
+    "COMPLEX128": 16.0,
+    "RESOURCE": 0.0,
+}
+
+
+@dataclass(frozen=True)
+class Size:
+    """Shapes of a task's inputs and strides as text, its operations and bytes; "" and NaN where not known."""
+
+    shape: str
+    flops: float
+    bytes_B: float
+
+
+UNKNOWN = Size("", math.nan, math.nan)
+
+
+#: The tensors that each node made, by graph and name, then by slot.
+Made = dict[tuple[int, str], dict[int, Tensor]]
+
+
+def sizes(run: Joined) -> list[Size]:
+    """Return the size of every task, from the outputs that executions recorded and the attributes of nodes."""
+    made: Made = {}
+    for task, node in zip(run.tasks, run.nodes, strict=True):
+        outputs = made.setdefault((node.graph, node.name), {})
+        outputs.update(task.outputs)
+        told = str(node.attributes.get("T", ""))
+        for slot, dims in enumerate(node.shapes):
+            outputs.setdefault(slot, Tensor(told, dims))
+    return [_size(made, node) for node in run.nodes]
+
+
+def _size(made: Made, node: Definition) -> Size:
+    reads = [name for name in node.inputs if not name.startswith("^")]
+    inputs = [made.get((node.graph, base_name(name)), {}).get(slot_of(name)) for name in reads]
+    outputs = [tensor for _, tensor in sorted(made[node.graph, node.name].items())]
+    if any(t is None or t.dims is None for t in inputs):
+        return UNKNOWN
+    shapes = [t.dims for t in inputs if t is not None and t.dims is not None]
+    results: list[Dims] = [t.dims for t in outputs if t.dims is not None]
+    work = flops(node.op, shapes, results, node.attributes)
+    known = len(results) == len(outputs)
+    size_B = _bytes([t for t in inputs if t is not None] + outputs) if known else math.nan
+    attributes = shape_attributes(plain_op(node.op), shapes, results, node.attributes)
+    return Size(format_shape(shapes, attributes), work, size_B)
+
+
+def _bytes(tensors: Sequence[Tensor]) -> float:
+    return sum((ITEMSIZE_B.get(t.dtype, math.nan) * numel(t.dims or ()) for t in tensors), 0.0)
+
+
+Times = npt.NDArray[np.int64]
+
+
+def graph_of(
+    path: Path, run: Joined, threads: Mapping[tuple[str, int], str], clock_ns: int, report: ImportReport
+) -> TaskGraph:
+    """Return the graph of a run.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    run : Joined
+        Its tasks, at least one.
+    threads : mapping of (str, int) to str
+        Names of the threads of devices.
+    clock_ns : int
+        What the clock of the file counts in.
+    report : ImportReport
+        Continued.
+
+    Raises
+    ------
+    FormatError
+        If the run is longer than times can tell exactly.
+    GraphError
+        If the graphs of the file make a cycle.
+    """
+    origin = min(run.starts_ns)
+    refuse_long(path, max(task.finish_ns for task in run.tasks) - origin)
+    start_ns = np.array([start - origin for start in run.starts_ns], np.int64)
+    finish_ns = np.array([task.finish_ns - origin for task in run.tasks], np.int64)
+    lanes, names = _lanes(run, threads, start_ns, finish_ns, report)
+    _tell(run, finish_ns - start_ns, clock_ns, report)
+    told = sizes(run)
+    report.facts["tasks_without_flops"] = int(np.isnan([size.flops for size in told]).sum())
+    try:
+        return TaskGraph.from_edges(
+            (finish_ns - start_ns) / 1e9,
+            np.array(sorted(run.edges), np.int64).reshape(-1, 2),
+            kinds=[task.label.op or node.op for task, node in zip(run.tasks, run.nodes, strict=True)],
+            names=[task.name for task in run.tasks],
+            shapes=[size.shape for size in told],
+            scopes=[task.name.rpartition("/")[0] for task in run.tasks],
+            flops=[size.flops for size in told],
+            bytes_B=[size.bytes_B for size in told],
+            name=path.name.split(".")[0],
+            report=report,
+            recording=recording(path, start_ns, finish_ns, lanes, names),
+        )
+    except GraphError as error:
+        raise GraphError(f"{path}: {error}") from None
+
+
+def _lanes(
+    run: Joined, threads: Mapping[tuple[str, int], str], start: Times, finish: Times, report: ImportReport
+) -> tuple[npt.NDArray[np.int32], list[str]]:
+    """Return the lane of each task and the names of all; where threads are not told, devices' tasks are packed."""
+    lanes = np.zeros(len(start), np.int32)
+    names: list[str] = []
+    guessed = 0
+    for device in dict.fromkeys(task.device for task in run.tasks):
+        own = np.array([i for i, task in enumerate(run.tasks) if task.device == device])
+        numbers = [run.tasks[i].thread for i in own]
+        if any(numbers):
+            distinct = {number: len(names) + k for k, number in enumerate(dict.fromkeys(numbers))}
+            lanes[own] = [distinct[number] for number in numbers]
+            names += [threads.get((device, number), f"{device} thread {number}") for number in distinct]
+            continue
+        taken = packed(start[own], finish[own])
+        lanes[own] = taken + len(names)
+        count = int(taken.max()) + 1
+        guessed += count if "/stream:" not in device else 0
+        names += [f"{device} lane {k}" for k in range(count)]
+    if guessed:
+        report.facts["workers_guess"] = guessed
+        report.note(
+            f"The file names no threads: tasks are packed on as few lanes as hold them, {guessed}. Taking that for the "
+            "number of workers (inter-op threads) is a guess."
+        )
+    return lanes, names
+
+
+def _tell(run: Joined, lengths: Times, clock_ns: int, report: ImportReport) -> None:
+    facts: dict[str, Any] = report.facts
+    facts.update(
+        devices=len({task.device for task in run.tasks}),
+        control_edges=run.control,
+        clock_ns=clock_ns,
+        zero_length_tasks=int((lengths == 0).sum()),
+        executor_s=_median_s([t.finish_ns - t.start_ns - t.op_ns for t in run.tasks]),
+        queued_s=_median_s([t.start_ns - t.scheduled_ns for t in run.tasks if t.scheduled_ns]),
+    )
+    if run.repeated:
+        report.note(
+            f"{run.repeated} nodes ran more than once, as in loops: each execution is a task, and depends on the one "
+            "of its inputs with the same number, or on the latest that had finished."
+        )
+    counted = {
+        "receives waited for their sends; their tasks begin when these had finished.": run.waits,
+        "calls of functions take no time of their own: what ran inside is tasks.": run.calls,
+        "tasks have a name that stands in several graphs; the one of their device was taken.": run.ambiguous,
+        "inputs had not finished in time in any execution; they give no edge.": run.unpaired,
+    }
+    for sentence, count in counted.items():
+        if count:
+            report.note(f"{count} {sentence}")
+
+
+def _median_s(times_ns: Sequence[int]) -> float:
+    return float(np.median(times_ns)) / 1e9 if times_ns else float("nan")
+
 
 #: Three nested messages, field 1 each, and the name of a device.
 _BINARY = re.compile(

@@ -19,10 +19,9 @@ from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import of_tensorflow
 from simsched.traces.shared.options import TOLERANT, mends_if
 from simsched.traces.shared.timeline import MAX_NS, whole_ns
-from simsched.traces.tensorflow.graph import graph_of
 from simsched.traces.tensorflow.join import joined
-from simsched.traces.tensorflow.records import Definition, Execution
-from simsched.traces.tensorflow.run import add_kernels, split
+from simsched.traces.tensorflow.reader import graph_of
+from simsched.traces.tensorflow.records import Definition, Execution, add_kernels, split
 
 if TYPE_CHECKING:
     from simsched.graph.loading import Mend

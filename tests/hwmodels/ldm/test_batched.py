@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from simsched.hwmodels.ldm import convolution, elementwise, matmul, register_communication
-from simsched.hwmodels.ldm.batched import Batched, BatchKernel, Window
+from simsched.hwmodels.ldm.group_products import Batched, BatchKernel, Window
 
 KIB = 1024
 

@@ -9,7 +9,7 @@ import pytest
 
 from simsched.errors import MachineError
 from simsched.hwmodels.ldm import DmaCurve
-from simsched.hwmodels.ldm.dma import growing
+from simsched.hwmodels.ldm.group import growing
 
 TABLE = Path(__file__).parents[4] / "shared/measurements/sw26010_swcandle_dma_stream.csv"
 

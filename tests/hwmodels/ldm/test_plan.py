@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 from simsched.hwmodels.ldm import NestError, convolution, elementwise, matmul, plan
-from simsched.hwmodels.ldm.nest import trips
-from simsched.hwmodels.ldm.order import moves
+from simsched.hwmodels.ldm.nest import moves, trips
 from simsched.hwmodels.ldm.tiles import VariableClass, buffer_B, classify, first_fit, footprint_B
-from simsched.hwmodels.ldm.transfers import blocks
+from simsched.hwmodels.ldm.times import blocks
 
 CONV = convolution(channels=3, filters=96, size=227, kernel=11, stride=4)
 
@@ -85,7 +84,7 @@ def test_tiles_at_the_end_of_a_range_count_with_their_size():
 
 def test_partial_sums_come_back(group):
     # With k outermost, C is put for each of its tiles and got again for each but the first.
-    from simsched.hwmodels.ldm.transfers import transfers
+    from simsched.hwmodels.ldm.times import transfers
 
     nest = matmul(4, 4, 4)
     c = transfers(nest, {"m": 2, "n": 2, "k": 2}, ("k", "m", "n"), group, 1)[-1]

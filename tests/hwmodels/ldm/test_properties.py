@@ -20,12 +20,10 @@ from simsched.hwmodels.ldm import (
     pooling,
     register_communication,
 )
-from simsched.hwmodels.ldm.directives import fitting
-from simsched.hwmodels.ldm.nest import split, trips
-from simsched.hwmodels.ldm.order import distinct, moves
+from simsched.hwmodels.ldm.nest import distinct, moves, parallel_loops, split, trips
+from simsched.hwmodels.ldm.plain_loops import fitting
 from simsched.hwmodels.ldm.planning import planned
 from simsched.hwmodels.ldm.tiles import first_fit, footprint_B
-from simsched.hwmodels.ldm.transposing import parallel_loops
 
 GROUP = core_group(ss.machine("sw26010"))
 # A plan takes some hundredths of a second.

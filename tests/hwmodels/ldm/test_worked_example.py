@@ -5,10 +5,16 @@ from dataclasses import replace
 import pytest
 
 from simsched.hwmodels.ldm import matmul, plan, plan_by_doubling
-from simsched.hwmodels.ldm.doubling import doubled, fewest_transfers, transfers_if_innermost
-from simsched.hwmodels.ldm.nest import trips
-from simsched.hwmodels.ldm.order import moves
-from simsched.hwmodels.ldm.tiles import VariableClass, classify, first_fit, footprint_B
+from simsched.hwmodels.ldm.nest import moves, trips
+from simsched.hwmodels.ldm.tiles import (
+    VariableClass,
+    classify,
+    doubled,
+    fewest_transfers,
+    first_fit,
+    footprint_B,
+    transfers_if_innermost,
+)
 
 LDM_B = 64 * 1024
 NEST = matmul(1, 1024, 1024)

@@ -23,9 +23,8 @@ from pathlib import Path
 
 from simsched.errors import SimschedError
 from simsched.files import check_place
-from simsched.traces.recorders.threads.calls import activate, active
 from simsched.traces.recorders.threads.file import write
-from simsched.traces.recorders.threads.patching import patched
+from simsched.traces.recorders.threads.patching import activate, active, patched
 from simsched.traces.recorders.threads.tasks import Recording
 
 __all__ = ["record", "task"]
