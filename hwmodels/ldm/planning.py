@@ -133,10 +133,10 @@ def plan(nest: LoopNest, group: CoreGroup) -> Plan:
 
     The nest is split over the CPEs (swTVM, Sec. 5.4). Tiles that fit the LDM and the order of the tile loops are
     those that take the least seconds, as `simsched.hwmodels.ldm.evaluation.fastest` finds them from swTVM's first
-    tiles. A CPE computes at the share of its peak that compiled loops reach. With double buffering, tensors of more than one
-    tile take two buffers and DMA overlaps computation; it is left out where single buffers, whose tiles are larger,
-    are faster. Where an input of a reduction lies so that each CPE would fetch short runs, and a copy with other
-    dimensions first saves more than it costs, it is copied first (`transposed`).
+    tiles. A CPE computes at the share of its peak that compiled loops reach. With double buffering, tensors of more
+    than one tile take two buffers and DMA overlaps computation; it is left out where single buffers, whose tiles are
+    larger, are faster. Where an input of a reduction lies so that each CPE would fetch short runs, and a copy with
+    other dimensions first saves more than it costs, it is copied first (`transposed`).
 
     Parameters
     ----------
