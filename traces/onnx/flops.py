@@ -96,12 +96,13 @@ Count = Callable[[Sequence[Dims], Sequence[Dims], Values], float]
 ATTRIBUTES = frozenset({"K", "N", "activation", "equation", "kernel_shape", "size", "transBatchA"})
 
 
-def _operators(names: str) -> list[str]:
-    return names.split()
+def words(text: str) -> list[str]:
+    """Return the words of a table."""
+    return text.split()
 
 
 MOVES = frozenset(
-    _operators(""" Bernoulli BitCast Cast CastLike CenterCropPad Compress Concat ConcatFromSequence Constant
+    words(""" Bernoulli BitCast Cast CastLike CenterCropPad Compress Concat ConcatFromSequence Constant
     ConstantOfShape DepthToSpace Dropout Expand EyeLike Flatten Gather GatherElements GatherND Identity MaxUnpool
     MemcpyFromHost MemcpyToHost Multinomial NonZero OneHot Optional OptionalGetElement OptionalHasElement Pad
     RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range ReorderInput ReorderOutput Reshape
@@ -111,14 +112,14 @@ MOVES = frozenset(
     """)
 )
 
-_ELEMENTWISE = _operators("""
+_ELEMENTWISE = words("""
     Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow
     Ceil Celu Clip Cos Cosh Div Elu Equal Erf Exp FastGelu Floor Gelu Greater GreaterOrEqual GridSample HammingWindow
     HannWindow HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or
     PRelu Pow QLinearAdd QLinearLeakyRelu QLinearMul QLinearSigmoid QuickGelu Reciprocal Relu Resize Round Selu Shrink
     Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Upsample Xor
     """)
-_REDUCTIONS = _operators("""
+_REDUCTIONS = words("""
     ArgMax ArgMin Col2Im CumProd CumSum GlobalAveragePool GlobalMaxPool Hardmax QLinearGlobalAveragePool ReduceMax
     ReduceMean ReduceMin ReduceProd ReduceSum TopK
     """)
@@ -198,14 +199,6 @@ def _gemm(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -
     return 2.0 * rows * columns * inner + (float(rows) * columns if len(inputs) > 2 else 0.0)
 
 
-def _quantised_gemm(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
-    return _gemm(inputs[:1], outputs, attributes)
-
-
-def _matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
-    return 2.0 * numel(outputs[0]) * inputs[0][-1]
-
-
 def _fused_matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
     """2 M N K a batch, K again from A's last two dimensions, which either transpose only swaps."""
     if attributes.get("transBatchA"):
@@ -228,20 +221,6 @@ def _conv(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -
 def _convolved(image: Dims, weight: Dims, output: Dims) -> float:
     # A shorter shape in the weight's place is the bias: the profile leaves out weights packed at load time.
     return 2.0 * numel(output) * numel(weight[1:]) if len(weight) == len(image) else math.nan
-
-
-def _quantised_conv(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
-    return _convolved(inputs[0], inputs[3], outputs[0])
-
-
-def _integer_conv(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
-    return _convolved(inputs[0], inputs[1], outputs[0])
-
-
-def _conv_transpose(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
-    """Every input element meets the weight of its channel; the bias once an output."""
-    bias = numel(outputs[0]) if len(inputs) > 2 else 0.0
-    return _convolved(inputs[0], inputs[1], inputs[0]) + bias
 
 
 def _recurrent(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
@@ -281,21 +260,6 @@ def _attention(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Valu
     return 2.0 * keys * (numel(query) + numel(outputs[0]))
 
 
-def _picked_losses(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
-    """Every target picks one element, and adds it."""
-    return 2.0 * numel(inputs[1])
-
-
-def _affine_grid(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
-    """A row of a matrix of 2 x 3 or 3 x 4 times each point gives each coordinate."""
-    return 2.0 * numel(outputs[0]) * (outputs[0][-1] + 1)
-
-
-def _determinant(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values) -> float:
-    """Elimination: two thirds of the cube."""
-    return numel(inputs[0]) * inputs[0][-1] * 2 / 3
-
-
 #: Labels for the dimensions behind an ellipsis: letters that no equation has, the last for the last dimension.
 _ELLIPSIS = "".join(map(chr, range(0xE000, 0xE000 + MAX_RANK)))
 
@@ -314,21 +278,29 @@ def _einsum(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Values)
 
 COUNTS: dict[str, Count] = {
     **dict.fromkeys(["Gemm", "FusedGemm"], _gemm),
-    "QGemm": _quantised_gemm,
-    **dict.fromkeys(["MatMul", "MatMulInteger", "QLinearMatMul"], _matmul),
-    **dict.fromkeys(["DynamicQuantizeMatMul", "MatMulIntegerToFloat"], _matmul),
+    "QGemm": lambda ins, outs, attributes: _gemm(ins[:1], outs, attributes),
+    **dict.fromkeys(
+        ["MatMul", "MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "MatMulIntegerToFloat"],
+        lambda ins, outs, _: 2.0 * numel(outs[0]) * ins[0][-1],
+    ),
     **dict.fromkeys(["FusedMatMul", "TransposeMatMul"], _fused_matmul),
     **dict.fromkeys(["MatMulNBits", "MatMulBnb4"], _matmul_nbits),
     **dict.fromkeys(["Conv", "FusedConv", "NhwcConv", "NhwcFusedConv"], _conv),
-    "QLinearConv": _quantised_conv,
-    **dict.fromkeys(["ConvInteger", "DeformConv"], _integer_conv),
-    "ConvTranspose": _conv_transpose,
+    "QLinearConv": lambda ins, outs, _: _convolved(ins[0], ins[3], outs[0]),
+    **dict.fromkeys(["ConvInteger", "DeformConv"], lambda ins, outs, _: _convolved(ins[0], ins[1], outs[0])),
+    # Every input element meets the weight of its channel; the bias once an output.
+    "ConvTranspose": lambda ins, outs, _: (
+        _convolved(ins[0], ins[1], ins[0]) + (numel(outs[0]) if len(ins) > 2 else 0.0)
+    ),
     **dict.fromkeys(["LSTM", "GRU", "RNN", "DynamicQuantizeLSTM"], _recurrent),
     **dict.fromkeys(["MaxPool", "AveragePool", "LpPool", "QLinearAveragePool", "NhwcMaxPool"], _pool),
     "LRN": _local_response,
     **dict.fromkeys(["Attention", "GroupQueryAttention", "MultiHeadAttention", "QAttention"], _attention),
-    "AffineGrid": _affine_grid,
-    "Det": _determinant,
-    "NegativeLogLikelihoodLoss": _picked_losses,
+    # A row of a matrix of 2 x 3 or 3 x 4 times each point gives each coordinate.
+    "AffineGrid": lambda ins, outs, _: 2.0 * numel(outs[0]) * (outs[0][-1] + 1),
+    # Elimination: two thirds of the cube.
+    "Det": lambda ins, outs, _: numel(ins[0]) * ins[0][-1] * 2 / 3,
+    # Every target picks one element, and adds it.
+    "NegativeLogLikelihoodLoss": lambda ins, outs, _: 2.0 * numel(ins[1]),
     "Einsum": _einsum,
 }

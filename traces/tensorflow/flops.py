@@ -108,13 +108,9 @@ Attributes = Mapping[str, Any]
 Count = Callable[[Sequence[Dims], Sequence[Dims], Attributes], float]
 
 
-def _words(text: str) -> list[str]:
-    return text.split()
-
-
 #: Ops that only move, make or look up data.
 MOVES = frozenset(
-    _words("""
+    onnx.words("""
     _Arg _Retval _Send _Recv _HostSend _HostRecv NoOp Const HostConst Placeholder VarHandleOp VariableV2
     Variable ReadVariableOp AssignVariableOp Assign Identity IdentityN Enter Exit Merge Switch NextIteration
     LoopCond RefEnter
@@ -130,7 +126,7 @@ MOVES = frozenset(
 #: Operations for each element of the first output.
 PER_OUTPUT = {
     **dict.fromkeys(
-        _words("""
+        onnx.words("""
         Add AddV2 Sub Mul Div RealDiv FloorDiv TruncateDiv DivNoNan Maximum Minimum Pow Mod FloorMod Neg Abs
         Sign Exp Expm1 Log Log1p Sqrt Rsqrt Square Reciprocal Inv Tanh Sigmoid Relu Relu6 LeakyRelu Elu Selu Softplus
         Softsign Sin Cos Tan Erf Floor Ceil Round Rint Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd
@@ -138,12 +134,12 @@ PER_OUTPUT = {
         AssignAddVariableOp AssignSubVariableOp AssignAdd AssignSub"""),
         1.0,
     ),
-    **dict.fromkeys(_words("TanhGrad SquaredDifference EluGrad SoftplusGrad RsqrtGrad SqrtGrad"), 2.0),
+    **dict.fromkeys(onnx.words("TanhGrad SquaredDifference EluGrad SoftplusGrad RsqrtGrad SqrtGrad"), 2.0),
     "SigmoidGrad": 3.0,  # y (1 - y) dy
 }
 #: Operations for each element of the first input.
 PER_INPUT = {
-    **dict.fromkeys(_words("Sum Mean Max Min Prod All Any ArgMax ArgMin Cumsum BiasAddGrad TopKV2"), 1.0),
+    **dict.fromkeys(onnx.words("Sum Mean Max Min Prod All Any ArgMax ArgMin Cumsum BiasAddGrad TopKV2"), 1.0),
     **dict.fromkeys(["L2Loss"], 2.0),
     **dict.fromkeys(["Softmax", "LogSoftmax"], 5.0),  # maximum, subtract, exp, sum, divide
     **dict.fromkeys(["SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"], 7.0),
@@ -206,59 +202,38 @@ def plain_op(op: str) -> str:
     return f"_{name}" if name.startswith("Fused") else name
 
 
-def _matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
-    """A product of two matrices, whichever are transposed."""
-    return onnx.flops("Gemm", inputs[:2], outputs, {})
-
-
-def _fused_matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
-    """And one operation an element for the bias."""
-    return onnx.flops("Gemm", inputs[:3], outputs, {})
-
-
-def _batch_matmul(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
-    return 2.0 * numel(outputs[0]) * inputs[0][-2 if attributes.get("adj_x") else -1]
-
-
-def _per_channel(filters: Dims) -> float:
-    """Return the weights that one element of the result meets; output channels stand last."""
-    return numel(filters[:-1])
-
-
-def _conv(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
-    return (2.0 * _per_channel(inputs[1]) + max(len(inputs) - 2, 0)) * numel(outputs[0])
-
-
-def _conv_input_gradient(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
-    return 2.0 * _per_channel(inputs[1]) * numel(inputs[2])
-
-
-def _conv_filter_gradient(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
-    return 2.0 * _per_channel(outputs[0]) * numel(inputs[2])
-
-
-def _depthwise(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
-    """A filter is height, width, channels, multiplier: each result meets height times width."""
-    return 2.0 * numel(inputs[1][:-2]) * numel(outputs[0])
-
-
-def _add_n(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
-    return max(len(inputs) - 1, 0) * numel(outputs[0])
-
-
 def _pool(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
     kernel = attributes.get("ksize")
     return numel(outputs[0]) * numel(kernel) if isinstance(kernel, tuple) and kernel else math.nan
 
 
+#: Of filters, output channels stand last: one element of the result meets all other weights.
 COUNTS: dict[str, Count] = {
-    "MatMul": _matmul,
-    "_FusedMatMul": _fused_matmul,
-    **dict.fromkeys(["BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"], _batch_matmul),
-    **dict.fromkeys(["Conv2D", "Conv3D", "_FusedConv2D", "_FusedConv3D"], _conv),
-    **dict.fromkeys(["Conv2DBackpropInput", "Conv3DBackpropInputV2"], _conv_input_gradient),
-    **dict.fromkeys(["Conv2DBackpropFilter", "Conv3DBackpropFilterV2"], _conv_filter_gradient),
-    **dict.fromkeys(["DepthwiseConv2dNative", "_FusedDepthwiseConv2dNative"], _depthwise),
-    "AddN": _add_n,
+    # A product of two matrices, whichever are transposed.
+    "MatMul": lambda ins, outs, _: onnx.flops("Gemm", ins[:2], outs, {}),
+    # And one operation an element for the bias.
+    "_FusedMatMul": lambda ins, outs, _: onnx.flops("Gemm", ins[:3], outs, {}),
+    **dict.fromkeys(
+        ["BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"],
+        lambda ins, outs, of: 2.0 * numel(outs[0]) * ins[0][-2 if of.get("adj_x") else -1],
+    ),
+    **dict.fromkeys(
+        ["Conv2D", "Conv3D", "_FusedConv2D", "_FusedConv3D"],
+        lambda ins, outs, _: (2.0 * numel(ins[1][:-1]) + max(len(ins) - 2, 0)) * numel(outs[0]),
+    ),
+    **dict.fromkeys(
+        ["Conv2DBackpropInput", "Conv3DBackpropInputV2"],
+        lambda ins, outs, _: 2.0 * numel(ins[1][:-1]) * numel(ins[2]),
+    ),
+    **dict.fromkeys(
+        ["Conv2DBackpropFilter", "Conv3DBackpropFilterV2"],
+        lambda ins, outs, _: 2.0 * numel(outs[0][:-1]) * numel(ins[2]),
+    ),
+    # A filter is height, width, channels, multiplier: each result meets height times width.
+    **dict.fromkeys(
+        ["DepthwiseConv2dNative", "_FusedDepthwiseConv2dNative"],
+        lambda ins, outs, _: 2.0 * numel(ins[1][:-2]) * numel(outs[0]),
+    ),
+    "AddN": lambda ins, outs, _: max(len(ins) - 1, 0) * numel(outs[0]),
     **dict.fromkeys(["MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D"], _pool),
 }

@@ -25,8 +25,8 @@ from simsched.traces.shared.options import TOLERANT, given, mends_if
 from simsched.traces.shared.timeline import packed, recording, refuse_long
 from simsched.traces.tensorflow.flops import flops, plain_op, shape_attributes
 from simsched.traces.tensorflow.join import base_name, joined, slot_of
+from simsched.traces.tensorflow.metadata import Run, read_graph, read_run
 from simsched.traces.tensorflow.records import Definition, Dims, Execution, Joined, Tensor, add_kernels, split
-from simsched.traces.tensorflow.wire import Run, read_graph, read_run
 
 #: Bytes of one element; a resource is a handle to what other ops read.
 ITEMSIZE_B = {
