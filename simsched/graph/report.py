@@ -39,11 +39,12 @@ class ImportReport:
     facts: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def note(self, sentence: str) -> None:
-        """Add a sentence."""
-        self.notes.append(sentence)
+    def note(self, sentence: str, when: object = True) -> None:
+        """Add a sentence, where `when` is true, as a count above 0 is."""
+        if when:
+            self.notes.append(sentence)
 
-    def doubt(self, sentence: str) -> None:
+    def doubt(self, sentence: str, when: object = True) -> None:
         """Add a sentence that stands before others: what may make every answer about the graph wrong.
 
         Examples
@@ -53,7 +54,7 @@ class ImportReport:
         >>> report.notes[0].weight.name
         'DOUBT'
         """
-        self.notes.append(Note(sentence, Weight.DOUBT))
+        self.note(Note(sentence, Weight.DOUBT), when)
 
     @property
     def doubts(self) -> list[str]:

@@ -184,12 +184,12 @@ def _tell(report: ImportReport, records: list[Record], parts: _Parts, calls: Cal
             f"the file's {len(order)} data_deps hold the order of execution and were not taken; the edges are rebuilt "
             "from tensors (data_deps=true takes them)"
         )
-    if all(record.whole_ns is None for record in records):
-        report.note(
-            "times are whole microseconds without the calls within; those of a task's calls were added up"
-        )
-    if parts.device:
-        report.note(
-            f"{len(parts.device)} kernels ran on a device: each runs after its operator and in the order of its "
-            "stream; when they ran is not in the file"
-        )
+    report.note(
+        "times are whole microseconds without the calls within; those of a task's calls were added up",
+        when=all(record.whole_ns is None for record in records),
+    )
+    report.note(
+        f"{len(parts.device)} kernels ran on a device: each runs after its operator and in the order of its "
+        "stream; when they ran is not in the file",
+        when=parts.device,
+    )

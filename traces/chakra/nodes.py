@@ -92,20 +92,19 @@ def of_nodes(path: Path, records: list[Record], report: ImportReport, name: str)
         )
     edges, missing = written(records, control=not nested)
     report.facts["missing_dependencies"] = missing
-    if missing:
-        report.note(f"{missing} dependencies on nodes that are not in the file were left out")
-    if is_chain(edges, len(records)):
-        report.note(
-            "the dependencies are one chain, the order of execution, so that no policy can do better than another"
-        )
+    report.note(f"{missing} dependencies on nodes that are not in the file were left out", when=missing)
+    report.note(
+        "the dependencies are one chain, the order of execution, so that no policy can do better than another",
+        when=is_chain(edges, len(records)),
+    )
     work = [work_of(record) for record in records]
     durations_s = [_seconds(record, both) for record, both in zip(records, work, strict=True)]
     unknown = sum(map(math.isnan, durations_s))
-    if unknown:
-        report.note(
-            f"{unknown} nodes tell their work (num_ops, comm_size, tensor_size) and no time: their seconds are unknown "
-            "and must come from costs"
-        )
+    report.note(
+        f"{unknown} nodes tell their work (num_ops, comm_size, tensor_size) and no time: their seconds are unknown "
+        "and must come from costs",
+        when=unknown,
+    )
     return TaskGraph.from_edges(
         durations_s,
         edges,

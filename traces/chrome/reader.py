@@ -101,8 +101,10 @@ class ChromeTrace:
         # The format lets the list form end without its bracket: what wrote it may have been stopped at any time.
         events = read_events(path, mends_if(path, tolerant, report), report.note)
         if made_by_simsched(events):
-            if (choice, edges, process) != (Choice(), EDGES[0], None):
-                report.note("options choose nothing here: the graph was taken as written")
+            report.note(
+                "options choose nothing here: the graph was taken as written",
+                when=(choice, edges, process) != (Choice(), EDGES[0], None),
+            )
             return graph_written(path, events, report)
         _restrict(path, events, process)
         if not events.spans:
@@ -146,16 +148,16 @@ def _tell(report: ImportReport, events: Events, flows: Flows, edges: str) -> Non
         flows_backwards=flows.backwards,
         flows_unbound=flows.unbound,
     )
-    if "lanes" in edges:
-        report.doubt(
-            "a Chrome trace tells no dependencies: edges are the recorded order of each lane, a chain"
-            + (f", and {len(flows.edges)} arrows as hints" if flows.edges and "flows" in edges else "")
-            + "; no policy can run the tasks of a lane in parallel"
-        )
-    if report.facts["overlaps"]:
-        report.note(
-            f"{report.facts['overlaps']} spans overlap another one of their lane without lying within it"
-        )
+    report.doubt(
+        "a Chrome trace tells no dependencies: edges are the recorded order of each lane, a chain"
+        + (f", and {len(flows.edges)} arrows as hints" if flows.edges and "flows" in edges else "")
+        + "; no policy can run the tasks of a lane in parallel",
+        when="lanes" in edges,
+    )
+    report.note(
+        f"{report.facts['overlaps']} spans overlap another one of their lane without lying within it",
+        when=report.facts["overlaps"],
+    )
     for what, count in sorted(events.counts.items()):
         if count:
             report.facts[f"dropped, {what}"] = count

@@ -228,8 +228,7 @@ class DaskReader:
         records, dropped = read_records(path, mends_if(path, tolerant, report))
         if not records:
             raise FormatError(f"{path}: no record with a compute step; is this client.get_task_stream()?")
-        if dropped:
-            report.note(f"{dropped} records without a compute step, or that failed, are left out.")
+        report.note(f"{dropped} records without a compute step, or that failed, are left out.", when=dropped)
         if graph is None:
             report.doubt(
                 "The task stream alone tells no dependencies: the tasks of each thread are a chain. Give the low-level "
@@ -302,20 +301,20 @@ def _tell_matches(
 ) -> None:
     matched = sum(key in before for key in runs)
     report.facts["matched_keys"] = matched
-    if len(runs) > matched:
-        report.note(
-            f"{len(runs) - matched} of {len(runs)} executed keys are not in the graph (Dask renames what it fuses): "
-            "these tasks have no dependencies. Save the optimized graph, and run it by compute(optimize_graph=False)."
-        )
+    report.note(
+        f"{len(runs) - matched} of {len(runs)} executed keys are not in the graph (Dask renames what it fuses): "
+        "these tasks have no dependencies. Save the optimized graph, and run it by compute(optimize_graph=False).",
+        when=len(runs) > matched,
+    )
     missing = len(before.keys() - runs.keys())
-    if missing:
-        report.note(
-            f"{missing} keys of the graph were not executed, most fused into others; dependencies go through them."
-        )
-    if n > len(runs):
-        report.note(
-            f"{n - len(runs)} tasks are repetitions of a key; each waits for the latest one that had finished."
-        )
+    report.note(
+        f"{missing} keys of the graph were not executed, most fused into others; dependencies go through them.",
+        when=missing,
+    )
+    report.note(
+        f"{n - len(runs)} tasks are repetitions of a key; each waits for the latest one that had finished.",
+        when=n > len(runs),
+    )
 
 
 def _graph(

@@ -144,10 +144,10 @@ def _width(path: Path, task: str, text: str) -> float:
 
 def _scaled(ratios: list[float], total_s: float | None, report: ImportReport) -> list[float]:
     ratio = sum(ratios)
-    if total_s is None:
-        report.note(
-            "durations are unknown: the file has ratios only; seconds= gives the sum that they are scaled to"
-        )
+    report.note(
+        "durations are unknown: the file has ratios only; seconds= gives the sum that they are scaled to",
+        when=total_s is None,
+    )
     if total_s is None or math.isnan(ratio):
         return [0.0 if r == 0 else math.nan for r in ratios]
     return [r / ratio * total_s for r in ratios]

@@ -223,5 +223,4 @@ def _describe(report: ImportReport, log: Log, run: Run) -> None:
             "the OpenMP runtime does not tell all dependencies (ompt_set_always is 5); edges may be missing",
         ),
     ):
-        if wrong:
-            report.note(sentence)
+        report.note(sentence, when=wrong)

@@ -59,18 +59,20 @@ def describe_contents(report: ImportReport, contents: Contents, chosen: int) -> 
     """Tell of the profile as a whole, and of the run chosen from it."""
     run = contents.runs[chosen]
     report.facts.update(_run_facts(contents, chosen))
-    if contents.sessions > 1:
-        report.note(
-            f"The file holds {contents.sessions} sessions, whose runs are counted as one list; the model must be "
-            "that of the session of this run."
-        )
-    if contents.full:
-        report.note("The profiler stopped at its limit of a million events: what came later is missing.")
-    if run.device_events:
-        report.note(
-            f"{run.device_events} events of a device are not tasks: its kernels run while the nodes that launched them "
-            "have long returned."
-        )
+    report.note(
+        f"The file holds {contents.sessions} sessions, whose runs are counted as one list; the model must be "
+        "that of the session of this run.",
+        when=contents.sessions > 1,
+    )
+    report.note(
+        "The profiler stopped at its limit of a million events: what came later is missing.",
+        when=contents.full,
+    )
+    report.note(
+        f"{run.device_events} events of a device are not tasks: its kernels run while the nodes that launched them "
+        "have long returned.",
+        when=run.device_events,
+    )
 
 
 def _run_facts(contents: Contents, chosen: int) -> dict[str, Any]:
@@ -119,10 +121,14 @@ def describe_tasks(report: ImportReport, run: Run, rows: Sequence[Row], recordin
         zero_length_tasks=sum(row.event.finish_us == row.event.start_us for row in rows),
         tasks_without_flops=sum(bool(np.isnan(row.flops)) for row in rows),
     )
-    if report.facts["run"] != report.facts["runs"] - 1:
-        report.note("This is not the last run of the profile; early runs are slower, since they warm up.")
-    if report.facts["zero_length_tasks"]:
-        report.note("Some tasks took less than the clock's 1 us and have a duration of 0.")
+    report.note(
+        "This is not the last run of the profile; early runs are slower, since they warm up.",
+        when=report.facts["run"] != report.facts["runs"] - 1,
+    )
+    report.note(
+        "Some tasks took less than the clock's 1 us and have a duration of 0.",
+        when=report.facts["zero_length_tasks"],
+    )
     of_providers(report, (row.event.provider for row in rows))
     others = Counter(row.event.provider for row in rows) - Counter(
         {"CPUExecutionProvider": len(rows), "": len(rows)}
@@ -300,8 +306,10 @@ def _joined(path: Path, events: list[Event], model: Model, report: ImportReport)
     found = edges(model, tasks)
     report.facts["early_starts"] = check_order(path, model, tasks, found)
     shapes = sizes(path, model, tasks)
-    if report.facts["early_starts"]:
-        report.note("Some tasks start 1 us before a dependency finishes: the clock tells no more than that.")
+    report.note(
+        "Some tasks start 1 us before a dependency finishes: the clock tells no more than that.",
+        when=report.facts["early_starts"],
+    )
     rows: list[Row] = []
     index = {}
     for i, (task, size) in enumerate(zip(tasks, shapes, strict=True)):

@@ -202,8 +202,7 @@ def _count_oddities(trace: Trace, report: ImportReport) -> None:
         (trace.backwards, "states end before they begin and are left out"),
         (trace.half_links, "links have a start or an end alone and are left out"),
     ):
-        if count:
-            report.note(f"{count} {sentence}")
+        report.note(f"{count} {sentence}", when=count)
 
 
 def _graph(

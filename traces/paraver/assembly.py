@@ -256,14 +256,14 @@ def _tell(
         zero_length_tasks=sum(row.ran_ns == 0 for row in rows),
     )
     _tell_outside(report, told, keys, rows, edges)
-    if facts["tasks_unfinished"]:
-        report.note(
-            f"{facts['tasks_unfinished']} tasks never ran to an end and were left out, with their dependencies"
-        )
-    if not edges:
-        report.doubt(
-            "no dependencies in the trace: record with --instrument-default=all, or they are none of this program's"
-        )
+    report.note(
+        f"{facts['tasks_unfinished']} tasks never ran to an end and were left out, with their dependencies",
+        when=facts["tasks_unfinished"],
+    )
+    report.doubt(
+        "no dependencies in the trace: record with --instrument-default=all, or they are none of this program's",
+        when=not edges,
+    )
     differing = told.by_events.keys() ^ told.by_communications.keys()
     if told.by_events and told.by_communications and differing:
         report.note(
@@ -294,13 +294,13 @@ def _tell_outside(
     )
     left_ns = [max((visit.finish_ns for visit in task.visits), default=0) for task in tasks]
     facts["inline_dependents"] = sum(rows[b].start_ns < left_ns[a] for a, b in edges)
-    if facts["inline_dependents"]:
-        report.note(
-            f"{facts['inline_dependents']} dependents began while a thread was still in their predecessor, whose body "
-            "had run: the runtime runs them from there"
-        )
-    if facts["tasks_switched_out"]:
-        report.note(
-            f"{facts['tasks_switched_out']} tasks were switched out; their durations are what they ran, their "
-            "recorded times first start and last finish"
-        )
+    report.note(
+        f"{facts['inline_dependents']} dependents began while a thread was still in their predecessor, whose body "
+        "had run: the runtime runs them from there",
+        when=facts["inline_dependents"],
+    )
+    report.note(
+        f"{facts['tasks_switched_out']} tasks were switched out; their durations are what they ran, their "
+        "recorded times first start and last finish",
+        when=facts["tasks_switched_out"],
+    )

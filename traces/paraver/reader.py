@@ -81,10 +81,10 @@ class ParaverFile:
         mend = mends_if(path, tolerant, report)
         labels_file, names_file = companion(path, pcf, "pcf"), companion(path, row, "row")
         vocabulary = Vocabulary(None if labels_file is None else read_labels(labels_file))
-        if labels_file is None:
-            report.note(
-                "no .pcf file: numbers of events were taken as Nanos++ has them, kinds of tasks are unknown"
-            )
+        report.note(
+            "no .pcf file: numbers of events were taken as Nanos++ has them, kinds of tasks are unknown",
+            when=labels_file is None,
+        )
         records = read_records(path, vocabulary, mend)
         if not (records.event == Event.TASK).any():
             raise FormatError(f"{path}: {_without_tasks(records)}; {ADVICE}")

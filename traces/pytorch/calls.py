@@ -154,8 +154,7 @@ def untimed(path: Path, width: int | None, report: ImportReport, mend: Mend | No
         "unknown and must come from costs (costs=...); for recorded ones load the Kineto trace of the same run with "
         f"execution_trace={path.name!r}"
     )
-    if width is None:
-        report.note("threads of an operator are unknown and taken as 1; tell with threads=")
+    report.note("threads of an operator are unknown and taken as 1; tell with threads=", when=width is None)
     return TaskGraph.from_edges(
         np.full(len(calls.tasks), np.nan),
         calls.found.edges,

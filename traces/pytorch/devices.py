@@ -336,14 +336,15 @@ def _tell(
         f"{len(streams.kernels)} kernels and copies of devices are tasks on {len(streams.by_stream())} streams: each "
         "runs after the call that launched it and in the order of its stream; operators were cut at launches"
     )
-    if waited:
-        report.note(
-            f"{len(waited)} calls waited for devices: {host.waited_ns / 1e9:.6g} s of waiting within operators were "
-            "cut out, and what follows depends on the kernels that were waited for"
-        )
-    if unknown:
-        report.note(f"{unknown} kernels name no call that launched them and depend on their streams alone")
-    if edges.impossible:
-        report.note(
-            f"{edges.impossible} edges were left out: their second task started before the first had finished"
-        )
+    report.note(
+        f"{len(waited)} calls waited for devices: {host.waited_ns / 1e9:.6g} s of waiting within operators were "
+        "cut out, and what follows depends on the kernels that were waited for",
+        when=waited,
+    )
+    report.note(
+        f"{unknown} kernels name no call that launched them and depend on their streams alone", when=unknown
+    )
+    report.note(
+        f"{edges.impossible} edges were left out: their second task started before the first had finished",
+        when=edges.impossible,
+    )

@@ -164,12 +164,11 @@ def _timed(
     else:
         columns = alone(path, nesting.tasks) if companion is None else joined(path, companion, nesting)
         graph = _graph(path, held, events, nesting, columns, width or 1, report)
-    if devices and not held.streams.kernels:
-        report.note(
-            "devices=true found no kernel, copy or fill of a category that is known; the host's operators are all"
-        )
-    if width is None:
-        report.note("threads of an operator are unknown and taken as 1; tell with threads=")
+    report.note(
+        "devices=true found no kernel, copy or fill of a category that is known; the host's operators are all",
+        when=devices and not held.streams.kernels,
+    )
+    report.note("threads of an operator are unknown and taken as 1; tell with threads=", when=width is None)
     return graph
 
 

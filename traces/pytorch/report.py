@@ -76,15 +76,16 @@ def _steps(graph: TaskGraph, held: Survey, step: Step) -> None:
         report.note("the trace marks no steps (ProfilerStep#n): all of it was taken as one")
     else:
         report.facts["step"] = step.window.number
-        if len(complete) > 1:
-            report.note(
-                f"{len(complete)} steps are there; step {step.window.number} was taken, step= chooses another"
-            )
+        report.note(
+            f"{len(complete)} steps are there; step {step.window.number} was taken, step= chooses another",
+            when=len(complete) > 1,
+        )
     empty = sorted(held.windows.keys() - set(complete))
-    if empty:
-        report.note(f"steps without operators were passed over: {', '.join(map(str, empty[:20]))}")
-    if held.repeated_steps:
-        report.note(f"{held.repeated_steps} steps stand in the file more than once; the longest was kept")
+    report.note(f"steps without operators were passed over: {', '.join(map(str, empty[:20]))}", when=empty)
+    report.note(
+        f"{held.repeated_steps} steps stand in the file more than once; the longest was kept",
+        when=held.repeated_steps,
+    )
 
 
 def _coverage(graph: TaskGraph, step: Step, nesting: Nesting) -> None:
@@ -137,8 +138,10 @@ def _events(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> Non
         report.note(
             f"{held.untimed} operators without a valid time, or with a duration below zero, were left out"
         )
-    if nesting.overlaps:
-        report.note(f"{nesting.overlaps} events overlap another one of their thread without lying within it")
+    report.note(
+        f"{nesting.overlaps} events overlap another one of their thread without lying within it",
+        when=nesting.overlaps,
+    )
 
 
 def _edges(graph: TaskGraph, edges: Edges) -> None:
@@ -163,15 +166,15 @@ def _edges(graph: TaskGraph, edges: Edges) -> None:
         unjoined=graph.n_tasks - edges.joined,
         impossible_edges=edges.impossible,
     )
-    if edges.joined < graph.n_tasks:
-        report.doubt(
-            f"{graph.n_tasks - edges.joined} operators are not in the execution trace and have no edges"
-        )
+    report.doubt(
+        f"{graph.n_tasks - edges.joined} operators are not in the execution trace and have no edges",
+        when=edges.joined < graph.n_tasks,
+    )
     tell_dependencies(report, found)
-    if edges.impossible:
-        report.note(
-            f"{edges.impossible} edges were left out: their second task started before the first had finished"
-        )
+    report.note(
+        f"{edges.impossible} edges were left out: their second task started before the first had finished",
+        when=edges.impossible,
+    )
 
 
 def tell_dependencies(report: ImportReport, found: Dependencies) -> None:
@@ -183,26 +186,26 @@ def tell_dependencies(report: ImportReport, found: Dependencies) -> None:
         foreign_reads=found.foreign,
         tensors_without_storage=found.by_tensor,
     )
-    if found.reused_ids:
-        report.note(
-            f"{found.reused_ids} storage ids came back with other contents (they are addresses); "
-            f"{found.through_reused} edges run through such an id after it came back and would be false where a write "
-            "was not recorded"
-        )
-    if found.foreign:
-        report.note(
-            f"{found.foreign} reads have another element size than what was last written to their storage id: memory "
-            "that came back outside recorded calls, mostly plain numbers of Python; they draw no edge"
-        )
-    if found.by_tensor:
-        report.note(
-            f"storages unknown: {found.by_tensor} tensors (sparse or MKL-DNN ones, wrappers of functorch), joined by "
-            "tensor id; edges through views of them may be missing, and the bytes of tasks that use them are unknown"
-        )
-    if found.anti:
-        report.note(
-            f"{found.anti} pairs of a reader and a later in-place writer are not edges: edges are read-after-write"
-        )
+    report.note(
+        f"{found.reused_ids} storage ids came back with other contents (they are addresses); "
+        f"{found.through_reused} edges run through such an id after it came back and would be false where a write "
+        "was not recorded",
+        when=found.reused_ids,
+    )
+    report.note(
+        f"{found.foreign} reads have another element size than what was last written to their storage id: memory "
+        "that came back outside recorded calls, mostly plain numbers of Python; they draw no edge",
+        when=found.foreign,
+    )
+    report.note(
+        f"storages unknown: {found.by_tensor} tensors (sparse or MKL-DNN ones, wrappers of functorch), joined by "
+        "tensor id; edges through views of them may be missing, and the bytes of tasks that use them are unknown",
+        when=found.by_tensor,
+    )
+    report.note(
+        f"{found.anti} pairs of a reader and a later in-place writer are not edges: edges are read-after-write",
+        when=found.anti,
+    )
 
 
 def _compiled(graph: TaskGraph, nesting: Nesting, edges: Edges) -> None:
@@ -211,12 +214,12 @@ def _compiled(graph: TaskGraph, nesting: Nesting, edges: Edges) -> None:
         compiled_regions=regions,
         compiled_tasks=tasks,
     )
-    if regions and edges.found is not None:
-        graph.report.note(
-            f"{tasks} tasks lie in {regions} compiled regions (torch.compile), whose kernels the profiler does not "
-            "record: their order is kept as recorded, also against the tasks just before and after a region, and other "
-            "edges into and out of the regions may be missing; record without torch.compile for all edges"
-        )
+    graph.report.note(
+        f"{tasks} tasks lie in {regions} compiled regions (torch.compile), whose kernels the profiler does not "
+        "record: their order is kept as recorded, also against the tasks just before and after a region, and other "
+        "edges into and out of the regions may be missing; record without torch.compile for all edges",
+        when=regions and edges.found is not None,
+    )
 
 
 def _tracing_cost(graph: TaskGraph, path: Path, held: Survey) -> None:

@@ -162,8 +162,10 @@ class Nodes:
             "lane" not in r or math.isnan(s + f) for r, s, f in zip(rows, start, finish, strict=True)
         )
         if lacking or not self.rows:
-            if any(not math.isnan(s) for s in start):
-                report.note(f"{lacking} tasks lack start_s, finish_s or lane, so there is no recorded run")
+            report.note(
+                f"{lacking} tasks lack start_s, finish_s or lane, so there is no recorded run",
+                when=any(not math.isnan(s) for s in start),
+            )
             return None
         labels = [plain_text(row["lane"]) for row in rows]
         names = self._lanes()

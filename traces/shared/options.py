@@ -175,8 +175,7 @@ class Mends:
         """Note a sentence, or count it."""
         count = self._report.facts.get("mended", 0) + 1
         self._report.facts["mended"] = count
-        if count <= MOST_TOLD:
-            self._report.note(sentence)
+        self._report.note(sentence, when=count <= MOST_TOLD)
 
 
 def mends_if(path: Path, tolerant: object, report: ImportReport) -> Mend | None:

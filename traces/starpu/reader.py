@@ -204,17 +204,17 @@ def _describe(report: ImportReport, jobs: Sequence[Record], rows: Sequence[Recor
         records_not_run=len(jobs) - len(rows),
         zero_length_tasks=sum(record.values["StartTime"] == record.values["EndTime"] for record in rows),
     )
-    if facts["records_not_run"]:
-        report.note(
-            f"{len(jobs) - len(rows)} records (control, acquiring of data, tasks without a codelet or a worker) have "
-            "no times and are not tasks; dependencies go through them"
-        )
+    report.note(
+        f"{len(jobs) - len(rows)} records (control, acquiring of data, tasks without a codelet or a worker) have "
+        "no times and are not tasks; dependencies go through them",
+        when=facts["records_not_run"],
+    )
     priorities = sorted({record.whole("Priority") or 0 for record in rows})
     facts["priorities"] = f"{priorities[0]} to {priorities[-1]}"
-    if len(priorities) > 1:
-        report.note(
-            f"the program gave {len(priorities)} priorities to its tasks; the graph does not keep them"
-        )
+    report.note(
+        f"the program gave {len(priorities)} priorities to its tasks; the graph does not keep them",
+        when=len(priorities) > 1,
+    )
     ranks = {record.rank for record in jobs}
     if len(ranks) > 1:
         facts["mpi_ranks"] = len(ranks)

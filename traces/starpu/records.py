@@ -61,8 +61,7 @@ def dag_edges(path: Path, jobs: Iterable[str], known: list[Edge], report: Import
     report.facts.update(dag=path.name, dag_edges=len(dot.edges), added_by_dag=len(found))
     drawn = sum(name in dot.nodes for name in names[:n])
     # Control records are not drawn.
-    if 2 * drawn < n:
-        report.note(f"{path.name} draws {drawn} of {n} jobs alone; is it of the same run?")
+    report.note(f"{path.name} draws {drawn} of {n} jobs alone; is it of the same run?", when=2 * drawn < n)
     return found
 
 

@@ -148,10 +148,10 @@ def graph_of(
         If a value is impossible; the message has the file.
     """
     report = ImportReport(path.name, format)
-    if ignored:
-        report.note(
-            f"Not kept, as task graphs have no such columns: {', '.join(shown(c) for c in ignored[:20])}."
-        )
+    report.note(
+        f"Not kept, as task graphs have no such columns: {', '.join(shown(c) for c in ignored[:20])}.",
+        when=ignored,
+    )
     frame = tasks[[c for c in ("task", *COLUMNS) if c in tasks]]
     if "task" in frame and list(frame["task"]) == list(range(len(frame))):
         frame = frame.drop(columns="task")

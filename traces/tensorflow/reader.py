@@ -180,11 +180,11 @@ def _tell(run: Joined, lengths: Times, clock_ns: int, report: ImportReport) -> N
         executor_s=_median_s([t.finish_ns - t.start_ns - t.op_ns for t in run.tasks]),
         queued_s=_median_s([t.start_ns - t.scheduled_ns for t in run.tasks if t.scheduled_ns]),
     )
-    if run.repeated:
-        report.note(
-            f"{run.repeated} nodes ran more than once, as in loops: each execution is a task, and depends on the one "
-            "of its inputs with the same number, or on the latest that had finished."
-        )
+    report.note(
+        f"{run.repeated} nodes ran more than once, as in loops: each execution is a task, and depends on the one "
+        "of its inputs with the same number, or on the latest that had finished.",
+        when=run.repeated,
+    )
     counted = {
         "receives waited for their sends; their tasks begin when these had finished.": run.waits,
         "calls of functions take no time of their own: what ran inside is tasks.": run.calls,
@@ -192,8 +192,7 @@ def _tell(run: Joined, lengths: Times, clock_ns: int, report: ImportReport) -> N
         "inputs had not finished in time in any execution; they give no edge.": run.unpaired,
     }
     for sentence, count in counted.items():
-        if count:
-            report.note(f"{count} {sentence}")
+        report.note(f"{count} {sentence}", when=count)
 
 
 def _median_s(times_ns: Sequence[int]) -> float:
@@ -320,13 +319,12 @@ def _tell_origin(run: Run, result: Joined, graph: str | Path | None, report: Imp
         report.facts["matched_in_graph"] = given
         report.note(f"{given} of {len(result.tasks)} executed nodes were looked up in {Path(graph).name}.")
     missing = len(result.tasks) - result.matched
-    if missing:
-        report.doubt(
-            f"{missing} executed nodes are in no graph: their dependencies are those of their labels, without the "
-            "control dependencies that TensorFlow added. Record with output_partition_graphs=True."
-        )
-    if missing and not result.edges:
-        report.doubt("No dependencies at all were found.")
+    report.doubt(
+        f"{missing} executed nodes are in no graph: their dependencies are those of their labels, without the "
+        "control dependencies that TensorFlow added. Record with output_partition_graphs=True.",
+        when=missing,
+    )
+    report.doubt("No dependencies at all were found.", when=missing and not result.edges)
 
 
 def _tell_dropped(run: Run, copies: int, report: ImportReport) -> None:
@@ -337,8 +335,7 @@ def _tell_dropped(run: Run, copies: int, report: ImportReport) -> None:
         "copies of GPU records (stream:all, memcpy)": copies,
     }
     told = [f"{count} {what}" for what, count in dropped.items() if count]
-    if told:
-        report.note(f"Left out: {', '.join(told)}.")
+    report.note(f"Left out: {', '.join(told)}.", when=told)
 
 
 def _add_kernels(result: Joined, kernels: Sequence[Execution], report: ImportReport) -> None:
@@ -348,5 +345,4 @@ def _add_kernels(result: Joined, kernels: Sequence[Execution], report: ImportRep
         f"{len(kernels)} GPU kernels run after the op that starts them, in the order of their stream; what waits for "
         "one is not recorded, so that readers of their results depend on the start alone."
     )
-    if unowned:
-        report.note(f"{unowned} of them name no op that started before.")
+    report.note(f"{unowned} of them name no op that started before.", when=unowned)

@@ -94,8 +94,7 @@ class TimelineReader:
             "A timeline tells what ops read, as whole microseconds and with lanes made up: control dependencies that "
             "TensorFlow added and shapes are lost. The run metadata that it was made of tells them."
         )
-        if copies:
-            report.note(f"Left out: {copies} copies of GPU records (stream:all, memcpy).")
+        report.note(f"Left out: {copies} copies of GPU records (stream:all, memcpy).", when=copies)
         if kernels:
             report.facts["kernels"] = len(kernels)
             add_kernels(result, kernels)

@@ -118,13 +118,15 @@ class References:
 
     def tell(self, report: ImportReport) -> None:
         """Note the references that could not be taken as they are."""
-        if self._unknown:
-            report.note(f"{self._unknown} parents or children are not tasks of the file; they give no edge.")
-        if self._shared:
-            report.note(
-                f"{self._shared} parents or children are names that several tasks have: edges join those of them that "
-                f"share a file; {self._unjoined} share one with none and give no edge."
-            )
+        report.note(
+            f"{self._unknown} parents or children are not tasks of the file; they give no edge.",
+            when=self._unknown,
+        )
+        report.note(
+            f"{self._shared} parents or children are names that several tasks have: edges join those of them that "
+            f"share a file; {self._unjoined} share one with none and give no edge.",
+            when=self._shared,
+        )
 
 
 _VERSION = re.compile(rb'"schemaVersion"\s*:\s*"1\.[0-9]"')
@@ -302,14 +304,14 @@ def _tell(found: Instance, report: ImportReport) -> None:
         facts["mean_cpu_share"] = float(np.nanmean(shares))
     facts["zero_length_tasks"] = int((runtimes == 0).sum())
     unknown = int(np.isnan(runtimes).sum())
-    if unknown:
-        report.note(f"{unknown} tasks have no runtime: their duration is unknown.")
-    if found.repeated:
-        report.note(
-            f"{found.repeated} executions are of a task that was executed before; its last one counts."
-        )
-    if found.unknown:
-        report.note(f"{found.unknown} executions are of no task of the specification and left out.")
+    report.note(f"{unknown} tasks have no runtime: their duration is unknown.", when=unknown)
+    report.note(
+        f"{found.repeated} executions are of a task that was executed before; its last one counts.",
+        when=found.repeated,
+    )
+    report.note(
+        f"{found.unknown} executions are of no task of the specification and left out.", when=found.unknown
+    )
 
 
 def _used(found: Instance) -> set[str]:
