@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from simsched.errors import FormatError, GraphError
-from simsched.graph.loading import open_plain
+from simsched.graph.loading import open_plain, plain_name
 from simsched.graph.report import ImportReport
 from simsched.traces.shared.options import real_number
 
@@ -158,7 +158,7 @@ def _graph(path: Path, tasks: _Tasks, unit_s: float, report: ImportReport) -> Ta
             np.frombuffer(tasks.times, np.int64) * unit_s,
             np.array([tasks.before, tasks.after], np.int64).T - tasks.first,
             kinds=("dummy" if i in dummies else "task" for i in range(last + 1)),
-            name=path.name.removesuffix(".gz").removesuffix(".stg"),
+            name=plain_name(path, ".stg"),
             report=report,
         )
     except GraphError as error:

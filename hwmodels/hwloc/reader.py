@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import MachineError
+from simsched.graph.loading import plain_name
 from simsched.hwmodels.hwloc.tree import FoundCore, FoundNode, Place, Tree, distances_of
 from simsched.hwmodels.hwloc.xml import MOST_INDEX, MOST_MEMORIES, Element, Fields, mask, read_elements
 from simsched.hwmodels.phi import content_of, recognised
@@ -58,7 +59,7 @@ class HwlocFiles:
         like = like or recognised(topology)
         if like is None:
             raise MachineError(_missing(path, topology))
-        name = path.name.removesuffix(".gz").removesuffix(".xml")
+        name = plain_name(path, ".xml")
         return content_of(topology, Preset.named(like, topology), name)
 
 

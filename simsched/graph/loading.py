@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
@@ -167,6 +168,17 @@ def find_file(path: str | Path) -> Path:
         raise FormatError(f"{file}: {_no_file(file)}")
     except OSError as error:
         raise FormatError(f"{file}: {error.strerror or error}") from None
+
+
+def plain_name(path: Path, *suffixes: str) -> str:
+    """Return the name of a file without `.gz` and then, in this order, without each of some suffixes.
+
+    Examples
+    --------
+    >>> plain_name(Path("runs/cnn.kineto.json.gz"), ".json", ".kineto")
+    'cnn'
+    """
+    return reduce(str.removesuffix, (".gz", *suffixes), path.name)
 
 
 def _no_file(path: Path) -> str:

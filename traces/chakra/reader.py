@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.loading import HEAD_B, open_plain, read_bounded
+from simsched.graph.loading import HEAD_B, open_plain, plain_name, read_bounded
 from simsched.traces.chakra.linked import of_operators
 from simsched.traces.chakra.nodes import of_nodes
 from simsched.traces.chakra.record import looks_delimited, read_linked, read_stream, require_distinct
@@ -83,7 +83,7 @@ class Chakra:
             if metadata.get(key):
                 report.facts[key] = str(metadata[key])[:60]
         build = of_nodes if as_written or not any(r.has_tensors() for r in records) else of_operators
-        name = path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".et")
+        name = plain_name(path, ".json", ".et")
         try:
             return build(path, records, report, name)
         except GraphError as error:

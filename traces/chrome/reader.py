@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.errors import FormatError
+from simsched.graph.loading import plain_name
 from simsched.graph.report import ImportReport
 from simsched.traces.chrome.choosing import Choice, Flows, flow_edges
 from simsched.traces.chrome.events import Events, Span, read_events
@@ -177,7 +178,7 @@ def _graph(
         kinds=[task.name for task in tasks],
         names=[f"{task.name}@{task.order}" for task in tasks],
         scopes=[task.category for task in tasks],
-        name=path.name.removesuffix(".gz").removesuffix(".json"),
+        name=plain_name(path, ".json"),
         recorded_on=recorded_on(events.metadata.get("cpu-brand")),
         report=report,
         recording=recording(path, start_ns, finish_ns, lane, events.lane_names(lanes.tolist())),

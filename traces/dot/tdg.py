@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph.contracting import MAX_EDGES
+from simsched.graph.loading import plain_name
 from simsched.graph.report import ImportReport
 from simsched.traces.dot.grammar import Dot
 from simsched.traces.dot.statements import read_dot
@@ -168,7 +169,7 @@ def _graph(path: Path, dot: Dot, tasks: list[str], seconds: list[float], report:
             _edges(path, dot, tasks, report),
             kinds=kinds,
             names=tasks,
-            name=path.name.removesuffix(".gz").removesuffix(".dot").removesuffix(".tdg"),
+            name=plain_name(path, ".dot", ".tdg"),
             report=report,
         )
     except GraphError as error:

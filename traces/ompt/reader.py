@@ -14,6 +14,7 @@ from pathlib import Path
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import contracted
+from simsched.graph.loading import plain_name
 from simsched.traces.ompt.events import Log, read_log
 from simsched.traces.ompt.run import Node, Run
 from simsched.traces.shared.json_stream import shown
@@ -125,7 +126,7 @@ def _graph(path: Path, run: Run, labels: Mapping[str, str], report: ImportReport
         kinds=kinds,
         names=[_name(node, kind) for node, kind in zip(nodes, kinds, strict=True)],
         scopes=[_scope(node) for node in nodes],
-        name=path.name.removesuffix(".gz").removesuffix(".jsonl"),
+        name=plain_name(path, ".jsonl"),
         report=report,
         recording=recording(
             path,

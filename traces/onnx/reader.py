@@ -15,6 +15,7 @@ from typing import Any
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.loading import plain_name
 from simsched.graph.shapes import format_shape
 from simsched.traces.onnx.flops import flops, shape_attributes
 from simsched.traces.onnx.model import Model, Node, declared, edges, inlined, plain_model
@@ -223,7 +224,7 @@ def _graph(path: Path, model: Model, report: ImportReport) -> TaskGraph:
             scopes=[row.node.scope for row in rows],
             flops=flop,
             bytes_B=[row.bytes_B for row in rows],
-            name=path.name.removesuffix(".gz").removesuffix(".onnx"),
+            name=plain_name(path, ".onnx"),
             report=report,
         )
     except GraphError as error:

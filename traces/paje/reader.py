@@ -14,7 +14,7 @@ from pathlib import Path
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import Edge
-from simsched.graph.loading import Mend
+from simsched.graph.loading import Mend, plain_name
 from simsched.graph.shapes import format_shape
 from simsched.traces.paje.events import WANTED, Interval, Trace, events
 from simsched.traces.shared.json_stream import shown
@@ -222,7 +222,7 @@ def _graph(
         ],
         shapes=[format_shape(_record(interval).shape()) for interval in tasks],
         flops=[_record(interval).flops() for interval in tasks],
-        name=path.name.removesuffix(".gz").removesuffix(".trace").removesuffix(".paje"),
+        name=plain_name(path, ".trace", ".paje"),
         report=report,
         recording=recording(
             path,

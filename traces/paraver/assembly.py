@@ -12,6 +12,7 @@ import numpy as np
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph.contracting import MAX_EDGES
+from simsched.graph.loading import plain_name
 from simsched.graph.report import ImportReport
 from simsched.text import printable
 from simsched.traces.paraver.tasks import Interval, Key, Records, Told, tasks_of
@@ -166,7 +167,7 @@ def assemble(
             kinds=[row.kind for row in rows],
             names=[row.name for row in rows],
             scopes=[row.scope for row in rows],
-            name=path.name.removesuffix(".gz").removesuffix(".prv"),
+            name=plain_name(path, ".prv"),
             report=report,
             recording=_recording(path, rows, records, names),
         )

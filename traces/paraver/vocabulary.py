@@ -18,6 +18,7 @@ from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
+from simsched.graph.loading import plain_name
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import beside, given
 from simsched.traces.shared.text_lines import lines
@@ -55,7 +56,7 @@ def companion(path: Path, value: object, option: str) -> Path | None:
     """
     if value is not None:
         return given(path, option, value, f"the .{option} file")
-    stem = path.name.removesuffix(".gz").removesuffix(".prv")
+    stem = plain_name(path, ".prv")
     return beside(path, f"{stem}.{option}")
 
 

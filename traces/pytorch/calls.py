@@ -9,7 +9,7 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.loading import Mend
+from simsched.graph.loading import Mend, plain_name
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.execution_trace import (
     USER_SCOPE,
@@ -165,6 +165,6 @@ def untimed(path: Path, width: int | None, report: ImportReport, mend: Mend | No
         flops=calls.flops,
         bytes_B=calls.bytes_B,
         widths=width or 1,
-        name=path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".et"),
+        name=plain_name(path, ".json", ".et"),
         report=report,
     )

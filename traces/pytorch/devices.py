@@ -18,6 +18,7 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.loading import plain_name
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.events import Step
 from simsched.traces.pytorch.kineto import UNKNOWN, Kernel, RuntimeCall, Streams, Survey, Wait
@@ -221,7 +222,7 @@ def with_devices(
         scopes=[*(nesting.tasks[s.task].scope for s in host.segments), *("" for _ in kernels)],
         bytes_B=[*(float("nan") for _ in host.segments), *(k.size_B for k in kernels)],
         widths=np.array([*(width for _ in host.segments), *(1 for _ in kernels)]),
-        name=path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".kineto"),
+        name=plain_name(path, ".json", ".kineto"),
         report=report,
         recording=recording(path, start_ns, finish_ns, lane, names),
     )  # fmt: skip

@@ -19,7 +19,7 @@ import numpy as np
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, RecordedOn, TaskGraph
-from simsched.graph.loading import HEAD_B, Mend, open_plain, read_bounded
+from simsched.graph.loading import HEAD_B, Mend, open_plain, plain_name, read_bounded
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.calls import untimed
 from simsched.traces.pytorch.devices import with_devices
@@ -235,7 +235,7 @@ def _graph(
         flops=columns.flops,
         bytes_B=columns.bytes_B,
         widths=width,
-        name=path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".kineto"),
+        name=plain_name(path, ".json", ".kineto"),
         recorded_on=_recorded_on(held.metadata, place),
         report=report,
         recording=recording(path, start_ns, finish_ns, lane, [events.lanes[i] for i in lanes]),

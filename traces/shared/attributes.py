@@ -15,6 +15,7 @@ import numpy as np
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph.columns import plain_text
+from simsched.graph.loading import plain_name
 from simsched.graph.recording import Recording
 from simsched.graph.report import ImportReport
 from simsched.text import printable
@@ -107,7 +108,7 @@ class Nodes:
                 flops=number["flops"],
                 bytes_B=number["bytes_B"],
                 widths=[self._whole(node, "threads", 1) for node in self.rows] or 1,
-                name=self.name or Path(self.path.name.removesuffix(".gz")).stem,
+                name=self.name or Path(plain_name(self.path)).stem,
                 report=report,
                 recording=self._recording(number["start_s"], number["finish_s"], report),
             )

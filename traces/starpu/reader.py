@@ -17,6 +17,7 @@ from typing import Any
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import Edge, contracted
+from simsched.graph.loading import plain_name
 from simsched.graph.shapes import format_shape
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import TOLERANT, given, mends_if
@@ -171,7 +172,7 @@ def _graph(path: Path, jobs: Sequence[Record], edges: list[Edge], report: Import
         scopes=[_scope(record) for record in rows],
         flops=[record.flops() for record in rows],
         bytes_B=[record.size_B() for record in rows],
-        name=path.name.removesuffix(".gz").removesuffix(".rec").removesuffix(".tasks"),
+        name=plain_name(path, ".rec", ".tasks"),
         report=report,
         recording=recording(path, starts, finishes, *numbered(lanes)),
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simsched.files import replacing
+from simsched.graph.loading import plain_name
 from simsched.traces.chrome.writer import EXECUTORS
 from simsched.traces.recorders.processor import cpu_model
 from simsched.traces.recorders.threads.tasks import Lane, Part, Recording
@@ -26,7 +27,7 @@ def write(recording: Recording, path: Path) -> None:
     SimschedError
         If the file cannot be written.
     """
-    name = path.name.removesuffix(".gz").removesuffix(".json")
+    name = plain_name(path, ".json")
     other = {
         "simsched": version(),
         "recorder": "threads",
