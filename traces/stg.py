@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from simsched.errors import FormatError, GraphError
+from simsched.errors import FormatError
 from simsched.graph.loading import open_plain, plain_name
 from simsched.graph.report import ImportReport
 from simsched.traces.shared.options import real_number
@@ -153,16 +153,13 @@ def _graph(path: Path, tasks: _Tasks, unit_s: float, report: ImportReport) -> Ta
     last = len(tasks.times) - 1
     ends = {0, last} if tasks.first == 0 else {last}
     dummies = set() if tasks.bare else {i for i in ends if tasks.times[i] == 0}
-    try:
-        return TaskGraph.from_edges(
-            np.frombuffer(tasks.times, np.int64) * unit_s,
-            np.array([tasks.before, tasks.after], np.int64).T - tasks.first,
-            kinds=("dummy" if i in dummies else "task" for i in range(last + 1)),
-            name=plain_name(path, ".stg"),
-            report=report,
-        )
-    except GraphError as error:
-        raise GraphError(f"{path}: {error}") from None
+    return TaskGraph.from_edges(
+        np.frombuffer(tasks.times, np.int64) * unit_s,
+        np.array([tasks.before, tasks.after], np.int64).T - tasks.first,
+        kinds=("dummy" if i in dummies else "task" for i in range(last + 1)),
+        name=plain_name(path, ".stg"),
+        report=report,
+    )
 
 
 def _describe(

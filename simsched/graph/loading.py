@@ -12,7 +12,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from simsched.errors import FormatError, SpecError
+from simsched.errors import FormatError, GraphError, SpecError
 from simsched.graph.packed import unpacking
 from simsched.graph.recording import RecordedOn
 from simsched.plugins import named, registered
@@ -54,7 +54,10 @@ class Reader(Protocol):
         ...
 
     def read(self, path: Path, **options: Any) -> TaskGraph:
-        """Return the graph of a file, or raise `FormatError` or `GraphError`; never anything else."""
+        """Return the graph of a file, or raise `FormatError` or `GraphError`; never anything else.
+
+        `load` puts the file before what a `GraphError` says.
+        """
         ...
 
 
@@ -113,7 +116,10 @@ def load(
         if option not in reader.options:
             known = ", ".join(reader.options) or "no options"
             raise FormatError(f"{file}: format {name} has no option {option!r}; it has {known}")
-    graph = reader.read(file, **options)
+    try:
+        graph = reader.read(file, **options)
+    except GraphError as error:
+        raise GraphError(f"{file}: {str(error).removeprefix(f'{file}: ')}") from None
     # What was saved comes back as it was.
     graph = graph if name == OWN else complete(graph)
     return graph if recorded_on is None else replace(graph, recorded_on=RecordedOn.of(recorded_on))

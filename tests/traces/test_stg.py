@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import simsched as ss
 from simsched.errors import FormatError, GraphError
 from simsched.graph import TaskGraph
 from simsched.traces.stg import STG
@@ -125,8 +126,10 @@ def test_empty(tmp_path: Path) -> None:
 
 
 def test_a_cycle(tmp_path: Path) -> None:
+    path = tmp_path / "hand.stg"
+    path.write_text(BY_HAND.replace("    1    5    1    0", "    1    5    1    2"))
     with pytest.raises(GraphError, match=r"hand\.stg: the graph has a cycle: task 1 -> task 2 -> task 1"):
-        read(tmp_path, BY_HAND.replace("    1    5    1    0", "    1    5    1    2"))
+        ss.load(path)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simsched.errors import FormatError, GraphError
+from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import HEAD_B, open_plain, plain_name, read_bounded
 from simsched.traces.chakra.linked import of_operators
@@ -84,10 +84,7 @@ class Chakra:
                 report.facts[key] = str(metadata[key])[:60]
         build = of_nodes if as_written or not any(r.has_tensors() for r in records) else of_operators
         name = plain_name(path, ".json", ".et")
-        try:
-            return build(path, records, report, name)
-        except GraphError as error:
-            raise GraphError(f"{path}: {error}") from None
+        return build(path, records, report, name)
 
 
 CHAKRA = Chakra()

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from simsched.errors import FormatError, GraphError, SimschedError
+from simsched.errors import FormatError, SimschedError
 from simsched.files import replacing
 from simsched.graph.columns import plain_text
 from simsched.graph.report import ImportReport
@@ -62,22 +62,17 @@ def graph_written(path: Path, events: Events, report: ImportReport) -> TaskGraph
         np.array([getattr(t, key) for t in tasks], np.int64) for key in ("start_ns", "finish_ns")
     )
     _tell_origin(events, report)
-    try:
-        return TaskGraph.from_edges(
-            (finish_ns - start_ns) / 1e9,
-            [(before, i) for i, task in enumerate(tasks) for before in _before(path, task, len(tasks))],
-            kinds=[_text_of(path, task, "kind") for task in tasks],
-            names=[task.name for task in tasks],
-            widths=[_whole(path, task.order, task.args, "width", 1, 2**31) for task in tasks] or 1,
-            name=str(events.other.get("graph", path.name)),
-            recorded_on=recorded_on(events.other.get("cpu_model")),
-            report=report,
-            recording=recording(
-                path, start_ns, finish_ns, lane, events.lane_names(lanes.tolist()), origin_ns=0
-            ),
-        )
-    except GraphError as error:
-        raise GraphError(f"{path}: {error}") from None
+    return TaskGraph.from_edges(
+        (finish_ns - start_ns) / 1e9,
+        [(before, i) for i, task in enumerate(tasks) for before in _before(path, task, len(tasks))],
+        kinds=[_text_of(path, task, "kind") for task in tasks],
+        names=[task.name for task in tasks],
+        widths=[_whole(path, task.order, task.args, "width", 1, 2**31) for task in tasks] or 1,
+        name=str(events.other.get("graph", path.name)),
+        recorded_on=recorded_on(events.other.get("cpu_model")),
+        report=report,
+        recording=recording(path, start_ns, finish_ns, lane, events.lane_names(lanes.tolist()), origin_ns=0),
+    )
 
 
 def _tell_origin(events: Events, report: ImportReport) -> None:

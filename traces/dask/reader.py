@@ -325,15 +325,12 @@ def _graph(
         transfer_s=sum(r.transfer_ns for r in records) / 1e9,
         zero_length_tasks=sum(r.start_ns == r.finish_ns for r in records),
     )
-    try:
-        return TaskGraph.from_edges(
-            [(r.finish_ns - r.start_ns) / 1e9 for r in records],
-            edges,
-            kinds=[kind_of(r.key) for r in records],
-            names=[r.key for r in records],
-            name=path.name.split(".")[0],
-            report=report,
-            recording=recording(path, starts, finishes, *numbered([r.lane for r in records])),
-        )
-    except GraphError as error:
-        raise GraphError(f"{path}: {error}") from None
+    return TaskGraph.from_edges(
+        [(r.finish_ns - r.start_ns) / 1e9 for r in records],
+        edges,
+        kinds=[kind_of(r.key) for r in records],
+        names=[r.key for r in records],
+        name=path.name.split(".")[0],
+        report=report,
+        recording=recording(path, starts, finishes, *numbered([r.lane for r in records])),
+    )

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simsched.errors import FormatError, GraphError
+from simsched.errors import FormatError
 from simsched.graph.contracting import MAX_EDGES
 from simsched.graph.loading import plain_name
 from simsched.graph.report import ImportReport
@@ -163,17 +163,14 @@ def _graph(path: Path, dot: Dot, tasks: list[str], seconds: list[float], report:
         for a in (dot.nodes[task] for task in tasks)
     ]
     report.facts["synchronizations"] = sum("label" in dot.nodes[task] for task in tasks)
-    try:
-        return TaskGraph.from_edges(
-            seconds,
-            _edges(path, dot, tasks, report),
-            kinds=kinds,
-            names=tasks,
-            name=plain_name(path, ".dot", ".tdg"),
-            report=report,
-        )
-    except GraphError as error:
-        raise GraphError(f"{path}: {error}") from None
+    return TaskGraph.from_edges(
+        seconds,
+        _edges(path, dot, tasks, report),
+        kinds=kinds,
+        names=tasks,
+        name=plain_name(path, ".dot", ".tdg"),
+        report=report,
+    )
 
 
 def _edges(path: Path, dot: Dot, tasks: list[str], report: ImportReport) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from simsched.errors import FormatError, GraphError
+from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import plain_name
@@ -84,12 +84,9 @@ class OmptReader:
         mend = mends_if(path, tolerant, report)
         log = read_log(path, lines(path, mend), mend)
         labels = log.places | _names(path, names)
-        try:
-            run = Run(log)
-            _describe(report, log, run)
-            return _graph(path, run, labels, report)
-        except GraphError as error:
-            raise GraphError(f"{path}: {error}") from None
+        run = Run(log)
+        _describe(report, log, run)
+        return _graph(path, run, labels, report)
 
 
 OMPT = OmptReader()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simsched.errors import FormatError, GraphError
+from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import plain_name
 from simsched.graph.shapes import format_shape
@@ -214,21 +214,18 @@ def _graph(path: Path, model: Model, report: ImportReport) -> TaskGraph:
     index = {place: i for i, place in enumerate(place for place, row in enumerate(kept) if row is not None)}
     flop = [row.flops for row in rows]
     _describe(report, rows, flop)
-    try:
-        return TaskGraph.from_edges(
-            [math.nan] * len(rows),
-            [(index[a], index[b]) for a, b in edges(model, kept)],
-            kinds=[row.node.op_type for row in rows],
-            names=[row.node.name or f"{row.node.op_type}_{i}" for i, row in enumerate(rows)],
-            shapes=[row.shape for row in rows],
-            scopes=[row.node.scope for row in rows],
-            flops=flop,
-            bytes_B=[row.bytes_B for row in rows],
-            name=plain_name(path, ".onnx"),
-            report=report,
-        )
-    except GraphError as error:
-        raise GraphError(f"{path}: {error}") from None
+    return TaskGraph.from_edges(
+        [math.nan] * len(rows),
+        [(index[a], index[b]) for a, b in edges(model, kept)],
+        kinds=[row.node.op_type for row in rows],
+        names=[row.node.name or f"{row.node.op_type}_{i}" for i, row in enumerate(rows)],
+        shapes=[row.shape for row in rows],
+        scopes=[row.node.scope for row in rows],
+        flops=flop,
+        bytes_B=[row.bytes_B for row in rows],
+        name=plain_name(path, ".onnx"),
+        report=report,
+    )
 
 
 def _row(node: Node, known: Mapping[str, Tensor]) -> _Row:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from simsched.errors import FormatError, GraphError
+from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import Edge
 from simsched.graph.loading import Mend, plain_name
@@ -130,10 +130,7 @@ class PajeReader:
         trace = Trace(UNITS[_unit(path, unit, report, mend)])
         trace.add(events(path, lines(path, mend), WANTED, mend))
         tasks = _tasks(path, trace, states, report)
-        try:
-            return _graph(path, trace, tasks, dag, report)
-        except GraphError as error:
-            raise GraphError(f"{path}: {error}") from None
+        return _graph(path, trace, tasks, dag, report)
 
 
 PAJE = PajeReader()

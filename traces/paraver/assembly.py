@@ -160,19 +160,16 @@ def assemble(
     edges = dependencies(path, told, {key: i for i, key in enumerate(keys)})
     _tell(report, records, told, keys, rows, edges, len(every))
     _add_taskwaits(told, keys, rows, edges, report)
-    try:
-        return TaskGraph.from_edges(
-            [row.ran_ns / 1e9 for row in rows],
-            np.array(list(edges), np.int64).reshape(-1, 2),
-            kinds=[row.kind for row in rows],
-            names=[row.name for row in rows],
-            scopes=[row.scope for row in rows],
-            name=plain_name(path, ".prv"),
-            report=report,
-            recording=_recording(path, rows, records, names),
-        )
-    except GraphError as error:
-        raise GraphError(f"{path}: {error}") from None
+    return TaskGraph.from_edges(
+        [row.ran_ns / 1e9 for row in rows],
+        np.array(list(edges), np.int64).reshape(-1, 2),
+        kinds=[row.kind for row in rows],
+        names=[row.name for row in rows],
+        scopes=[row.scope for row in rows],
+        name=plain_name(path, ".prv"),
+        report=report,
+        recording=_recording(path, rows, records, names),
+    )
 
 
 def _recording(path: Path, rows: Sequence[_Row], records: Records, names: Sequence[str]) -> Recording:

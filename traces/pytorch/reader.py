@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from simsched.errors import FormatError, GraphError
+from simsched.errors import FormatError
 from simsched.graph import ImportReport, RecordedOn, TaskGraph
 from simsched.graph.loading import HEAD_B, Mend, open_plain, plain_name, read_bounded
 from simsched.traces.pytorch.aten import short
@@ -156,10 +156,7 @@ def _timed(
         raise FormatError(f"{path}: no operator in the step; its events are wrappers and annotations only")
     _require_distinct(path, nesting.tasks)
     if devices and held.streams.kernels:
-        try:
-            graph = with_devices(path, held, events, nesting, width or 1, report)
-        except GraphError as error:
-            raise GraphError(f"{path}: {error}") from None
+        graph = with_devices(path, held, events, nesting, width or 1, report)
         tell_step(graph, held, events, nesting)
     else:
         columns = alone(path, nesting.tasks) if companion is None else joined(path, companion, nesting)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simsched.errors import FormatError, GraphError
+from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import plain_name
 from simsched.graph.recording import Recording
@@ -97,23 +97,20 @@ class Nodes:
         number = {c: [self._number(node, c) for node in self.rows] for c in NUMBERS}
         text = {c: [plain_text(row.get(c)) for row in self.rows.values()] for c in TEXTS[1:]}
         index = {node: i for i, node in enumerate(self.rows)}
-        try:
-            return TaskGraph.from_edges(
-                seconds,
-                [(index[a], index[b]) for a, b in self.edges],
-                names=self._names(),
-                kinds=text["kind"],
-                scopes=text["scope"],
-                shapes=text["shapes"],
-                flops=number["flops"],
-                bytes_B=number["bytes_B"],
-                widths=[self._whole(node, "threads", 1) for node in self.rows] or 1,
-                name=self.name or Path(plain_name(self.path)).stem,
-                report=report,
-                recording=self._recording(number["start_s"], number["finish_s"], report),
-            )
-        except GraphError as error:
-            raise GraphError(f"{self.path}: {error}") from None
+        return TaskGraph.from_edges(
+            seconds,
+            [(index[a], index[b]) for a, b in self.edges],
+            names=self._names(),
+            kinds=text["kind"],
+            scopes=text["scope"],
+            shapes=text["shapes"],
+            flops=number["flops"],
+            bytes_B=number["bytes_B"],
+            widths=[self._whole(node, "threads", 1) for node in self.rows] or 1,
+            name=self.name or Path(plain_name(self.path)).stem,
+            report=report,
+            recording=self._recording(number["start_s"], number["finish_s"], report),
+        )
 
     def _tell(self, report: ImportReport, durations: Durations, seconds: Sequence[float]) -> None:
         unknown = sum(map(math.isnan, seconds))

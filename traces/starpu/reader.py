@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from simsched.errors import FormatError, GraphError
+from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import Edge, contracted
 from simsched.graph.loading import plain_name
@@ -95,10 +95,7 @@ class StarPUReader:
         edges = _dependencies(path, jobs, report)
         if dag is not None:
             edges += dag_edges(given(path, "dag", dag, "the dag.dot"), jobs, edges, report)
-        try:
-            return _graph(path, list(jobs.values()), edges, report)
-        except GraphError as error:
-            raise GraphError(f"{path}: {error}") from None
+        return _graph(path, list(jobs.values()), edges, report)
 
 
 STARPU = StarPUReader()

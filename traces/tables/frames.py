@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simsched.errors import FormatError, GraphError
+from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph
 from simsched.graph.checks import recording
 from simsched.graph.interop import COLUMNS
@@ -157,11 +157,8 @@ def graph_of(
         frame = frame.drop(columns="task")
     elif "task" in frame and "name" not in frame:
         frame = frame.assign(name=frame["task"].map(str))
-    try:
-        graph = TaskGraph.from_frames(frame, edges, name=_stem(path, suffix) or path.name.split(".")[0])
-        graph = replace(graph, recording=recording(_recording(path, tasks), graph.n_tasks), report=report)
-    except GraphError as error:
-        raise GraphError(f"{path}: {error}") from None
+    graph = TaskGraph.from_frames(frame, edges, name=_stem(path, suffix) or path.name.split(".")[0])
+    graph = replace(graph, recording=recording(_recording(path, tasks), graph.n_tasks), report=report)
     report.notes += [] if "duration_s" not in tasks else _unknown(graph)
     return graph
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import FormatError, GraphError
+from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import HEAD_B, open_plain, read_bounded
 from simsched.graph.shapes import format_shape, numel
@@ -123,22 +123,19 @@ def graph_of(
     _tell(run, finish_ns - start_ns, clock_ns, report)
     told = sizes(run)
     report.facts["tasks_without_flops"] = int(np.isnan([size.flops for size in told]).sum())
-    try:
-        return TaskGraph.from_edges(
-            (finish_ns - start_ns) / 1e9,
-            np.array(sorted(run.edges), np.int64).reshape(-1, 2),
-            kinds=[task.label.op or node.op for task, node in zip(run.tasks, run.nodes, strict=True)],
-            names=[task.name for task in run.tasks],
-            shapes=[size.shape for size in told],
-            scopes=[task.name.rpartition("/")[0] for task in run.tasks],
-            flops=[size.flops for size in told],
-            bytes_B=[size.bytes_B for size in told],
-            name=path.name.split(".")[0],
-            report=report,
-            recording=recording(path, start_ns, finish_ns, lanes, names),
-        )
-    except GraphError as error:
-        raise GraphError(f"{path}: {error}") from None
+    return TaskGraph.from_edges(
+        (finish_ns - start_ns) / 1e9,
+        np.array(sorted(run.edges), np.int64).reshape(-1, 2),
+        kinds=[task.label.op or node.op for task, node in zip(run.tasks, run.nodes, strict=True)],
+        names=[task.name for task in run.tasks],
+        shapes=[size.shape for size in told],
+        scopes=[task.name.rpartition("/")[0] for task in run.tasks],
+        flops=[size.flops for size in told],
+        bytes_B=[size.bytes_B for size in told],
+        name=path.name.split(".")[0],
+        report=report,
+        recording=recording(path, start_ns, finish_ns, lanes, names),
+    )
 
 
 def _lanes(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simsched.errors import FormatError, GraphError
+from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.columns import plain_text
 from simsched.graph.recording import RecordedOn
@@ -207,20 +207,17 @@ class WfFormatReader:
             )
         edges = _edges(path, found, report)
         _tell(found, report)
-        try:
-            return TaskGraph.from_edges(
-                [task.runtime_s for task in found.tasks],
-                edges,
-                kinds=[_kind(task) for task in found.tasks],
-                names=[task.name for task in found.tasks],
-                bytes_B=[_bytes(task, found.sizes_B) for task in found.tasks],
-                widths=[_width(path, task) for task in found.tasks],
-                name=plain_text(found.first("name")) or path.name.split(".")[0],
-                recorded_on=_recorded_on(found, report),
-                report=report,
-            )
-        except GraphError as error:
-            raise GraphError(f"{path}: {error}") from None
+        return TaskGraph.from_edges(
+            [task.runtime_s for task in found.tasks],
+            edges,
+            kinds=[_kind(task) for task in found.tasks],
+            names=[task.name for task in found.tasks],
+            bytes_B=[_bytes(task, found.sizes_B) for task in found.tasks],
+            widths=[_width(path, task) for task in found.tasks],
+            name=plain_text(found.first("name")) or path.name.split(".")[0],
+            recorded_on=_recorded_on(found, report),
+            report=report,
+        )
 
 
 WFFORMAT = WfFormatReader()

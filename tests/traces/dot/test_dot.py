@@ -152,9 +152,7 @@ def test_wrong_options_and_cycles(tmp_path: Path) -> None:
         read(tmp_path, "digraph {}", unit=["s"])  # type: ignore[arg-type]
     with pytest.raises(FormatError, match="duration is ''; expected the name of an attribute"):
         read(tmp_path, "digraph {}", duration="")
-    with pytest.raises(
-        GraphError, match=r"hand\.dot: the graph has a cycle: task 0 'a' -> task 1 'b' -> task 0 'a'"
-    ):
+    with pytest.raises(GraphError, match="the graph has a cycle: task 0 'a' -> task 1 'b' -> task 0 'a'"):
         read(tmp_path, "digraph { a -> b -> a }")
 
 

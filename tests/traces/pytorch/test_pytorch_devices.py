@@ -182,7 +182,7 @@ def test_kernels_that_contradict_each_other_are_refused(mini):
     kernel(mini, "last", 200, 0, 9, stream=20)
     wait(mini, 200, 5, 20, wait_on_stream=7)
     wait(mini, 200, 6, 7, wait_on_stream=20)
-    with pytest.raises(GraphError, match=r"step\.kineto\.json: the graph has a cycle"):
+    with pytest.raises(GraphError, match="the graph has a cycle"):
         mini.load_alone(devices=True)
 
 

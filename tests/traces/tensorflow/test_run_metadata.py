@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import simsched as ss
 from simsched.errors import FormatError, GraphError, MissingExtraError
 from simsched.graph import TaskGraph
 from simsched.graph.loading import load
@@ -193,7 +194,7 @@ def test_refused(diamond: Any, change: Callable[[Any], object], error: type[Exce
     step = diamond()
     change(step)
     with pytest.raises(error, match=message) as caught:
-        step.read()
+        ss.load(step.save(), format="tensorflow")
     assert "step.pb" in str(caught.value)
 
 

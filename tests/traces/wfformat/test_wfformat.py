@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import simsched as ss
 from simsched.errors import FormatError, GraphError
 from simsched.graph import RecordedOn, TaskGraph
 from simsched.graph.loading import load
@@ -292,7 +293,7 @@ def test_refused(
     made = instance()
     change(made["workflow"])
     with pytest.raises(error, match=message) as caught:
-        WFFORMAT.read(write(tmp_path, made))
+        ss.load(write(tmp_path, made), format="wfformat")
     assert "hand.json" in str(caught.value)
 
 
