@@ -16,7 +16,7 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import plain_name
 from simsched.traces.ompt.events import Log, read_log
-from simsched.traces.ompt.run import Node, Run
+from simsched.traces.ompt.run import Node, TaskRun
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import TOLERANT, given, mends_if
 from simsched.traces.shared.text_lines import lines
@@ -84,7 +84,7 @@ class OmptReader:
         mend = mends_if(path, tolerant, report)
         log = read_log(path, lines(path, mend), mend)
         labels = log.places | _names(path, names)
-        run = Run(log)
+        run = TaskRun(log)
         _describe(report, log, run)
         return _graph(path, run, labels, report)
 
@@ -105,7 +105,7 @@ def _names(path: Path, names: object) -> dict[str, str]:
     return found
 
 
-def _graph(path: Path, run: Run, labels: Mapping[str, str], report: ImportReport) -> TaskGraph:
+def _graph(path: Path, run: TaskRun, labels: Mapping[str, str], report: ImportReport) -> TaskGraph:
     ends, edges = _resolved(run)
     kept = _kept(run, edges, ends)
     nodes = [node for node, stays in zip(run.nodes, kept, strict=False) if stays]
@@ -134,7 +134,7 @@ def _graph(path: Path, run: Run, labels: Mapping[str, str], report: ImportReport
     )
 
 
-def _resolved(run: Run) -> tuple[int, list[tuple[int, int]]]:
+def _resolved(run: TaskRun) -> tuple[int, list[tuple[int, int]]]:
     """Return how many nodes there are with those of tasks that never ran, and all edges between nodes."""
     ends: dict[int, int] = {}
     n = len(run.nodes)
@@ -151,7 +151,7 @@ def _resolved(run: Run) -> tuple[int, list[tuple[int, int]]]:
     return n, [(ref if ref >= 0 else ends[~ref], node) for ref, node in edges]
 
 
-def _kept(run: Run, edges: list[tuple[int, int]], n: int) -> list[bool]:
+def _kept(run: TaskRun, edges: list[tuple[int, int]], n: int) -> list[bool]:
     """Keep all pieces of tasks, and the empty nodes that one of them comes behind."""
     before: dict[int, list[int]] = {}
     for a, b in edges:
@@ -185,7 +185,7 @@ def _scope(node: Node) -> str:
     return f"parallel {node.task.region.number}" if node.task and node.task.region.number else ""
 
 
-def _describe(report: ImportReport, log: Log, run: Run) -> None:
+def _describe(report: ImportReport, log: Log, run: TaskRun) -> None:
     explicit = [task for task in run.tasks if task.explicit]
     at_once = "all" if run.undeferred == len(explicit) else run.undeferred
     unfinished = sum(not task.done for task in explicit)

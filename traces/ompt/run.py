@@ -139,8 +139,8 @@ class Task:
         return ~self.index
 
 
-class Run:
-    """What a log tells: `nodes`, and `edges` between references and nodes."""
+class TaskRun:
+    """The run of a log's tasks: `nodes`, and `edges` between references and nodes."""
 
     def __init__(self, log: Log) -> None:
         self.nodes: list[Node] = []

@@ -129,7 +129,7 @@ MAX_EVENTS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Run:
+class ModelRun:
     """One `model_run` of a profile.
 
     Parameters
@@ -155,7 +155,7 @@ class Run:
         """Length in microseconds."""
         return self.finish_us - self.start_us
 
-    def overlaps(self, other: Run) -> bool:
+    def overlaps(self, other: ModelRun) -> bool:
         """Tell whether both ran at the same time."""
         return self.start_us < other.finish_us and other.start_us < self.finish_us
 
@@ -166,7 +166,7 @@ class Contents:
 
     Parameters
     ----------
-    runs : list of Run
+    runs : list of ModelRun
         In order of their start.
     sessions : int
         How often a session was made.
@@ -176,7 +176,7 @@ class Contents:
         Whether the profiler reached the number of events at which it stops.
     """
 
-    runs: list[Run]
+    runs: list[ModelRun]
     sessions: int
     threads: int
     full: bool
@@ -263,7 +263,7 @@ def read_contents(file: Path, mend: Mend | None = None) -> Contents:
     at, coded = np.array(starts, np.int64)[order], np.array(nodes, np.int64)[order]
     on_device = np.sort(np.array(device, np.int64))
     runs = [
-        Run(*span, nodes=_distinct(at, coded, *span[:2]), device_events=_within(on_device, *span[:2]))
+        ModelRun(*span, nodes=_distinct(at, coded, *span[:2]), device_events=_within(on_device, *span[:2]))
         for span in sorted(spans)
     ]
     return Contents(runs, sessions, len(threads), place + 1 >= MAX_EVENTS)
@@ -285,7 +285,7 @@ def _distinct(starts: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], start
     return len(np.unique(codes[first:last]))
 
 
-def read_events(file: Path, run: Run, mend: Mend | None = None) -> list[Event]:
+def read_events(file: Path, run: ModelRun, mend: Mend | None = None) -> list[Event]:
     """Return the node events that start within a run, in order of start, finish and place in the file.
 
     Raises

@@ -33,7 +33,7 @@ from simsched.traces.onnx.flops import flops, shape_attributes
 from simsched.traces.onnx.model import Model, Node, edges, read_model
 from simsched.traces.onnx.proto import dims, tensor_bytes
 from simsched.traces.onnxruntime.join import Sizes, Task, check_order, match, outermost, sizes
-from simsched.traces.onnxruntime.profile import Contents, Event, Run, read_contents, read_events
+from simsched.traces.onnxruntime.profile import Contents, Event, ModelRun, read_contents, read_events
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import of_providers
 from simsched.traces.shared.options import TOLERANT, given, mends_if, whole_number
@@ -100,7 +100,7 @@ def describe_model(report: ImportReport, model: Model, tasks: Sequence[Task | No
         )
 
 
-def describe_tasks(report: ImportReport, run: Run, rows: Sequence[Row], recording: Recording) -> None:
+def describe_tasks(report: ImportReport, run: ModelRun, rows: Sequence[Row], recording: Recording) -> None:
     """Tell of the tasks, who ran them, and what is suspicious about them."""
     spans = ((row.event.start_us, row.event.finish_us) for row in rows)
     covered_us = covered(spans, run.start_us, run.finish_us)
@@ -223,7 +223,7 @@ def _ignore(sentence: str) -> None:
     """Say nothing more."""
 
 
-def _choose(path: Path, runs: Sequence[Run], wanted: object) -> int:
+def _choose(path: Path, runs: Sequence[ModelRun], wanted: object) -> int:
     """Return the index of the run asked for, or of the last one in which as many nodes ran as in any."""
     if wanted is None:
         most = max(run.nodes for run in runs)
@@ -257,7 +257,9 @@ def _events(
     return events
 
 
-def _graph(path: Path, run: Run, events: list[Event], model: Model | None, report: ImportReport) -> TaskGraph:
+def _graph(
+    path: Path, run: ModelRun, events: list[Event], model: Model | None, report: ImportReport
+) -> TaskGraph:
     kept = outermost(events, model)
     if len(kept) < len(events):
         report.facts["nodes_in_bodies"] = len(events) - len(kept)
@@ -338,7 +340,7 @@ def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:
     )
 
 
-def _lanes(rows: Sequence[Row], run: Run) -> tuple[list[int], list[str]]:
+def _lanes(rows: Sequence[Row], run: ModelRun) -> tuple[list[int], list[str]]:
     """Return the lane of each task, and the names of all, in the order of their first task, the caller's first."""
     by_start = sorted(
         rows, key=lambda row: (row.event.thread != run.thread, row.event.start_us, row.event.place)

@@ -15,7 +15,7 @@ from simsched.graph.contracting import MAX_EDGES
 from simsched.graph.loading import plain_name
 from simsched.graph.report import ImportReport
 from simsched.text import printable
-from simsched.traces.paraver.tasks import Interval, Key, Records, Told, tasks_of
+from simsched.traces.paraver.tasks import Interval, Key, Records, TaskTrace, tasks_of
 from simsched.traces.paraver.vocabulary import Event, Header, Thread, Vocabulary
 from simsched.traces.shared.timeline import recording
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
 
-def dependencies(path: Path, told: Told, index: dict[Key, int]) -> dict[tuple[int, int], None]:
+def dependencies(path: Path, trace: TaskTrace, index: dict[Key, int]) -> dict[tuple[int, int], None]:
     """Return the dependencies between tasks that ran, from events and communications together, each once.
 
     Raises
@@ -34,10 +34,10 @@ def dependencies(path: Path, told: Told, index: dict[Key, int]) -> dict[tuple[in
     """
     found = {
         (index[a], index[b]): None
-        for a, b in (*told.by_events, *told.by_communications)
+        for a, b in (*trace.by_events, *trace.by_communications)
         if a in index and b in index and a != b
     }
-    for firsts, seconds in _meetings(told):
+    for firsts, seconds in _meetings(trace):
         if len(found) + len(firsts) * len(seconds) > MAX_EDGES:
             raise FormatError(
                 f"{path}: more than {MAX_EDGES} dependencies, most between concurrent tasks; refused"
@@ -51,22 +51,22 @@ def dependencies(path: Path, told: Told, index: dict[Key, int]) -> dict[tuple[in
     return found
 
 
-def _meetings(told: Told) -> Iterator[tuple[list[Key], list[Key]]]:
+def _meetings(trace: TaskTrace) -> Iterator[tuple[list[Key], list[Key]]]:
     """Yield, for each point where concurrent or commutative tasks meet, those before it and those behind it."""
     points: dict[Key, tuple[list[Key], list[Key]]] = {}
-    for (a, b), why in told.meetings.items():
+    for (a, b), why in trace.meetings.items():
         task, point = (a, b) if why == 1 else (b, a)
         points.setdefault(point, ([], []))[why - 1].append(task)
     yield from points.values()
 
 
-def taskwaits(told: Told, keys: Sequence[Key]) -> list[tuple[list[int], list[int]]]:
+def taskwaits(trace: TaskTrace, keys: Sequence[Key]) -> list[tuple[list[int], list[int]]]:
     """Return of each taskwait that has tasks on both sides the last created before it and the first behind it.
 
     Parameters
     ----------
-    told : Told
-        What the trace tells.
+    trace : TaskTrace
+        Its tasks.
     keys : sequence of Key
         The tasks, by index.
 
@@ -77,10 +77,10 @@ def taskwaits(told: Told, keys: Sequence[Key]) -> list[tuple[list[int], list[int
     """
     children: dict[Key, list[tuple[int, int]]] = {}
     for task, key in enumerate(keys):
-        if key in told.created and (parent := told.created[key][1]) is not None:
-            children.setdefault(parent, []).append((told.created[key][0], task))
+        if key in trace.created and (parent := trace.created[key][1]) is not None:
+            children.setdefault(parent, []).append((trace.created[key][0], task))
     waits: dict[Key, list[int]] = {}
-    for time_ns, parent in sorted(told.taskwaits):
+    for time_ns, parent in sorted(trace.taskwaits):
         waits.setdefault(parent, []).append(time_ns)
     return [
         pair for parent, times in waits.items() for pair in pairwise(_groups(children.get(parent, []), times))
@@ -120,7 +120,7 @@ class _Row:
 def assemble(
     path: Path,
     records: Records,
-    told: Told,
+    trace: TaskTrace,
     vocabulary: Vocabulary,
     names: Sequence[str],
     report: ImportReport,
@@ -133,8 +133,8 @@ def assemble(
         The trace.
     records : Records
         Its records, for threads and length.
-    told : Told
-        What they tell.
+    trace : TaskTrace
+        What the records say of tasks.
     vocabulary : Vocabulary
         What the numbers mean.
     names : sequence of str
@@ -151,15 +151,15 @@ def assemble(
     """
     from simsched.graph.taskgraph import TaskGraph
 
-    every = list(tasks_of(told, vocabulary))
-    ran = {key for key, task in told.tasks.items() if task.visits or task.bodies}
-    keys = [key for key in every if key in ran and key not in told.unfinished]
+    every = list(tasks_of(trace, vocabulary))
+    ran = {key for key, task in trace.tasks.items() if task.visits or task.bodies}
+    keys = [key for key in every if key in ran and key not in trace.unfinished]
     if not keys:
         raise GraphError(f"{path}: no task in it ran to its end; is the trace cut off?")
-    rows = [_row(key, told, vocabulary) for key in keys]
-    edges = dependencies(path, told, {key: i for i, key in enumerate(keys)})
-    _tell(report, records, told, keys, rows, edges, len(every))
-    _add_taskwaits(told, keys, rows, edges, report)
+    rows = [_row(key, trace, vocabulary) for key in keys]
+    edges = dependencies(path, trace, {key: i for i, key in enumerate(keys)})
+    _tell(report, records, trace, keys, rows, edges, len(every))
+    _add_taskwaits(trace, keys, rows, edges, report)
     return TaskGraph.from_edges(
         [row.ran_ns / 1e9 for row in rows],
         np.array(list(edges), np.int64).reshape(-1, 2),
@@ -182,13 +182,13 @@ def _recording(path: Path, rows: Sequence[_Row], records: Records, names: Sequen
 
 
 def _add_taskwaits(
-    told: Told,
+    trace: TaskTrace,
     keys: Sequence[Key],
     rows: list[_Row],
     edges: dict[tuple[int, int], None],
     report: ImportReport,
 ) -> None:
-    waits = taskwaits(told, keys)
+    waits = taskwaits(trace, keys)
     for before, after in waits:
         edges |= {(task, len(rows)): None for task in before} | {(len(rows), task): None for task in after}
         rows.append(_wait([rows[task] for task in before]))
@@ -196,8 +196,8 @@ def _add_taskwaits(
         report.facts["taskwaits"] = len(waits)
 
 
-def _row(key: Key, told: Told, vocabulary: Vocabulary) -> _Row:
-    task = told.tasks[key]
+def _row(key: Key, trace: TaskTrace, vocabulary: Vocabulary) -> _Row:
+    task = trace.tasks[key]
     stretches = task.bodies or task.visits
     kind = (
         vocabulary.value(Event.FUNCTION, task.function)
@@ -241,19 +241,19 @@ def _lanes(
 
 
 def _tell(
-    report: ImportReport, records: Records, told: Told, keys: Sequence[Key], rows: Sequence[_Row],
+    report: ImportReport, records: Records, trace: TaskTrace, keys: Sequence[Key], rows: Sequence[_Row],
     edges: Mapping[tuple[int, int], None], every: int,
 ) -> None:  # fmt: skip
     facts = report.facts
     facts.update(
         trace_s=records.header.duration_ns / 1e9,
         threads=len(records.header.threads) or len(records.threads),
-        dependency_events=len(told.by_events) + len(told.meetings),
-        dependency_communications=len(told.by_communications),
+        dependency_events=len(trace.by_events) + len(trace.meetings),
+        dependency_communications=len(trace.by_communications),
         tasks_unfinished=every - len(keys),
         zero_length_tasks=sum(row.ran_ns == 0 for row in rows),
     )
-    _tell_outside(report, told, keys, rows, edges)
+    _tell_outside(report, trace, keys, rows, edges)
     report.note(
         f"{facts['tasks_unfinished']} tasks never ran to an end and were left out, with their dependencies",
         when=facts["tasks_unfinished"],
@@ -262,13 +262,13 @@ def _tell(
         "no dependencies in the trace: record with --instrument-default=all, or they are none of this program's",
         when=not edges,
     )
-    differing = told.by_events.keys() ^ told.by_communications.keys()
-    if told.by_events and told.by_communications and differing:
+    differing = trace.by_events.keys() ^ trace.by_communications.keys()
+    if trace.by_events and trace.by_communications and differing:
         report.note(
             f"{len(differing)} dependencies are named only by events or only by communications; all were kept"
         )
     parents = set(keys)
-    nested = sum(told.created[key][1] in parents for key in keys if key in told.created)
+    nested = sum(trace.created[key][1] in parents for key in keys if key in trace.created)
     if nested:
         facts["tasks_inside_tasks"] = nested
         report.note(f"{nested} tasks were created inside other tasks; no edge keeps them behind these")
@@ -276,13 +276,13 @@ def _tell(
 
 def _tell_outside(
     report: ImportReport,
-    told: Told,
+    trace: TaskTrace,
     keys: Sequence[Key],
     rows: Sequence[_Row],
     edges: Mapping[tuple[int, int], None],
 ) -> None:
     """Tell what whole tasks cannot say: times in the runtime, switches, dependents that ran inside predecessors."""
-    facts, tasks = report.facts, [told.tasks[key] for key in keys]
+    facts, tasks = report.facts, [trace.tasks[key] for key in keys]
     visited_ns = sum(_length(visit) for task in tasks if task.bodies for visit in task.visits)
     facts.update(
         in_runtime_s=max(visited_ns - sum(r.ran_ns for r, t in zip(rows, tasks, strict=True) if t.bodies), 0)

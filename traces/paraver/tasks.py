@@ -28,7 +28,7 @@ FEWEST_EVENT_FIELDS = 8
 
 
 class Records(NamedTuple):
-    """What a trace tells of tasks, a row an event, sorted by thread, time and place in the file.
+    """Events of a trace that are about tasks, one row per event, sorted by thread, time and place in the file.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def read_records(path: Path, vocabulary: Vocabulary, mend: Mend | None = None) -
     vocabulary : Vocabulary
         Which numbers are about tasks.
     mend : callable, optional
-        If given, a last line that is cut off is left out, and `mend` is told so.
+        If given, a last line that is cut off is left out, and `mend` is called with a sentence.
 
     Raises
     ------
@@ -205,8 +205,8 @@ class Task:
 
 
 @dataclass
-class Told:
-    """What a trace tells.
+class TaskTrace:
+    """The tasks of a trace: where each ran, what created it, and the dependencies between them.
 
     Parameters
     ----------
@@ -241,9 +241,9 @@ INTO, OUT_OF = (4, 6, 8), (5, 7, 9)
 LOW = 2**32 - 1
 
 
-def follow(records: Records, vocabulary: Vocabulary) -> Told:
+def follow(records: Records, vocabulary: Vocabulary) -> TaskTrace:
     """Return what the events of all threads tell, each followed from its first to its last."""
-    told = Told()
+    trace = TaskTrace()
     rows = zip(
         records.thread.tolist(),
         records.time_ns.tolist(),
@@ -251,19 +251,19 @@ def follow(records: Records, vocabulary: Vocabulary) -> Told:
         records.value.tolist(),
         strict=True,
     )
-    walks = [_Walk(told, thread, place, vocabulary) for thread, place in enumerate(records.threads)]
+    walks = [_Walk(trace, thread, place, vocabulary) for thread, place in enumerate(records.threads)]
     for on, time_ns, event, value in rows:
         walks[on].step(time_ns, Event(event), value)
     for walk in walks:
         walk.end()
-    return told
+    return trace
 
 
 class _Walk:
     """A thread, followed through its events: the task that it is in, and whether the body of that runs."""
 
-    def __init__(self, told: Told, thread: int, place: Thread, vocabulary: Vocabulary) -> None:
-        self._told, self._thread, self._vocabulary = told, thread, vocabulary
+    def __init__(self, trace: TaskTrace, thread: int, place: Thread, vocabulary: Vocabulary) -> None:
+        self._trace, self._thread, self._vocabulary = trace, thread, vocabulary
         self._process = place[:2]
         self._task: Key | None = None
         self._entered_ns = self._body_ns = -1
@@ -285,14 +285,14 @@ class _Walk:
             self._call(event, value)
         elif event is Event.DEPENDENCE:
             self._pair = (self._key(value >> 32 & LOW), self._key(value & LOW))
-            self._told.by_events[self._pair] = None
+            self._trace.by_events[self._pair] = None
         elif event is Event.DIRECTION:
             self._direction(value)
         elif event in (Event.CREATE_POINTER, Event.CREATE_ID):
             self._creating = True
         elif event is Event.TASKWAIT:
             if value and self._task is not None:
-                self._told.taskwaits.append((time_ns, self._task))
+                self._trace.taskwaits.append((time_ns, self._task))
         elif event is Event.HANDED:
             self._hand(time_ns, self._key(value))
         else:
@@ -301,20 +301,20 @@ class _Walk:
     def end(self) -> None:
         """Tell of a task whose body still runs."""
         if self._task is not None and self._body_ns >= 0:
-            self._told.unfinished.add(self._task)
+            self._trace.unfinished.add(self._task)
 
     def _key(self, number: int) -> Key:
         return Key(*self._process, number)
 
     def _enter(self, time_ns: int, task: Key) -> None:
         if self._entered_ns < 0:
-            self._told.first.add(task)
+            self._trace.first.add(task)
         self._task, self._entered_ns, self._body_ns = task, time_ns, -1
 
     def _leave(self, time_ns: int) -> None:
         if self._task is not None:
             self._stop(time_ns)
-            task = self._told.tasks.setdefault(self._task, Task())
+            task = self._trace.tasks.setdefault(self._task, Task())
             task.visits.append(Interval(self._entered_ns, time_ns, self._thread))
         self._task = None
         self._states.clear()
@@ -322,7 +322,7 @@ class _Walk:
 
     def _stop(self, time_ns: int) -> None:
         if self._task is not None and self._body_ns >= 0:
-            task = self._told.tasks.setdefault(self._task, Task())
+            task = self._trace.tasks.setdefault(self._task, Task())
             task.bodies.append(Interval(self._body_ns, time_ns, self._thread))
         self._body_ns = -1
 
@@ -341,7 +341,7 @@ class _Walk:
     def _call(self, event: Event, value: int) -> None:
         if self._task is None or value <= 0:
             return
-        task = self._told.tasks.setdefault(self._task, Task())
+        task = self._trace.tasks.setdefault(self._task, Task())
         if event is Event.FUNCTION:
             task.function = task.function or value
         else:
@@ -349,32 +349,37 @@ class _Walk:
 
     def _direction(self, value: int) -> None:
         if self._pair is not None and value in (*INTO, *OUT_OF):
-            self._told.by_events.pop(self._pair, None)
-            self._told.meetings[self._pair] = 1 if value in INTO else 2
+            self._trace.by_events.pop(self._pair, None)
+            self._trace.meetings[self._pair] = 1 if value in INTO else 2
         self._pair = None
 
     def _hand(self, time_ns: int, task: Key) -> None:
-        known = self._told.created.get(task)
+        known = self._trace.created.get(task)
         if known is None or time_ns < known[0]:
-            self._told.created[task] = (time_ns, self._task, self._creating)
+            self._trace.created[task] = (time_ns, self._task, self._creating)
         self._creating = False
 
     def _release(self, size: int) -> None:
         if self._vocabulary.nanos6:
-            self._told.by_communications[self._key(size >> 32 & LOW), self._key(size & LOW)] = None
+            self._trace.by_communications[self._key(size >> 32 & LOW), self._key(size & LOW)] = None
         elif self._task is not None:
-            self._told.by_communications[self._task, self._key(size)] = None
+            self._trace.by_communications[self._task, self._key(size)] = None
 
 
-def tasks_of(told: Told, vocabulary: Vocabulary) -> Iterator[Key]:
+def tasks_of(trace: TaskTrace, vocabulary: Vocabulary) -> Iterator[Key]:
     """Yield those that are tasks, by process and number, and not threads or idle loops of the runtime.
 
-    These are the ones of which an event told the creation, or that a dependency names; where no event tells of
+    These are the ones whose creation an event reports, or that a dependency names; where no event tells of
     creations, all but what each thread was in first.
     """
-    named = {end for pair in (*told.by_events, *told.by_communications) for end in pair}
-    named |= {pair[why - 1] for pair, why in told.meetings.items()}
-    announced = {key for key, (_, _, creating) in told.created.items() if creating}
-    for key in sorted(told.tasks.keys() | announced | named):
-        if vocabulary.nanos6 or key in announced or key in named or (not announced and key not in told.first):
+    named = {end for pair in (*trace.by_events, *trace.by_communications) for end in pair}
+    named |= {pair[why - 1] for pair, why in trace.meetings.items()}
+    announced = {key for key, (_, _, creating) in trace.created.items() if creating}
+    for key in sorted(trace.tasks.keys() | announced | named):
+        if (
+            vocabulary.nanos6
+            or key in announced
+            or key in named
+            or (not announced and key not in trace.first)
+        ):
             yield key

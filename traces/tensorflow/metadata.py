@@ -23,7 +23,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 
 @dataclass(frozen=True)
-class Run:
+class RunMetadata:
     """What one file of run metadata holds.
 
     Parameters
@@ -52,7 +52,7 @@ def looks_like_text(data: bytes) -> bool:
     return _FIELD.match(data) is not None and _CONTROL.search(data, 0, 1024) is None
 
 
-def read_run(path: Path, mend: Mend | None = None) -> Run:
+def read_run(path: Path, mend: Mend | None = None) -> RunMetadata:
     """Read a file of run metadata, plain or gzipped.
 
     Raises
@@ -65,7 +65,7 @@ def read_run(path: Path, mend: Mend | None = None) -> Run:
     source = (
         _of_text(path, data) if text else _of_binary(Part(Source(path, len(data), mend), memoryview(data)))
     )
-    run = Run([], [], 0, {})
+    run = RunMetadata([], [], 0, {})
     without_time = producer = 0
     for place, (what, where, message) in enumerate(source):
         if place >= MAX_RECORDS:
@@ -83,7 +83,7 @@ def read_run(path: Path, mend: Mend | None = None) -> Run:
         else:
             graph, in_function = where
             run.definitions.append(definition(path, graph, message, in_function))
-    return Run(run.executions, run.definitions, without_time, run.threads, producer)
+    return RunMetadata(run.executions, run.definitions, without_time, run.threads, producer)
 
 
 def read_graph(path: Path, graph: int) -> list[Definition]:

@@ -25,7 +25,7 @@ from simsched.traces.shared.options import TOLERANT, given, mends_if
 from simsched.traces.shared.timeline import packed, recording, refuse_long
 from simsched.traces.tensorflow.flops import flops, plain_op, shape_attributes
 from simsched.traces.tensorflow.join import base_name, joined, slot_of
-from simsched.traces.tensorflow.metadata import Run, read_graph, read_run
+from simsched.traces.tensorflow.metadata import RunMetadata, read_graph, read_run
 from simsched.traces.tensorflow.records import Definition, Dims, Execution, Joined, Tensor, add_kernels, split
 
 #: Bytes of one element; a resource is a handle to what other ops read.
@@ -301,7 +301,7 @@ def _given(path: Path, graph: object, definitions: Sequence[Definition]) -> list
     return [node for node in read_graph(file, number) if node.name not in known]
 
 
-def _tell_origin(run: Run, result: Joined, graph: str | Path | None, report: ImportReport) -> None:
+def _tell_origin(run: RunMetadata, result: Joined, graph: str | Path | None, report: ImportReport) -> None:
     """Say where the dependencies come from, and of how many tasks."""
     report.facts.update(
         stats=len(run.executions) + run.without_time,
@@ -324,7 +324,7 @@ def _tell_origin(run: Run, result: Joined, graph: str | Path | None, report: Imp
     report.doubt("No dependencies at all were found.", when=missing and not result.edges)
 
 
-def _tell_dropped(run: Run, copies: int, report: ImportReport) -> None:
+def _tell_dropped(run: RunMetadata, copies: int, report: ImportReport) -> None:
     pseudo = sum(e.name in PSEUDO for e in run.executions)
     dropped = {
         "records of the runtime's own nodes (_SOURCE, _SINK)": pseudo,
