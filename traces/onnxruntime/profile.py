@@ -113,9 +113,8 @@ class Fields:
 
     def _tensor(self, key: str, dtype: str, dims: object) -> Tensor:
         expected = f"a shape: at most {MAX_RANK} whole numbers of 0 or more, and at most 2**62 elements"
-        if not isinstance(dims, list) or len(dims) > MAX_RANK:
-            raise self.wrong(key, dims, expected)
-        if not all(type(d) is int and d >= 0 for d in dims) or math.prod(dims) > 2**62:
+        whole = isinstance(dims, list) and all(type(d) is int and d >= 0 for d in dims)
+        if not isinstance(dims, list) or not whole or len(dims) > MAX_RANK or math.prod(dims) > 2**62:
             raise self.wrong(key, dims, expected)
         return Tensor(plain_text(dtype), tuple(dims))
 

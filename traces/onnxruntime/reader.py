@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -58,7 +57,14 @@ class Row:
 def describe_contents(report: ImportReport, contents: Contents, chosen: int) -> None:
     """Tell of the profile as a whole, and of the run chosen from it."""
     run = contents.runs[chosen]
-    report.facts.update(_run_facts(contents, chosen))
+    spans = [f"{each.span_us / 1e6:.6f}" for each in contents.runs[:LISTED_RUNS]]
+    report.facts.update(
+        runs=len(contents.runs),
+        run=chosen,
+        run_spans_s=", ".join(spans + ["..."] * (len(contents.runs) > LISTED_RUNS)),
+        span_s=run.span_us / 1e6,
+        threads_of_all_runs=contents.threads,
+    )
     report.note(
         f"The file holds {contents.sessions} sessions, whose runs are counted as one list; the model must be "
         "that of the session of this run.",
@@ -73,18 +79,6 @@ def describe_contents(report: ImportReport, contents: Contents, chosen: int) -> 
         "have long returned.",
         when=run.device_events,
     )
-
-
-def _run_facts(contents: Contents, chosen: int) -> dict[str, Any]:
-    runs = contents.runs
-    spans = [f"{run.span_us / 1e6:.6f}" for run in runs[:LISTED_RUNS]]
-    return {
-        "runs": len(runs),
-        "run": chosen,
-        "run_spans_s": ", ".join(spans + ["..."] * (len(runs) > LISTED_RUNS)),
-        "span_s": runs[chosen].span_us / 1e6,
-        "threads_of_all_runs": contents.threads,
-    }
 
 
 def describe_model(report: ImportReport, model: Model, tasks: Sequence[Task | None]) -> None:
@@ -102,23 +96,19 @@ def describe_model(report: ImportReport, model: Model, tasks: Sequence[Task | No
 
 def describe_tasks(report: ImportReport, run: ModelRun, rows: Sequence[Row], recording: Recording) -> None:
     """Tell of the tasks, who ran them, and what is suspicious about them."""
-    spans = ((row.event.start_us, row.event.finish_us) for row in rows)
-    covered_us = covered(spans, run.start_us, run.finish_us)
-    widths = [row.event.width for row in rows]
+    events = [row.event for row in rows]
+    covered_us = covered(((e.start_us, e.finish_us) for e in events), run.start_us, run.finish_us)
     report.facts.update(
         covered_s=covered_us / 1e6,
         covered_share=covered_us / run.span_us if run.span_us else np.nan,
-        before_first_s=(min(row.event.start_us for row in rows) - run.start_us) / 1e6,
-        after_last_s=max(run.finish_us - max(row.event.finish_us for row in rows), 0) / 1e6,
+        before_first_s=(min(e.start_us for e in events) - run.start_us) / 1e6,
+        after_last_s=max(run.finish_us - max(e.finish_us for e in events), 0) / 1e6,
         lanes=len(recording.lane_names),
-    )
-    # The parallel executor leaves the nodes to threads of a pool, and the caller waits.
-    parallel = any(row.event.thread != run.thread for row in rows)
-    report.facts.update(
-        executor="parallel" if parallel else "sequential",
-        max_width=max(widths),
-        intra_op_threads=max(row.event.pool for row in rows),
-        zero_length_tasks=sum(row.event.finish_us == row.event.start_us for row in rows),
+        # The parallel executor leaves the nodes to threads of a pool, and the caller waits.
+        executor="parallel" if any(e.thread != run.thread for e in events) else "sequential",
+        max_width=max(e.width for e in events),
+        intra_op_threads=max(e.pool for e in events),
+        zero_length_tasks=sum(e.finish_us == e.start_us for e in events),
         tasks_without_flops=sum(bool(np.isnan(row.flops)) for row in rows),
     )
     report.note(
@@ -129,10 +119,8 @@ def describe_tasks(report: ImportReport, run: ModelRun, rows: Sequence[Row], rec
         "Some tasks took less than the clock's 1 us and have a duration of 0.",
         when=report.facts["zero_length_tasks"],
     )
-    of_providers(report, (row.event.provider for row in rows))
-    others = Counter(row.event.provider for row in rows) - Counter(
-        {"CPUExecutionProvider": len(rows), "": len(rows)}
-    )
+    of_providers(report, (e.provider for e in events))
+    others = Counter(e.provider for e in events if e.provider not in ("CPUExecutionProvider", ""))
     if others:
         names = ", ".join(f"{n} by {shown(name)}" for name, n in sorted(others.items()))
         report.note(
@@ -177,8 +165,8 @@ class OnnxRuntimeReader:
     def recognises(self, head: bytes) -> bool:
         """Tell whether a file starts as a JSON list whose first event is a session's or a node's."""
         first = FIRST_CATEGORY.search(head)
-        text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-        return text.startswith(b"[") and first is not None and first[1] in (b"Session", b"Node")
+        listed = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+        return listed and first is not None and first[1] in (b"Session", b"Node")
 
     def read(
         self,
@@ -215,19 +203,14 @@ class OnnxRuntimeReader:
         contents = read_contents(path, mend)
         chosen = _choose(path, contents.runs, run)
         # The second time nothing new is mended.
-        events = _events(path, contents, chosen, report, mend and _ignore)
+        events = _events(path, contents, chosen, report, mend and (lambda _: None))
         return _graph(path, contents.runs[chosen], events, optimized, report)
-
-
-def _ignore(sentence: str) -> None:
-    """Say nothing more."""
 
 
 def _choose(path: Path, runs: Sequence[ModelRun], wanted: object) -> int:
     """Return the index of the run asked for, or of the last one in which as many nodes ran as in any."""
     if wanted is None:
-        most = max(run.nodes for run in runs)
-        return max(i for i, run in enumerate(runs) if run.nodes == most)
+        return max(range(len(runs)), key=lambda i: (runs[i].nodes, i))
     expected = f"one of the profile's runs 0 to {len(runs) - 1}"
     return whole_number(path, "run", wanted, range(len(runs)), expected)
 
@@ -270,8 +253,7 @@ def _graph(
     rows, pairs = _chains(kept, report) if model is None else _joined(path, kept, model, report)
     start_ns = np.array([row.event.start_us for row in rows], np.int64) * 1000
     finish_ns = np.array([row.event.finish_us for row in rows], np.int64) * 1000
-    lanes, names = _lanes(rows, run)
-    recorded = recording(path, start_ns, finish_ns, lanes, names)
+    recorded = recording(path, start_ns, finish_ns, *_lanes(rows, run))
     describe_tasks(report, run, rows, recorded)
     graph = TaskGraph.from_edges(
         (finish_ns - start_ns) / 1e9,
@@ -312,13 +294,10 @@ def _joined(path: Path, events: list[Event], model: Model, report: ImportReport)
         "Some tasks start 1 us before a dependency finishes: the clock tells no more than that.",
         when=report.facts["early_starts"],
     )
-    rows: list[Row] = []
-    index = {}
-    for i, (task, size) in enumerate(zip(tasks, shapes, strict=True)):
-        if task is not None and size is not None:
-            index[i] = len(rows)
-            rows.append(_row(task.event, size, task.node))
+    ran = {i: (task, size) for i, (task, size) in enumerate(zip(tasks, shapes, strict=True)) if task and size}
+    index = {i: row for row, i in enumerate(ran)}
     describe_model(report, model, tasks)
+    rows = [_row(task.event, size, task.node) for task, size in ran.values()]
     return rows, [(index[a], index[b]) for a, b in found]
 
 

@@ -22,7 +22,7 @@ _FIELD = re.compile(rb"(?:\s|#[^\n]*\n)*[A-Za-z_]\w*\s*[:{<]")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 
-@dataclass(frozen=True)
+@dataclass
 class RunMetadata:
     """What one file of run metadata holds.
 
@@ -61,29 +61,29 @@ def read_run(path: Path, mend: Mend | None = None) -> RunMetadata:
         If it is none, or something in it is impossible.
     """
     data = read_bytes(path, mend)
-    text = looks_like_text(data)
     source = (
-        _of_text(path, data) if text else _of_binary(Part(Source(path, len(data), mend), memoryview(data)))
+        _of_text(path, data)
+        if looks_like_text(data)
+        else _of_binary(Part(Source(path, len(data), mend), memoryview(data)))
     )
     run = RunMetadata([], [], 0, {})
-    without_time = producer = 0
     for place, (what, where, message) in enumerate(source):
         if place >= MAX_RECORDS:
             raise FormatError(f"{path}: more than {MAX_RECORDS} records; refused")
         if what == "stats":
-            told = execution(path, len(run.executions) + without_time, where, message)
+            told = execution(path, len(run.executions) + run.without_time, where, message)
             if told is None:
-                without_time += 1
+                run.without_time += 1
             else:
                 run.executions.append(told)
         elif what == "thread":
             run.threads[where, message.key] = plain_text(message.value)
         elif what == "versions":
-            producer = max(producer, message.producer)
+            run.producer = max(run.producer, message.producer)
         else:
             graph, in_function = where
             run.definitions.append(definition(path, graph, message, in_function))
-    return RunMetadata(run.executions, run.definitions, without_time, run.threads, producer)
+    return run
 
 
 def read_graph(path: Path, graph: int) -> list[Definition]:

@@ -245,8 +245,7 @@ class RunMetadataReader:
 
     def recognises(self, head: bytes) -> bool:
         """Tell by the statistics of a device at the beginning; graphs and profiles are refused with advice."""
-        own = _BINARY.match(head) is not None or _TEXT.match(head) is not None
-        return own or _other(head) is not None
+        return bool(_BINARY.match(head) or _TEXT.match(head)) or _other(head) is not None
 
     def read(self, path: Path, *, graph: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
         """Return the graph of a step.
