@@ -20,8 +20,7 @@ from simsched.errors import FormatError
 from simsched.graph.contracting import MAX_EDGES
 from simsched.graph.loading import plain_name
 from simsched.graph.report import ImportReport
-from simsched.traces.dot.grammar import Dot
-from simsched.traces.dot.statements import read_dot
+from simsched.traces.dot.statements import Dot, read_dot
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import real_number
 

@@ -19,7 +19,7 @@ from simsched.traces.ompt.events import Log, read_log
 from simsched.traces.ompt.run import Node, TaskRun
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import TOLERANT, given, mends_if
-from simsched.traces.shared.text_lines import lines
+from simsched.traces.shared.places import lines
 from simsched.traces.shared.timeline import numbered, recording
 
 _FIRST = re.compile(rb'\s*\{\s*"ev"\s*:\s*"(?:tool|thread|create|sched|depend|parallel|implicit|sync)"')

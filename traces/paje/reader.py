@@ -19,7 +19,7 @@ from simsched.graph.shapes import format_shape
 from simsched.traces.paje.events import WANTED, Interval, Trace, events
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import TOLERANT, Mends, given, mends_if
-from simsched.traces.shared.text_lines import lines
+from simsched.traces.shared.places import lines
 from simsched.traces.shared.timeline import chain, numbered, recording
 from simsched.traces.starpu.records import Record, dag_edges
 

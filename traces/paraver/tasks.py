@@ -16,7 +16,7 @@ from simsched.errors import FormatError
 from simsched.graph.loading import Mend
 from simsched.traces.paraver.vocabulary import Event, Header, Thread, Vocabulary, read_header
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.text_lines import raw_lines
+from simsched.traces.shared.places import raw_lines
 
 #: 36 years in nanoseconds, so that sums stay within 64 bits.
 MAX_NS = 2**60

@@ -21,7 +21,7 @@ from simsched.graph.columns import plain_text
 from simsched.graph.loading import plain_name
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import beside, given
-from simsched.traces.shared.text_lines import lines
+from simsched.traces.shared.places import lines
 
 MAX_LABELS = 1_000_000
 _TYPE = re.compile(r"\s*-?\d{1,10}\s+(\d{1,10})\s+(\S.*?)\s*", re.ASCII)

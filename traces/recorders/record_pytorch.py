@@ -32,7 +32,7 @@ from typing import Any
 
 from simsched.errors import SimschedError
 from simsched.files import replacing
-from simsched.traces.recorders.processor import cpu_model
+from simsched.traces.shared.libraries import cpu_model
 
 LAYERS, STEPS, HIDDEN, BATCH, CLASSES = 4, 16, 256, 32, 10
 BLOCKS, CHANNELS, IMAGES, SIDE = 3, 32, 8, 32

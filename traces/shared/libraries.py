@@ -6,7 +6,10 @@ Told in a graph's report: `facts["library"]` names one of `simsched.costs.kernel
 
 from __future__ import annotations
 
+import platform
+import re
 from collections.abc import Iterable
+from pathlib import Path
 
 from simsched.graph import ImportReport
 from simsched.graph.recording import RecordedOn
@@ -14,6 +17,16 @@ from simsched.text import one_line
 
 #: Characters of a processor's name.
 MOST_CHARACTERS = 200
+
+
+def cpu_model() -> str:
+    """Return what the running host calls its processor."""
+    try:
+        info = Path("/proc/cpuinfo").read_text("utf-8")
+    except OSError:
+        info = ""
+    found = re.search(r"^model name\s*:\s*(.+)$", info, re.MULTILINE)
+    return found[1].strip() if found else platform.processor() or platform.machine()
 
 
 def recorded_on(name: object) -> RecordedOn | None:

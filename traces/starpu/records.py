@@ -19,10 +19,9 @@ from simsched.graph import ImportReport
 from simsched.graph.contracting import Edge, contracted
 from simsched.graph.loading import Mend
 from simsched.graph.shapes import MAX_RANK
-from simsched.traces.dot.grammar import Dot
-from simsched.traces.dot.statements import read_dot
+from simsched.traces.dot.statements import Dot, read_dot
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.text_lines import lines
+from simsched.traces.shared.places import lines
 from simsched.traces.shared.timeline import whole_ns
 
 

@@ -19,8 +19,8 @@ import simsched as ss
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.text import one_line
-from simsched.traces.recorders.processor import cpu_model
 from simsched.traces.recorders.threads import record, task
+from simsched.traces.shared.libraries import cpu_model
 
 Edge = tuple[str, str]
 

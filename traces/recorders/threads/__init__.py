@@ -17,15 +17,21 @@ task and a dependency.
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from simsched.errors import SimschedError
-from simsched.files import check_place
-from simsched.traces.recorders.threads.file import write
+from simsched.files import check_place, replacing
+from simsched.graph.loading import plain_name
+from simsched.traces.chrome.writer import EXECUTORS
 from simsched.traces.recorders.threads.patching import activate, active, patched
-from simsched.traces.recorders.threads.tasks import Recording
+from simsched.traces.recorders.threads.tasks import Lane, Part, Recording
+from simsched.traces.shared.libraries import cpu_model
+from simsched.version import version
 
 __all__ = ["record", "task"]
 
@@ -114,3 +120,116 @@ def task(name: str) -> Iterator[None]:
     finally:
         context.learn([named] if named is not None else [])
         context.reopen()
+
+
+#: Beyond this many arrows a viewer would open the file twice as slowly.
+MOST_ARROWS = 200_000
+
+
+def write(recording: Recording, path: Path) -> None:
+    """Write a recording; a name ending in .gz is compressed.
+
+    Raises
+    ------
+    SimschedError
+        If the file cannot be written.
+    """
+    name = plain_name(path, ".json")
+    other = {
+        "simsched": version(),
+        "recorder": "threads",
+        "graph": name,
+        "cpu_model": cpu_model(),
+        "notes": list(_notes(recording)),
+    }
+    with replacing(path) as raw:
+        # Neither name nor time in the header, as in all that simsched compresses.
+        packed = gzip.GzipFile("", "wb", 6, raw, 0) if path.suffix == ".gz" else None
+        file = packed or raw
+        file.write(f'{{"displayTimeUnit":"ns","otherData":{json.dumps(other)},"traceEvents":[\n'.encode())
+        for i, event in enumerate(_events(recording)):
+            file.write((",\n" if i else "").encode() + json.dumps(event, separators=(",", ":")).encode())
+        file.write(b"\n]}\n")
+        if packed is not None:
+            packed.close()
+
+
+def _notes(recording: Recording) -> Iterator[str]:
+    tasks = recording.tasks
+    counts = {
+        "tasks that failed (raised an exception)": sum(task.failed for task in tasks),
+        "tasks left out that never ran (cancelled or refused)": sum(task.last is None for task in tasks),
+        "tasks that had not finished when the recording ended, left out from there on": sum(
+            task.last is not None and not task.finished for task in tasks
+        ),
+        f"calls not recorded, after the first {recording.most_tasks} tasks and parts": recording.unrecorded,
+    }
+    yield from (f"{what}: {count}" for what, count in counts.items() if count)
+    if recording.by_arguments:
+        yield "dependencies are those of arguments; the order in which a thread waited for results is left out"
+
+
+def _events(recording: Recording) -> Iterator[dict[str, Any]]:
+    parts = sorted((part for part in recording.parts if part.finish_ns >= 0), key=lambda part: part.start_ns)
+    lanes = _lanes(parts)
+    yield {"ph": "M", "pid": EXECUTORS, "name": "process_name", "args": {"name": "threads"}}
+    for number, name in lanes.values():
+        yield {"ph": "M", "pid": EXECUTORS, "tid": number, "name": "thread_name", "args": {"name": name}}
+    index = {part: i for i, part in enumerate(parts)}
+    yield from (_task(recording, part, index, lanes[part.lane][0]) for part in parts)
+    arrows = ((before, part) for part in parts for before in part.after if before in index)
+    for number, (before, part) in zip(range(MOST_ARROWS), arrows, strict=False):
+        yield from _arrow(recording, number, before, part, lanes)
+
+
+def _lanes(parts: list[Part]) -> dict[Lane, tuple[int, str]]:
+    """Return number and name of each lane, in the order of their first tasks."""
+    found: dict[Lane, tuple[int, str]] = {}
+    processes = 0
+    for lane in dict.fromkeys(part.lane for part in parts):
+        processes += lane[0] != 0
+        found[lane] = (len(found), lane[2] or f"process {processes}")
+    return found
+
+
+def _task(recording: Recording, part: Part, index: dict[Part, int], lane: int) -> dict[str, Any]:
+    task = part.task
+    name = task.kind if task.number < 0 else f"{task.kind} {task.number}"
+    args = {
+        "task": index[part],
+        "kind": task.kind,
+        "width": 1,
+        "after": sorted(index[before] for before in part.after if before in index),
+    }
+    if part.number == 0 and task.number >= 0:
+        args |= {"submitted_us": _us(task.submitted_ns - recording.started_ns)}
+        args |= {"wait_us": _us(part.start_ns - task.submitted_ns)}
+    if task.failed:
+        args |= {"failed": True}
+    return {
+        "ph": "X", "pid": EXECUTORS, "tid": lane, "cat": task.kind,
+        "name": f"{name}.{part.number}" if part.number else name,
+        "ts": _us(part.start_ns - recording.started_ns), "dur": _us(part.finish_ns - part.start_ns), "args": args,
+    }  # fmt: skip
+
+
+def _arrow(
+    recording: Recording, number: int, before: Part, part: Part, lanes: dict[Lane, tuple[int, str]]
+) -> Iterator[dict[str, Any]]:
+    # An arrow leaves from within its slice.
+    leaves_ns = max(before.start_ns, before.finish_ns - 1) - recording.started_ns
+    ends = (("s", before, leaves_ns), ("f", part, part.start_ns - recording.started_ns))
+    for phase, end, time_ns in ends:
+        event = {
+            "ph": phase,
+            "pid": EXECUTORS,
+            "tid": lanes[end.lane][0],
+            "name": "dependency",
+            "cat": "dependency",
+        }
+        yield event | {"id": number, "ts": _us(time_ns)} | ({"bp": "e"} if phase == "f" else {})
+
+
+def _us(ns: int) -> float:
+    # Its shortest decimal has all nanoseconds.
+    return ns / 1000
