@@ -185,10 +185,12 @@ def with_cores(content: Table, topology: Topology, preset: Preset, name: str, pe
     ways = min(len(core.pus) for core in topology.cores)
     unequal = "" if ways == topology.smt_ways else f", at most {topology.smt_ways}: taken as the fewest"
     seen = "; ".join((topology.told(), *topology.notes))
+    if len({core.kind for core in topology.cores}) > 1:
+        seen += "; cores of several kinds, taken as alike"
     plain = re.sub(r"[^A-Za-z0-9_.+-]+", "-", name)
     content["name"] = re.sub(r"^[^A-Za-z0-9]+|-+$", "", plain) or "machine"
     content["title"] = f"{topology.title}, numbers of {preset.name}"
-    cores["count"] = told_by(topology, len(topology.cores), "core", seen + _mixed(topology))
+    cores["count"] = told_by(topology, len(topology.cores), "core", seen)
     cores["per_tile"] = told_by(topology, per_tile, "core/tile", "cores that share an L2")
     cores["smt_ways"] = told_by(topology, ways, "thread/core", f"hardware threads of a core{unequal}")
     if clock := _clock(topology):
@@ -244,11 +246,6 @@ def _tile(topology: Topology) -> tuple[int, str]:
         return next(iter(sizes)), ""
     told = " or ".join(map(str, sorted(sizes)))
     return 1, f"; here by {told} cores, and tiles of unequal size are not modelled: one core each"
-
-
-def _mixed(topology: Topology) -> str:
-    kinds = {core.kind for core in topology.cores}
-    return "; cores of several kinds, taken as alike" if len(kinds) > 1 else ""
 
 
 def _clock(topology: Topology) -> Table | None:

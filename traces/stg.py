@@ -219,7 +219,11 @@ def _tasks(path: Path, rows: Iterator[tuple[int, list[int]]]) -> _Tasks:
             raise FormatError(f"{path}: line {line}: more than the {_announced(tasks)} announced")
         _add(path, line, row, tasks, task, rows)
     if tasks.bare:
-        _check_bare(path, tasks)
+        if (beyond := max(tasks.before, default=0)) >= tasks.n:
+            raise FormatError(
+                f"{path}: a task has predecessor {beyond}; expected one of the {tasks.n} tasks from 0 that are in the "
+                "file"
+            )
     elif tasks.first + len(tasks.times) != tasks.last + 1:
         expected = tasks.last + 1 - tasks.first
         raise FormatError(
@@ -227,14 +231,6 @@ def _tasks(path: Path, rows: Iterator[tuple[int, list[int]]]) -> _Tasks:
             "is the file cut off?"
         )
     return tasks
-
-
-def _check_bare(path: Path, tasks: _Tasks) -> None:
-    beyond = max(tasks.before, default=0)
-    if beyond >= tasks.n:
-        raise FormatError(
-            f"{path}: a task has predecessor {beyond}; expected one of the {tasks.n} tasks from 0 that are in the file"
-        )
 
 
 def _announced(tasks: _Tasks) -> str:

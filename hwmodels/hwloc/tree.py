@@ -164,10 +164,11 @@ def distances_of(fields: Fields, root: Element, machine: Element, nodes: Sequenc
         if element.attributes.get("type") == "NUMANode" and kind & _LATENCIES:
             return _recent(fields, element, nodes)
     for element in machine.named("distances")[:_MOST_OLD]:
-        if fields.number(element, "nbobjs", most=MOST_INDEX) == len(nodes) and _of_memories(
-            fields, element, nodes
-        ):
-            return _old(fields, element, len(nodes))
+        if fields.number(element, "nbobjs", most=MOST_INDEX) == len(nodes):
+            # An old matrix is one of all objects that lie so many levels below its owner, here the machine.
+            depth = fields.number(element, "relative_depth", most=100)
+            if all(node.depth == depth for node in nodes):
+                return _old(fields, element, len(nodes))
     return ()
 
 
@@ -188,12 +189,6 @@ def _recent(fields: Fields, element: Element, nodes: Sequence[FoundNode]) -> Mat
     if len(rows) != len(nodes):
         return ()
     return tuple(tuple(float(values[a * len(indexes) + b]) for b in rows) for a in rows)
-
-
-def _of_memories(fields: Fields, element: Element, nodes: Sequence[FoundNode]) -> bool:
-    # An old matrix is one of all objects that lie so many levels below its owner, here the machine.
-    depth = fields.number(element, "relative_depth", most=100)
-    return all(node.depth == depth for node in nodes)
 
 
 def _old(fields: Fields, element: Element, count: int) -> Matrix:

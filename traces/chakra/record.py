@@ -49,7 +49,12 @@ def messages_in(path: Path, mend: Mend | None = None) -> Iterator[tuple[int, byt
                 )
             content = read_bounded(file, size_B)
             if len(content) < size_B:
-                _cut_off(path, at, mend)
+                story = f"{path}: the message at byte {at} is cut off"
+                if mend is None:
+                    raise FormatError(
+                        f"{story}; was the copy interrupted? tolerant=true keeps what is complete"
+                    )
+                mend(f"{story}; what is complete before that was read")
                 return
             yield at, content
             at += prefix_B + size_B
@@ -65,13 +70,6 @@ def _length(file: BinaryIO, path: Path, at: int) -> tuple[int, int] | None:
         if byte[0] < 0x80:
             return value, number + 1
     raise FormatError(f"{path}: byte {at}: no length of a message; the file is damaged, or no Chakra trace")
-
-
-def _cut_off(path: Path, at: int, mend: Mend | None) -> None:
-    story = f"{path}: the message at byte {at} is cut off"
-    if mend is None:
-        raise FormatError(f"{story}; was the copy interrupted? tolerant=true keeps what is complete")
-    mend(f"{story}; what is complete before that was read")
 
 
 def looks_delimited(head: bytes) -> bool:

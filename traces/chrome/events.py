@@ -118,7 +118,8 @@ class _Reading:
     def __init__(self, path: Path, tolerant: bool) -> None:
         self.path, self.found, self._tolerant = path, Events(), tolerant
         self._lanes: dict[Lane, int] = {}
-        self._halves: list[Half] = []
+        #: Beginnings (true) and ends of spans, as spans of no length.
+        self._halves: list[tuple[Span, bool]] = []
 
     def take(self, number: int, value: object) -> None:
         place = Place(self.path, "event", number)
@@ -135,12 +136,12 @@ class _Reading:
         elif phase == "M":
             self._metadata(place, event)
         else:
-            known = _PASSED_OVER.get(phase, "other") if isinstance(phase, str) else "other"
-            self.found.counts[known] += 1
+            self.found.counts[_PASSED_OVER.get(phase, "other") if isinstance(phase, str) else "other"] += 1
 
     def end(self) -> Events:
         """Return all events."""
         self.found.spans += paired(self._halves, self.found.counts)
+        self.found.lanes = list(self._lanes)
         return self.found
 
     def _complete(self, place: Place, event: dict[str, Any], number: int) -> None:
@@ -156,12 +157,13 @@ class _Reading:
             # LLVM's time trace ends with a lane a kind of span, and their sum on it, which never ran.
             self.found.counts["sums"] += 1
             return
-        self._keep(place, span)
+        self.found.spans.append(span)
+        self._bound(place, len(self.found.spans))
         self._bound_flow(place, event, start_ns)
 
     def _half(self, place: Place, event: dict[str, Any], number: int, begins: bool) -> None:
-        time_ns = _nanoseconds(place, event, "ts")
-        self._halves.append(Half(self._span(place, event, number, time_ns, time_ns), begins))
+        time_ns = place.nanoseconds(_number(event, "ts"), "ts")
+        self._halves.append((self._span(place, event, number, time_ns, time_ns), begins))
         self._bound(place, len(self._halves))
 
     def _span(self, place: Place, event: dict[str, Any], number: int, start_ns: int, finish_ns: int) -> Span:
@@ -170,10 +172,6 @@ class _Reading:
             start_ns, finish_ns, self._lane(place, event), number, _text(event, "name"), _text(event, "cat"),
             args if isinstance(args, dict) else {},
         )  # fmt: skip
-
-    def _keep(self, place: Place, span: Span) -> None:
-        self.found.spans.append(span)
-        self._bound(place, len(self.found.spans))
 
     def _bound(self, place: Place, count: int) -> None:
         if count > MAX_RECORDS:
@@ -185,7 +183,7 @@ class _Reading:
             self.found.counts["flows without id"] += 1
             return
         key = (_text(event, "cat"), _text(event, "name"), ident)
-        time_ns = _nanoseconds(place, event, "ts")
+        time_ns = place.nanoseconds(_number(event, "ts"), "ts")
         point = FlowEnd(time_ns, self._lane(place, event), phase, phase != "f" or event.get("bp") == "e")
         self.found.flows.setdefault(key, []).append(point)
         self._bound(place, len(self.found.flows))
@@ -209,11 +207,7 @@ class _Reading:
         self.found.names[process, "" if event["name"] == "process_name" else thread] = name
 
     def _lane(self, place: Place, event: dict[str, Any]) -> int:
-        thread = _thread(place, event)
-        if thread not in self._lanes:
-            self._lanes[thread] = len(self._lanes)
-            self.found.lanes.append(thread)
-        return self._lanes[thread]
+        return self._lanes.setdefault(_thread(place, event), len(self._lanes))
 
 
 def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = None) -> Events:
@@ -239,10 +233,6 @@ def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = No
         told if isinstance(told := members.get(key), dict) else {} for key in (OTHER_DATA, METADATA)
     )
     return reading.end()
-
-
-def _nanoseconds(place: Place, event: dict[str, Any], key: str) -> int:
-    return place.nanoseconds(_number(event, key), key)
 
 
 def _interval(place: Place, event: dict[str, Any]) -> tuple[int, int]:
@@ -281,14 +271,6 @@ def _thread(place: Place, event: dict[str, Any]) -> Lane:
     return str(event.get("pid", 0)), str(event.get("tid", 0))
 
 
-@dataclass(frozen=True, slots=True)
-class Half:
-    """A span's beginning or its end, as a span of no length."""
-
-    span: Span
-    begins: bool
-
-
 class _Open:
     """What has begun on one lane and not ended."""
 
@@ -315,28 +297,29 @@ class _Open:
         return stack[-1] if stack else None
 
 
-def paired(halves: Iterable[Half], counts: Counter[str]) -> list[Span]:
+def paired(halves: Iterable[tuple[Span, bool]], counts: Counter[str]) -> list[Span]:
     """Return the spans of beginnings and their ends on each lane, in the order of their times.
 
     Parameters
     ----------
-    halves : iterable of Half
-        Of all lanes; threads that write their events late leave them out of order.
+    halves : iterable of (Span, bool)
+        Beginnings (true) and ends, as spans of no length, of all lanes; threads that write their events late leave them
+        out of order.
     counts : Counter of str
         Is told of beginnings without an end, ends without a beginning.
     """
     waiting: dict[int, _Open] = {}
     found: list[Span] = []
     begun = 0
-    for half in sorted(halves, key=lambda half: half.span.start_ns):
-        lane = waiting.setdefault(half.span.lane, _Open())
-        if half.begins:
-            lane.begin(half.span)
+    for half, begins in sorted(halves, key=lambda half: half[0].start_ns):
+        lane = waiting.setdefault(half.lane, _Open())
+        if begins:
+            lane.begin(half)
             begun += 1
-        elif (span := lane.end(half.span.name)) is None:
+        elif (span := lane.end(half.name)) is None:
             counts["ended, never begun"] += 1
         else:
-            span.finish_ns = half.span.start_ns
+            span.finish_ns = half.start_ns
             found.append(span)
     counts["unfinished"] += begun - len(found)
     return found

@@ -49,14 +49,9 @@ def inlined(file: Path, proto: Any, report: ImportReport) -> Any:
     try:
         return inline_local_functions(proto)
     except library_errors() as error:
-        report.note(
-            f"The model's functions are single tasks, since they cannot be put in place: {_line(error)}."
-        )
+        said = shown(" ".join(str(error).split()))[1:-1]
+        report.note(f"The model's functions are single tasks, since they cannot be put in place: {said}.")
         return proto
-
-
-def _line(error: Exception) -> str:
-    return shown(" ".join(str(error).split()))[1:-1]
 
 
 @dataclass
@@ -124,7 +119,8 @@ def edges(model: Model, kept: Sequence[object]) -> dict[tuple[int, int], str]:
             made_by = frozenset([i])
             found.update(((before, i), name) for name in distinct for before in sources[name])
         else:
-            made_by = _union([sources[name] for name in distinct])
+            sets = [sources[name] for name in distinct]
+            made_by = sets[0] if len(sets) == 1 else frozenset().union(*sets)
             passed_on += len(made_by)
         if len(found) + passed_on > MAX_EDGES:
             raise FormatError(
@@ -132,10 +128,6 @@ def edges(model: Model, kept: Sequence[object]) -> dict[tuple[int, int], str]:
             )
         sources.update((name, made_by) for name in node.outputs)
     return found
-
-
-def _union(sets: Sequence[frozenset[int]]) -> frozenset[int]:
-    return sets[0] if len(sets) == 1 else frozenset().union(*sets)
 
 
 #: A dimension beyond this is not a size.
@@ -220,23 +212,19 @@ def read_model(file: Path) -> Model:
 def plain_model(file: Path, proto: Any) -> Model:
     """Return a parsed model as plain values; raise `FormatError` as `read_model` does."""
     try:
-        model = _plain(file, proto.graph)
+        model = Model(
+            file=file,
+            nodes=tuple(_node(node) for node in proto.graph.node),
+            initialisers=dict(_initialisers(file, proto.graph)),
+            declared=dict(declared(proto.graph)),
+            body_names=frozenset(_body_names(proto.graph)),
+        )
     except UnicodeDecodeError as error:
         raise FormatError(f"{file}: a name in the model is not UTF-8 text: {error}") from None
     if not model.nodes:
         raise FormatError(f"{file}: the model has no nodes; is this an ONNX model?")
     _check_order(model, {str(i.name) for i in proto.graph.input})
     return model
-
-
-def _plain(file: Path, graph: Any) -> Model:
-    return Model(
-        file=file,
-        nodes=tuple(_node(node) for node in graph.node),
-        initialisers=dict(_initialisers(file, graph)),
-        declared=dict(declared(graph)),
-        body_names=frozenset(_body_names(graph)),
-    )
 
 
 def _node(proto: Any) -> Node:

@@ -172,7 +172,7 @@ class OnnxReader:
         proto = read_proto(path)
         try:
             proto = inlined(path, proto, report)
-            sized(path, proto, _sizes(path, dims), _batch(path, batch))
+            sized(path, proto, _sizes(path, dims), None if batch is None else _size(path, "batch", batch))
             model = plain_model(path, proto)
             _describe_proto(proto, model, report)
             model = replace(model, declared=dict(declared(infer(proto, report))))
@@ -195,10 +195,6 @@ def _sizes(path: Path, given: object) -> dict[str, int]:
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         raise FormatError(f"{path}: dims is {shown(given)}, expected sizes by name, as batch:8+seq:128")
     return {name: _size(path, f"dims of {shown(name)}", size) for name, size in given.items()}
-
-
-def _batch(path: Path, given: object) -> int | None:
-    return None if given is None else _size(path, "batch", given)
 
 
 def _size(path: Path, option: str, given: object) -> int:

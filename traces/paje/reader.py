@@ -187,11 +187,6 @@ def _tasks(path: Path, trace: Trace, states: object, report: ImportReport) -> li
     if len(tasks) < len(trace.intervals):
         chosen = "those that are not of jobs" if jobs and states is None else "waiting ones or not asked for"
         report.note(f"{len(trace.intervals) - len(tasks)} states are not tasks ({chosen}); states= chooses")
-    _count_oddities(trace, report)
-    return sorted(tasks, key=lambda interval: (interval.start_ns, interval.finish_ns))
-
-
-def _count_oddities(trace: Trace, report: ImportReport) -> None:
     for count, sentence in (
         (trace.zero_length, "states had no length and are left out"),
         (trace.unfinished, "states are not ended by the trace and are left out"),
@@ -200,6 +195,7 @@ def _count_oddities(trace: Trace, report: ImportReport) -> None:
         (trace.half_links, "links have a start or an end alone and are left out"),
     ):
         report.note(f"{count} {sentence}", when=count)
+    return sorted(tasks, key=lambda interval: (interval.start_ns, interval.finish_ns))
 
 
 def _graph(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,11 +17,10 @@ from simsched.graph.loading import plain_name
 from simsched.graph.report import ImportReport
 from simsched.text import printable
 from simsched.traces.paraver.tasks import Interval, Key, Records, TaskTrace, tasks_of
-from simsched.traces.paraver.vocabulary import Event, Header, Thread, Vocabulary
+from simsched.traces.paraver.vocabulary import Event, Vocabulary
 from simsched.traces.shared.timeline import recording
 
 if TYPE_CHECKING:
-    from simsched.graph.recording import Recording
     from simsched.graph.taskgraph import TaskGraph
 
 
@@ -89,16 +89,10 @@ def taskwaits(trace: TaskTrace, keys: Sequence[Key]) -> list[tuple[list[int], li
 
 def _groups(created: list[tuple[int, int]], waits: list[int]) -> list[list[int]]:
     """Return the tasks between the taskwaits, without empty groups."""
-    groups: list[list[int]] = [[]]
-    ahead = iter(waits)
-    following = next(ahead, None)
+    groups: dict[int, list[int]] = {}
     for time_ns, task in sorted(created):
-        while following is not None and following < time_ns:
-            if groups[-1]:
-                groups.append([])
-            following = next(ahead, None)
-        groups[-1].append(task)
-    return groups if groups[-1] else groups[:-1]
+        groups.setdefault(bisect_left(waits, time_ns), []).append(task)
+    return list(groups.values())
 
 
 TASKWAIT = "taskwait"
@@ -168,16 +162,12 @@ def assemble(
         scopes=[row.scope for row in rows],
         name=plain_name(path, ".prv"),
         report=report,
-        recording=_recording(path, rows, records, names),
-    )
-
-
-def _recording(path: Path, rows: Sequence[_Row], records: Records, names: Sequence[str]) -> Recording:
-    return recording(
-        path,
-        [row.start_ns for row in rows],
-        [row.finish_ns for row in rows],
-        *_lanes(rows, records.threads, _thread_names(records.header, names)),
+        recording=recording(
+            path,
+            [row.start_ns for row in rows],
+            [row.finish_ns for row in rows],
+            *_lanes(rows, records, names),
+        ),
     )
 
 
@@ -191,7 +181,8 @@ def _add_taskwaits(
     waits = taskwaits(trace, keys)
     for before, after in waits:
         edges |= {(task, len(rows)): None for task in before} | {(len(rows), task): None for task in after}
-        rows.append(_wait([rows[task] for task in before]))
+        last = max((rows[task] for task in before), key=lambda row: row.finish_ns)
+        rows.append(_Row(TASKWAIT, TASKWAIT, last.scope, last.finish_ns, last.finish_ns, 0, last.thread))
     if waits:
         report.facts["taskwaits"] = len(waits)
 
@@ -220,23 +211,14 @@ def _length(stretch: Interval) -> int:
     return stretch.finish_ns - stretch.start_ns
 
 
-def _wait(before: Sequence[_Row]) -> _Row:
-    last = max(before, key=lambda row: row.finish_ns)
-    return _Row(TASKWAIT, TASKWAIT, last.scope, last.finish_ns, last.finish_ns, 0, last.thread)
-
-
-def _thread_names(header: Header, names: Sequence[str]) -> dict[Thread, str]:
-    return {thread: printable(name) for thread, name in zip(header.threads, names, strict=False) if name}
-
-
-def _lanes(
-    rows: Sequence[_Row], threads: Sequence[Thread], names: Mapping[Thread, str]
-) -> tuple[list[int], list[str]]:
+def _lanes(rows: Sequence[_Row], records: Records, names: Sequence[str]) -> tuple[list[int], list[str]]:
     """Return the lane of each task and the names of all, by application, process and thread."""
-    used = sorted({row.thread for row in rows}, key=lambda thread: threads[thread])
+    named = {thread: printable(n) for thread, n in zip(records.header.threads, names, strict=False) if n}
+    used = sorted({row.thread for row in rows}, key=lambda thread: records.threads[thread])
     lane = {thread: i for i, thread in enumerate(used)}
+    places = [records.threads[thread] for thread in used]
     return [lane[row.thread] for row in rows], [
-        names.get(threads[t], "THREAD " + ".".join(map(str, threads[t]))) for t in used
+        named.get(place, "THREAD " + ".".join(map(str, place))) for place in places
     ]
 
 

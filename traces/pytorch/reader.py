@@ -119,7 +119,9 @@ class PyTorch:
         """
         report = ImportReport(path.name, "pytorch")
         mend, on_devices = mends_if(path, tolerant, report), flag(path, "devices", devices)
-        asked = threads if threads is None else _threads(path, threads)
+        asked = None
+        if threads is not None:
+            asked = whole_number(path, "threads", threads, range(1, MAX_THREADS + 1), f"1 to {MAX_THREADS}")
         if on_devices and execution_trace is not None:
             raise FormatError(
                 f"{path}: devices=true takes the Kineto trace alone; leave execution_trace= out"
@@ -193,10 +195,6 @@ def _require_alone(path: Path, execution_trace: object, step: object) -> None:
         raise FormatError(f"{path}: an execution trace tells no steps; leave step= out")
 
 
-def _threads(path: Path, threads: int | str) -> int:
-    return whole_number(path, "threads", threads, range(1, MAX_THREADS + 1), f"1 to {MAX_THREADS}")
-
-
 def _chosen(path: Path, held: Survey, step: int | str | None) -> Window | None:
     complete = held.complete_steps()
     if step is None:
@@ -221,7 +219,6 @@ def _graph(
     start_ns = np.array([t.event.start_ns for t in tasks], np.int64)
     finish_ns = np.array([t.event.finish_ns for t in tasks], np.int64)
     lanes, lane = np.unique([t.event.lane for t in tasks], return_inverse=True)
-    place = Place(path, "simsched")
     graph = TaskGraph.from_edges(
         (finish_ns - start_ns) / 1e9,
         columns.edges,
@@ -233,7 +230,7 @@ def _graph(
         bytes_B=columns.bytes_B,
         widths=width,
         name=plain_name(path, ".json", ".kineto"),
-        recorded_on=_recorded_on(held.metadata, place),
+        recorded_on=_recorded_on(held.metadata, Place(path, "simsched")),
         report=report,
         recording=recording(path, start_ns, finish_ns, lane, [events.lanes[i] for i in lanes]),
     )

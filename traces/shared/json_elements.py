@@ -29,7 +29,6 @@ from simsched.traces.shared.json_stream import (
     cut_off,
     give_up,
     too_deep,
-    too_large,
 )
 
 if TYPE_CHECKING:
@@ -124,7 +123,10 @@ class Elements(Generic[T]):
                     self._text += chunk
                     yield from self._progress()
                     if len(self._text) > MAX_VALUE_B:
-                        raise too_large(self._path, self._offset_B)
+                        raise FormatError(
+                            f"{self._path}: near byte {self._offset_B}: a value of more than {MAX_VALUE_B} bytes; "
+                            "refused"
+                        )
             yield self._end()
         except _MalformedError as problem:
             yield problem.complete
@@ -146,7 +148,12 @@ class Elements(Generic[T]):
                 # The array's name, its colon and its bracket have no comma between them: text may be cut after any.
                 last = np.flatnonzero(marks.kind == COMMA)[-1:]
                 if end is not None:
-                    self._require_few()
+                    self._arrays += 1
+                    if self._arrays > MAX_ARRAYS:
+                        raise FormatError(
+                            f"{self._path}: near byte {self._offset_B}: the array of events begins for the "
+                            f"{self._arrays}th time; the file is damaged"
+                        )
                     self._skip(end + 1, self._base)
                 elif len(last):
                     self._skip(int(marks.at[last[0]]) + 1, int(marks.depth[last[0]]))
@@ -166,14 +173,6 @@ class Elements(Generic[T]):
                 self._base = 2
                 return at
         return None
-
-    def _require_few(self) -> None:
-        self._arrays += 1
-        if self._arrays > MAX_ARRAYS:
-            raise FormatError(
-                f"{self._path}: near byte {self._offset_B}: the array of events begins for the {self._arrays}th time; "
-                "the file is damaged"
-            )
 
     def _skip(self, length: int, depth: int) -> None:
         """Give what is not of the array to the other parser; what follows begins `depth` deep."""

@@ -269,11 +269,6 @@ def too_deep(path: Path, offset_B: int) -> FormatError:
     return FormatError(f"{path}: near byte {offset_B}: values nested more than {MAX_DEPTH} deep; refused")
 
 
-def too_large(path: Path, offset_B: int) -> FormatError:
-    """Return the error that tells of a value too large to be read."""
-    return FormatError(f"{path}: near byte {offset_B}: a value of more than {MAX_VALUE_B} bytes; refused")
-
-
 def cut_off(path: Path, offset_B: int) -> FormatError:
     """Return the error that tells of a file that ends too early."""
     return FormatError(

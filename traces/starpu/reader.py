@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
@@ -195,27 +194,26 @@ def _lane(record: Record) -> str:
 
 
 def _describe(report: ImportReport, jobs: Sequence[Record], rows: Sequence[Record]) -> None:
-    facts: dict[str, Any] = report.facts
-    facts.update(
+    priorities = sorted({record.whole("Priority") or 0 for record in rows})
+    report.facts.update(
         records=len(jobs),
         control_records=sum("Control" in record.values for record in jobs),
         records_not_run=len(jobs) - len(rows),
         zero_length_tasks=sum(record.values["StartTime"] == record.values["EndTime"] for record in rows),
+        priorities=f"{priorities[0]} to {priorities[-1]}",
     )
     report.note(
         f"{len(jobs) - len(rows)} records (control, acquiring of data, tasks without a codelet or a worker) have "
         "no times and are not tasks; dependencies go through them",
-        when=facts["records_not_run"],
+        when=len(jobs) - len(rows),
     )
-    priorities = sorted({record.whole("Priority") or 0 for record in rows})
-    facts["priorities"] = f"{priorities[0]} to {priorities[-1]}"
     report.note(
         f"the program gave {len(priorities)} priorities to its tasks; the graph does not keep them",
         when=len(priorities) > 1,
     )
     ranks = {record.rank for record in jobs}
     if len(ranks) > 1:
-        facts["mpi_ranks"] = len(ranks)
+        report.facts["mpi_ranks"] = len(ranks)
         report.note(
             f"the file holds {len(ranks)} MPI ranks; only dag= says what they waited for of each other"
         )

@@ -182,17 +182,14 @@ class Record:
             raise self.wrong("Sizes", "whole numbers of bytes")
         if len(modes) != len(words):
             return float(sum(map(int, words)))
-        return float(sum(int(word) * _passes(mode) for word, mode in zip(words, modes, strict=True)))
+        passes = [2 if "X" in mode else mode.count("R") + mode.count("W") for mode in modes]
+        return float(sum(int(word) * times for word, times in zip(words, passes, strict=True)))
 
     def shape(self) -> list[tuple[int, ...]]:
         """Return the shapes of the data, without the bytes of an element; [] where one is of another kind."""
         found = [_PARAMETER.fullmatch(word) for word in self.values.get("Parameters", "").split()]
         dims = [tuple(map(int, one[1].split("x")))[:-1] for one in found if one is not None]
         return dims if len(dims) == len(found) and all(len(d) <= MAX_RANK for d in dims) else []
-
-
-def _passes(mode: str) -> int:
-    return 2 if "X" in mode else mode.count("R") + mode.count("W")
 
 
 def records(path: Path, mend: Mend | None = None) -> Iterator[Record]:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -168,8 +167,7 @@ def _lanes(
 
 
 def _tell(run: Joined, lengths: Times, clock_ns: int, report: ImportReport) -> None:
-    facts: dict[str, Any] = report.facts
-    facts.update(
+    report.facts.update(
         devices=len({task.device for task in run.tasks}),
         control_edges=run.control,
         clock_ns=clock_ns,
