@@ -247,15 +247,12 @@ def _numa(tree: Tree, nodes: Sequence[FoundNode], cores: Sequence[FoundCore]) ->
             raise fields.wrong(node.element, "memories that are near to more cores than any machine's")
         index = fields.number(node.element, "os_index", most=MOST_INDEX)
         memory_B = fields.number(node.element, "local_memory", most=_MOST_B, default=0)
-        found.append(NumaNode(index, _kind(fields, node.element), memory_B, tuple(near)))
+        kind = node.element.attributes.get("subtype") or fields.infos(node.element).get("Type") or "DRAM"
+        found.append(NumaNode(index, kind, memory_B, tuple(near)))
     if not found and (memory_B := fields.number(tree.machine, "local_memory", most=_MOST_B, default=0)):
         # A machine of uniform memory, as hwloc 1 tells it.
         found.append(NumaNode(0, "DRAM", memory_B, tuple(range(len(cores)))))
     return tuple(found)
-
-
-def _kind(fields: Fields, element: Element) -> str:
-    return element.attributes.get("subtype") or fields.infos(element).get("Type") or "DRAM"
 
 
 def _kinds(fields: Fields, elements: Sequence[Element]) -> tuple[CoreKind, ...]:

@@ -167,20 +167,16 @@ def doubled(nest: LoopNest, first: Tiles, ldm_B: float, *, double_buffering: boo
     while options := [loop for loop, extent in nest.loops.items() if tiles[loop] < extent]:
         classes = classify(nest, tiles)
         larger = [{**tiles, loop: min(2 * tiles[loop], nest.loops[loop])} for loop in options]
+        counts = [trips(nest, each) for each in larger]
         left = [
-            (_transfers(nest, each), RANK.index(classes[loop]))
-            for loop, each in zip(options, larger, strict=True)
+            (sum(distinct(tensor, of) for tensor in nest.tensors), RANK.index(classes[loop]))
+            for loop, of in zip(options, counts, strict=True)
         ]
         best = larger[left.index(min(left))]
         if footprint_B(nest, best, double_buffering=double_buffering) > ldm_B:
             break
         tiles = best
     return tiles
-
-
-def _transfers(nest: LoopNest, tiles: Tiles) -> int:
-    counts = trips(nest, tiles)
-    return sum(distinct(tensor, counts) for tensor in nest.tensors)
 
 
 def fewest_transfers(nest: LoopNest, tiles: Tiles) -> tuple[str, ...]:

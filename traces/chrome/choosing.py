@@ -47,8 +47,13 @@ def nest(spans: Sequence[Span]) -> int:
         index, span = around.pop()
         span.inner = until - index - 1
 
+    def ended(outer: Span, span: Span) -> bool:
+        # A span of no length lies within one that has none either.
+        both_empty = span.finish_ns == span.start_ns == outer.start_ns == outer.finish_ns
+        return outer.finish_ns <= span.start_ns and not both_empty
+
     for i, span in enumerate(ordered):
-        while around and (span.lane != lane or _ended(around[-1][1], span)):
+        while around and (span.lane != lane or ended(around[-1][1], span)):
             close(i)
         lane = span.lane
         if around and around[-1][1].finish_ns < span.finish_ns:
@@ -60,15 +65,6 @@ def nest(spans: Sequence[Span]) -> int:
     while around:
         close(len(ordered))
     return overlaps
-
-
-def _ended(outer: Span, span: Span) -> bool:
-    return outer.finish_ns <= span.start_ns and not _empty_within(span, outer)
-
-
-def _empty_within(span: Span, outer: Span) -> bool:
-    """Tell whether a span of no length lies at the start of another one that has none either."""
-    return span.finish_ns == span.start_ns == outer.start_ns == outer.finish_ns
 
 
 def flow_edges(events: Events, tasks: Sequence[Span]) -> Flows:

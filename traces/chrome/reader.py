@@ -117,7 +117,8 @@ class ChromeTrace:
         tasks = choice.tasks(path, events, report)
         flows = flow_edges(events, tasks)
         _tell(report, events, flows, edges)
-        return _graph(path, events, tasks, _edges(tasks, flows, edges), report)
+        in_order = chain(task.lane for task in tasks) if "lanes" in edges else []
+        return _graph(path, events, tasks, in_order + (flows.edges if "flows" in edges else []), report)
 
 
 CHROME_TRACE = ChromeTrace()
@@ -136,11 +137,6 @@ def _restrict(path: Path, events: Events, process: str | int | None) -> None:
             f"{path}: process is {shown(process)}; expected one of {known or 'none; there are no spans'}"
         )
     events.spans = [span for span in events.spans if events.lanes[span.lane][0] in wanted]
-
-
-def _edges(tasks: list[Span], flows: Flows, edges: str) -> list[tuple[int, int]]:
-    found = chain(task.lane for task in tasks) if "lanes" in edges else []
-    return found + flows.edges if "flows" in edges else found
 
 
 def _tell(report: ImportReport, events: Events, flows: Flows, edges: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
@@ -64,10 +64,11 @@ class Guard:
             self._refuse_entities(data)
         if not self._graphs:
             raise FormatError(f"{self._path}: no element graph in it")
-        for node, line in self._strangers():
-            raise FormatError(
-                f"{self._path}: line {line}: an edge names node {shown(node)}, which is not there"
-            )
+        for node, line in self._ends:
+            if node not in self._nodes:
+                raise FormatError(
+                    f"{self._path}: line {line}: an edge names node {shown(node)}, which is not there"
+                )
 
     def _refuse_entities(self, data: bytes) -> None:
         if unknown := _ENTITY.search(data):
@@ -86,9 +87,6 @@ class Guard:
 
     def _declared(self, version: str, encoding: str | None, standalone: int) -> None:
         self._encoding = encoding or ""
-
-    def _strangers(self) -> Iterator[tuple[str, int]]:
-        return ((node, line) for node, line in self._ends if node not in self._nodes)
 
     def _refused(self, message: str) -> FormatError:
         return FormatError(f"{self._path}: line {self._parser.CurrentLineNumber}: {message}")
@@ -204,7 +202,10 @@ class GraphmlFile:
             rows = _labelled(rows)
         edges = [(str(a), str(b)) for a, b, *_ in graph.edges]
         name, lanes = (str(graph.graph.get(key, "")) for key in ("name", LANE_NAMES))
-        return Nodes(path, "graphml", rows, edges, name, lanes, _unread(rows, duration)).graph(durations)
+        others = [
+            key for key in dict.fromkeys(str(k) for row in rows.values() for k in row) if key != duration
+        ]
+        return Nodes(path, "graphml", rows, edges, name, lanes, others[:MOST_UNREAD]).graph(durations)
 
 
 GRAPHML = GraphmlFile()
@@ -240,8 +241,3 @@ def _labelled(rows: dict[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]
         node: {"name" if key == "label" else key: value for key, value in row.items()}
         for node, row in rows.items()
     }
-
-
-def _unread(rows: Mapping[str, Mapping[str, Any]], duration: str) -> list[str]:
-    names = dict.fromkeys(str(name) for row in rows.values() for name in row)
-    return [name for name in names if name != duration][:MOST_UNREAD]

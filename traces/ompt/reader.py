@@ -122,7 +122,10 @@ def _graph(path: Path, run: TaskRun, labels: Mapping[str, str], report: ImportRe
         [(index[a], index[b]) for a, b in contracted(edges, kept)],
         kinds=kinds,
         names=[_name(node, kind) for node, kind in zip(nodes, kinds, strict=True)],
-        scopes=[_scope(node) for node in nodes],
+        scopes=[
+            f"parallel {node.task.region.number}" if node.task and node.task.region.number else ""
+            for node in nodes
+        ],
         name=plain_name(path, ".jsonl"),
         report=report,
         recording=recording(
@@ -179,10 +182,6 @@ def _name(node: Node, kind: str) -> str:
         return f"{kind} at {node.finish_ns} ns"
     part = f" part {node.part}" if len(node.task.pieces) > 1 else ""
     return f"{kind} {node.task.explicit.task}{part}"
-
-
-def _scope(node: Node) -> str:
-    return f"parallel {node.task.region.number}" if node.task and node.task.region.number else ""
 
 
 def _describe(report: ImportReport, log: Log, run: TaskRun) -> None:

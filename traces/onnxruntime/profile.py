@@ -306,6 +306,7 @@ def read_events(file: Path, run: ModelRun, mend: Mend | None = None) -> list[Eve
 def _event(fields: Fields, name: str, width: int, pool: int) -> Event:
     args = fields.inside("args")
     start, finish = fields.times_us()
+    sizes = [key for key in ("activation_size", "parameter_size", "output_size") if key in args.values]
     return Event(
         place=fields.place,
         name=name,
@@ -318,7 +319,7 @@ def _event(fields: Fields, name: str, width: int, pool: int) -> Event:
         provider=args.text("provider"),
         inputs=args.tensors("input_type_shape"),
         outputs=args.tensors("output_type_shape"),
-        counted_bytes=_counted_bytes(args),
+        counted_bytes=sum(map(args.digits, sizes)) if sizes else None,
         width=width,
         pool=pool,
     )
@@ -330,11 +331,6 @@ def _kernel(event: Fields) -> str | None:
     if event.values.get("cat") != "Node" or not isinstance(name, str) or not name.endswith(KERNEL):
         return None
     return plain_text(name.removesuffix(KERNEL))
-
-
-def _counted_bytes(args: Fields) -> int | None:
-    keys = ("activation_size", "parameter_size", "output_size")
-    return sum(args.digits(key) for key in keys) if any(key in args.values for key in keys) else None
 
 
 def _threads(args: Fields, parts_run: dict[str, int]) -> tuple[int, int]:

@@ -278,7 +278,9 @@ class _Walk:
         if event is Event.TASK:
             self._leave(time_ns)
             if value:
-                self._enter(time_ns, self._key(value))
+                if self._entered_ns < 0:
+                    self._trace.first.add(self._key(value))
+                self._task, self._entered_ns, self._body_ns = self._key(value), time_ns, -1
         elif event is Event.STATE:
             self._state(time_ns, value)
         elif event in (Event.FUNCTION, Event.LOCATION):
@@ -305,11 +307,6 @@ class _Walk:
 
     def _key(self, number: int) -> Key:
         return Key(*self._process, number)
-
-    def _enter(self, time_ns: int, task: Key) -> None:
-        if self._entered_ns < 0:
-            self._trace.first.add(task)
-        self._task, self._entered_ns, self._body_ns = task, time_ns, -1
 
     def _leave(self, time_ns: int) -> None:
         if self._task is not None:

@@ -194,7 +194,9 @@ def record(
     _require_writable(kineto, execution)
     for _ in range(warmup):
         step()
-    metadata = _describe(torch, label) | {"untraced_step_s": _untraced(step, repeats_untraced)}
+    seconds = [_timed(step) for _ in range(repeats_untraced)]
+    untraced = {"median": statistics.median(seconds), "min": min(seconds), "n": repeats_untraced}
+    metadata = _describe(torch, label) | {"untraced_step_s": untraced}
     with tempfile.TemporaryDirectory() as folder:
         runs = [_capture(torch, step, Path(folder) / str(i)) for i in range(captures)]
         _, at = min(runs)
@@ -230,11 +232,6 @@ def _timed(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
-
-
-def _untraced(step: Callable[[], None], repeats: int) -> dict[str, Any]:
-    seconds = [_timed(step) for _ in range(repeats)]
-    return {"median": statistics.median(seconds), "min": min(seconds), "n": repeats}
 
 
 def _describe(torch: Any, label: str) -> dict[str, Any]:

@@ -144,7 +144,7 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
             warnings.simplefilter("error")
             frame = pd.read_csv(
                 file,
-                dtype=_dtypes(header),
+                dtype={name: "category" if name in TEXTS and name != "name" else str for name in header},
                 na_filter=False,
                 index_col=False,
                 encoding="utf-8-sig",
@@ -183,11 +183,6 @@ def _refuse_blank_lines(path: Path) -> None:
                     f'{path}: line {blank}: blank; in a table of one column write "" for what is unknown'
                 )
             blank = blank or (0 if line.strip() else number)
-
-
-def _dtypes(columns: Sequence[str]) -> dict[Any, Any]:
-    repeating = set(TEXTS) - {"name"}
-    return {column: "category" if column in repeating else str for column in columns}
 
 
 def _numbers(path: Path, column: str, texts: pd.Series[Any]) -> Any:

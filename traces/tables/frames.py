@@ -159,13 +159,9 @@ def graph_of(
         frame = frame.assign(name=frame["task"].map(str))
     graph = TaskGraph.from_frames(frame, edges, name=_stem(path, suffix) or path.name.split(".")[0])
     graph = replace(graph, recording=recording(_recording(path, tasks), graph.n_tasks), report=report)
-    report.notes += [] if "duration_s" not in tasks else _unknown(graph)
+    unknown = int(np.isnan(graph.durations_s).sum()) if "duration_s" in tasks else 0
+    report.note(f"{unknown} tasks have no duration_s: it is unknown.", when=unknown)
     return graph
-
-
-def _unknown(graph: TaskGraph) -> list[str]:
-    unknown = int(np.isnan(graph.durations_s).sum())
-    return [f"{unknown} tasks have no duration_s: it is unknown."] if unknown else []
 
 
 def _recording(path: Path, tasks: pd.DataFrame) -> Recording | None:

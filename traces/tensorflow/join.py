@@ -214,7 +214,7 @@ class _Joining:
             if not back and len(earlier) == len(tasks) and self._precedes(earlier[k], task):
                 pairs.append((earlier[k], task))
                 continue
-            count = bisect_right(moments, self._started(task))
+            count = bisect_right(moments, (self._result.tasks[task].start_ns, task))
             while count and not self._precedes(finished[count - 1], task):
                 count -= 1
                 self._step()
@@ -233,9 +233,6 @@ class _Joining:
 
     def _finished(self, task: int) -> tuple[int, int]:
         return self._result.tasks[task].finish_ns, task
-
-    def _started(self, task: int) -> tuple[int, int]:
-        return self._result.tasks[task].start_ns, task
 
     def _precedes(self, first: int, second: int) -> bool:
         """Tell whether a task had finished when another started, and is the earlier one where both take no time."""

@@ -301,7 +301,9 @@ def _parallel(original: _Method) -> _Method:
         try:
             output = original(self, list(recorded()) if isinstance(iterable, Collection) else recorded())
             if isinstance(output, list):
-                _keep_results(recording, tasks, output)
+                for task, result in zip(tasks, output, strict=False):
+                    if task is not None:
+                        recording.has_result(task, result)
                 context.waited(task for task in tasks if task is not None)
                 return output
             return _yielded(recording, output, tasks, getattr(self, "return_ordered", True))
@@ -309,12 +311,6 @@ def _parallel(original: _Method) -> _Method:
             context.reopen()
 
     return call
-
-
-def _keep_results(recording: Recording, tasks: list[Task | None], output: list[Any]) -> None:
-    for task, result in zip(tasks, output, strict=False):
-        if task is not None:
-            recording.has_result(task, result)
 
 
 def _yielded(
