@@ -1,4 +1,4 @@
-"""What all kinds of structures share: whole tiles, and cores drawn in a box."""
+"""Helpers of all kinds of structures: whole tiles, and cores drawn in a box."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Topology`: what a machine is made of, as hwloc files and running systems tell it."""
+"""`Topology`: the parts of a machine, as hwloc files and running systems describe them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Package:
-    """A processor chip in its socket; what is not told is "" or -1.
+    """A processor chip in its socket; what is unknown is "" or -1.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class NumaNode:
     kind : str
         "DRAM", "MCDRAM", "HBM", ...; "DRAM" where nothing else is told.
     memory_B : int
-        Its size, 0 where it is not told.
+        Its size, 0 where it is unknown.
     cores : tuple of int
         Cores it is near to, by their place in `Topology.cores`; empty where none are.
     """
@@ -58,7 +58,7 @@ class Cache:
     level : int
         1 for an L1, and so on.
     size_B, line_B : int
-        Its size and that of its lines, 0 where they are not told.
+        Its size and that of its lines, 0 where they are unknown.
     """
 
     level: int
@@ -73,9 +73,9 @@ class CoreKind:
     Parameters
     ----------
     name : str
-        `IntelCore`, `IntelAtom`, ...; "" where it is not told.
+        `IntelCore`, `IntelAtom`, ...; "" where it is unknown.
     base_Hz, most_Hz, now_Hz : float
-        Nominal clock, highest clock, and that of the moment of reading; 0 where they are not told.
+        Nominal clock, highest clock, and that of the moment of reading; 0 where they are unknown.
     """
 
     name: str = ""
@@ -120,13 +120,13 @@ class Topology:
     dialect : str
         Who tells it, and how: `hwloc 1.x`, `hwloc 2.0`, `hwloc 3.0`, `sysfs`.
     writer : str
-        The version of hwloc that first discovered it, "" where it is not told.
+        The version of hwloc that first discovered it, "" where it is unknown.
     packages, numa, caches, kinds : tuple
         What the cores refer to.
     cores : tuple of Core
         In logical order: as they lie in packages, domains and caches.
     distances : tuple of tuples of float
-        Latencies between the memories of `numa` as the firmware rates them, 10 being local; empty where not told.
+        Latencies between the memories of `numa` as the firmware rates them, 10 being local; empty where unknown.
     notes : tuple of str
         What a reader of the file should know: what was left out, what was assumed.
     """
@@ -154,7 +154,7 @@ class Topology:
 
     @property
     def model(self) -> str:
-        """Name of the processor, "" where it is not told."""
+        """Name of the processor, "" where it is unknown."""
         return next((package.model for package in self.packages if package.model), "")
 
     @property
@@ -165,7 +165,7 @@ class Topology:
 
     @property
     def knows_memory(self) -> bool:
-        """Whether memories are told at all; what reads CPUID alone says one of no size, for all packages."""
+        """Whether memories are known at all; what reads CPUID alone gives one of no size, for all packages."""
         return any(node.memory_B for node in self.numa) or len(self.numa) > 1
 
     def n_caches(self, level: int) -> int:

@@ -77,7 +77,7 @@ class Preset:
 
     @property
     def name(self) -> str:
-        """What the numbers are said to be taken from."""
+        """Source that the numbers are attributed to."""
         return self.machine.spec
 
     @property
@@ -144,7 +144,7 @@ KIB = 1024
 
 
 def told_by(topology: Topology, value: float, unit: str, what: str = "") -> Table:
-    """Return a quantity that the topology tells."""
+    """Return a quantity that the topology states."""
     return number(value, unit, f"{Path(topology.source).name} ({topology.dialect}){what and ': '}{what}")
 
 

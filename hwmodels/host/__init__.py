@@ -21,7 +21,7 @@ OTHERS = "epyc-9654x2"
 
 
 def host() -> Callable[[str | None], Mapping[str, Any]]:
-    """`host[like=NAME]`: the running system, with the numbers of another machine for what only measuring tells.
+    """`host[like=NAME]`: the running system, with the numbers of another machine for what must be measured.
 
     Returns
     -------

@@ -42,7 +42,7 @@ class Files:
         return int(text) if text and re.fullmatch(r"-?[0-9]{1,18}", text) else None
 
     def size_B(self, path: str) -> int:
-        """Return a size as `32K`, in bytes; 0 where it is not told."""
+        """Return a size as `32K`, in bytes; 0 where it is unknown."""
         match = re.fullmatch(r"([0-9]{1,9})([KMG]?)", self.text(path) or "")
         return int(match[1]) * _UNITS[match[2]] if match else 0
 
@@ -114,7 +114,7 @@ _LEVELS = (1, 2, 3)
 
 @dataclass(frozen=True)
 class _Seen:
-    """A core as the system shows it: its CPUs, and what it shares, each by what tells it apart from others."""
+    """A core as the system shows it: its CPUs, and what it shares, each by what distinguishes it from others."""
 
     cpus: tuple[int, ...]
     package: int
@@ -253,7 +253,7 @@ class System:
 
     @cached_property
     def _info(self) -> dict[str, str]:
-        """What `/proc/cpuinfo` says of the first CPU that is allowed, or of the first."""
+        """Contents of `/proc/cpuinfo` for the first CPU that is allowed, or for the first."""
         blocks = [
             dict(re.findall(r"^([^\t:\n]+?)[\t ]*: ?(.*)$", block, re.MULTILINE))
             for block in (self.files.text("proc/cpuinfo") or "").split("\n\n")

@@ -23,7 +23,7 @@ _MOST_B = 2**60
 
 @dataclass(frozen=True)
 class Place:
-    """What lies around an object: its package, its caches by level, and its core; -1 where there is none."""
+    """Surroundings of an object: its package, its caches by level, and its core; -1 where there is none."""
 
     package: int = -1
     caches: tuple[int, ...] = (-1,) * 6
@@ -51,7 +51,7 @@ class FoundNode:
 
 @dataclass
 class Tree:
-    """What the walk finds, in the order of the file, which is hwloc's logical order."""
+    """Objects of a file in its order, which is hwloc's logical order."""
 
     fields: Fields
     machine: Element
@@ -64,7 +64,7 @@ class Tree:
 
     @cached_property
     def machine_infos(self) -> dict[str, str]:
-        """What the machine says of itself."""
+        """The machine's own description."""
         return self.fields.infos(self.machine)
 
     def visit(self, element: Element, parent: Element, place: Place, depth: int) -> None:
@@ -109,7 +109,7 @@ class Tree:
         return replace(place, caches=tuple(caches))
 
     def package(self, element: Element) -> Package:
-        """Return what an object tells of the processor."""
+        """Return the processor in an object's attributes."""
         # Files of hwloc 1.0 to 1.6 and of Arm machines say it of the machine.
         infos = {**self.machine_infos, **self.fields.infos(element)}
 
@@ -150,7 +150,7 @@ _MOST, _MOST_OLD = 2**40, 16
 
 
 def distances_of(fields: Fields, root: Element, machine: Element, nodes: Sequence[FoundNode]) -> Matrix:
-    """Return the first matrix of latencies between all given memories, in their order; empty where none is told.
+    """Return the first matrix of latencies between all given memories, in their order; empty where there is none.
 
     Raises
     ------

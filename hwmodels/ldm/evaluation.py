@@ -31,7 +31,7 @@ class Tile(NamedTuple):
 
 
 class Prices(Protocol):
-    """What room there is and what moving and computing take."""
+    """Room in the LDM, and seconds of moving and computing."""
 
     ldm_B: float
 
@@ -65,7 +65,7 @@ class OwnTiles:
 
 
 class Moved(NamedTuple):
-    """What `hidden_s` asks of a `Transfer`."""
+    """The part of a `Transfer` that `hidden_s` needs."""
 
     gets: int
     puts: int

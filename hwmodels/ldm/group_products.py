@@ -207,7 +207,7 @@ def _window(nest: LoopNest, dim: Affine, size: int) -> Window | None:
 
 @dataclass(frozen=True)
 class BatchKernel:
-    """How the LDM is filled.
+    """A way to fill the LDM.
 
     The outputs of some columns of a row stay in the LDM; for each row of the kernel and each input column that they
     read, the column of all images and channels is fetched and multiplied by the weights of each position.

@@ -158,7 +158,7 @@ class LoopNest:
 
     @property
     def iterations(self) -> int:
-        """How often the statement runs."""
+        """Number of executions of the statement."""
         return math.prod(self.loops.values())
 
     @property
@@ -184,7 +184,7 @@ def trips(nest: LoopNest, tiles: Tiles) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Split:
-    """How a nest is spread over the CPEs.
+    """A nest spread over the CPEs.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ from simsched.hwmodels.ldm.times import Times, Transfer, blocks, serial, transfe
 
 @dataclass(frozen=True)
 class Copies:
-    """What each CPE copies of its part of a nest.
+    """Copies that each CPE makes of its part of a nest.
 
     Parameters
     ----------

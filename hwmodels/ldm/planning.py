@@ -30,7 +30,7 @@ _Tiled = tuple[dict[str, int], tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Plan:
-    """How one core group computes a nest.
+    """The computation of a nest on one core group.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Plan:
 
 
 def plan(nest: LoopNest, group: CoreGroup) -> Plan:
-    """Plan a nest on a core group and tell its seconds.
+    """Plan a nest on a core group, with its seconds.
 
     The nest is split over the CPEs (swTVM, Sec. 5.4). Tiles that fit the LDM and the order of the tile loops are
     those that take the least seconds, as `simsched.hwmodels.ldm.evaluation.fastest` finds them from swTVM's first

@@ -112,16 +112,14 @@ def load(
     file = find_file(path)
     name = format or _recognised(file)
     reader: Reader = named("formats", name)
-    for option in options:
-        if option not in reader.options:
-            known = ", ".join(reader.options) or "no options"
-            raise FormatError(f"{file}: format {name} has no option {option!r}; it has {known}")
+    if unknown := [option for option in options if option not in reader.options]:
+        known = ", ".join(reader.options) or "no options"
+        raise FormatError(f"{file}: format {name} has no option {unknown[0]!r}; it has {known}")
     try:
         graph = reader.read(file, **options)
     except GraphError as error:
         raise GraphError(f"{file}: {str(error).removeprefix(f'{file}: ')}") from None
-    # What was saved comes back as it was.
-    graph = graph if name == OWN else complete(graph)
+    graph = graph if name == OWN else complete(graph)  # what was saved comes back as it was
     return graph if recorded_on is None else replace(graph, recorded_on=RecordedOn.of(recorded_on))
 
 

@@ -74,7 +74,7 @@ def kind_of(record: Record) -> str:
 
 
 def work_of(record: Record) -> tuple[float, float]:
-    """Return the FLOPs and the bytes that a node's attributes tell; NaN where they tell none."""
+    """Return the FLOPs and the bytes in a node's attributes; NaN where there are none."""
     told = record.attributes
     flops = _number(told.get("num_ops"))
     sizes = [_number(told.get(key)) for key in ("comm_size", "tensor_size")]
@@ -279,7 +279,7 @@ def _on_streams(device: list[Record], first: int) -> Pairs:
 
 
 def _host_ns(parts: _Parts, calls: Calls) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the time of each operator with all calls within it; NaN where none of them tells one."""
+    """Return the time of each operator with all calls within it; NaN where none of them has one."""
     total = np.full(len(calls.tasks), np.nan)
     top = {task.id: number for number, task in enumerate(calls.tasks)}
     for record in parts.host:

@@ -31,7 +31,7 @@ def messages_in(path: Path, mend: Mend | None = None) -> Iterator[tuple[int, byt
     path : Path
         The file, plain or gzipped.
     mend : callable, optional
-        If given, a message that is cut off ends the file, and `mend` is told so.
+        If given, a message that is cut off ends the file, and `mend` is called with a sentence.
 
     Raises
     ------
@@ -170,7 +170,7 @@ class Record:
     parents, after : tuple of int
         `ctrl_deps`, which in traces linked from PyTorch are the calls around it, and `data_deps`.
     start_ns, own_ns, whole_ns : int or None
-        Start, duration without and with the calls within it; None where not told.
+        Start, duration without and with the calls within it; None where unknown.
     device : bool
         Whether it ran on a device.
     stream : int

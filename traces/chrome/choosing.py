@@ -21,7 +21,7 @@ Edges = list[tuple[int, int]]
 
 @dataclass
 class Flows:
-    """What the flows of a trace say of its tasks.
+    """Edges and oddities of the flows of a trace.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ MOST_LISTED, MOST_CHARACTERS = 8, 300
 
 @dataclass(frozen=True)
 class Choice:
-    """What the options of the reader choose.
+    """The spans that the options of the reader select.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class Choice:
         return cls(str(level), _depths(path, depth), *texts)
 
     def tasks(self, path: Path, events: Events, report: ImportReport) -> list[Span]:
-        """Return the spans that become tasks, by start; the report is told of the others.
+        """Return the spans that become tasks, by start; the others are counted in the report.
 
         Raises
         ------

@@ -76,7 +76,7 @@ class FlowEnd:
 
 @dataclass
 class Events:
-    """What a file holds.
+    """Spans, flows and names of a file.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def _thread(place: Place, event: dict[str, Any]) -> Lane:
 
 
 class _Open:
-    """What has begun on one lane and not ended."""
+    """Spans of one lane that have begun and not ended."""
 
     def __init__(self) -> None:
         self._all: list[Span] = []
@@ -306,7 +306,7 @@ def paired(halves: Iterable[tuple[Span, bool]], counts: Counter[str]) -> list[Sp
         Beginnings (true) and ends, as spans of no length, of all lanes; threads that write their events late leave them
         out of order.
     counts : Counter of str
-        Is told of beginnings without an end, ends without a beginning.
+        Receives the number of beginnings without an end, ends without a beginning.
     """
     waiting: dict[int, _Open] = {}
     found: list[Span] = []

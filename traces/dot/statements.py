@@ -91,7 +91,7 @@ class Edge:
 
 @dataclass
 class Dot:
-    """A directed graph as its file tells it.
+    """A directed graph as its file describes it.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class _Scope:
 
 
 class Statements:
-    """What the parser calls, by the names of the grammar's rules; `dot` is the result."""
+    """Actions of the parser, by the names of the grammar's rules; `dot` is the result."""
 
     def __init__(self, path: Path, nodes: Set[str], edges: Set[str], graph: Set[str]) -> None:
         self.dot = Dot()

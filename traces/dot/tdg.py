@@ -111,7 +111,7 @@ def _size(path: Path, node_size: object) -> str:
 
 
 def _ratios(path: Path, dot: Dot, tasks: list[str], size: str, report: ImportReport) -> list[float]:
-    """Return the time of each task as a ratio, 0 for what is not a task; NaN for all where the sizes do not tell."""
+    """Return the time of each task as a ratio, 0 for what is not a task; NaN for all where the sizes are unknown."""
     widths = [
         0.0 if "label" in dot.nodes[t] else _width(path, t, dot.nodes[t].get("width", "nan")) for t in tasks
     ]

@@ -60,7 +60,7 @@ class Event:
 
 @dataclass
 class Log:
-    """All that a file tells.
+    """Events, dependencies and names of a file.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class _Line:
 
 
 def read_log(path: Path, numbered: Iterable[tuple[int, str]], mend: Mend | None) -> Log:
-    """Return what the lines of a file tell.
+    """Return the events in the lines of a file.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def read_log(path: Path, numbered: Iterable[tuple[int, str]], mend: Mend | None)
     numbered : iterable of (int, str)
         Its lines with their numbers.
     mend : callable, optional
-        If given, lines that are no JSON are passed over, and `mend` is told so in a sentence.
+        If given, lines that are no JSON are passed over, and `mend` is called with a sentence.
 
     Raises
     ------

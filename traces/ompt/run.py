@@ -27,7 +27,7 @@ _SETS = (IN, MUTEXINOUTSET, INOUTSET)
 
 @dataclass
 class _Address:
-    """What last happened to an address: tasks before the last set, and that set, all of one kind."""
+    """Latest accesses of an address: tasks before the last set, and that set, all of one kind."""
 
     before: list[int] = field(default_factory=list)
     last: list[int] = field(default_factory=list)

@@ -56,7 +56,7 @@ def inlined(file: Path, proto: Any, report: ImportReport) -> Any:
 
 @dataclass
 class _Calls:
-    """How many bytes calls of functions stand for, and how many levels of further calls."""
+    """Bytes that calls of functions stand for, and levels of further calls."""
 
     file: Path
     functions: dict[Key, Any]

@@ -33,7 +33,7 @@ ITEMSIZE_B: dict[str, float] = {
 
 @dataclass(frozen=True)
 class Tensor:
-    """Element type (`float`, `int64`) and dimensions of a tensor; None where a dimension is not told."""
+    """Element type (`float`, `int64`) and dimensions of a tensor; None where a dimension is unknown."""
 
     dtype: str
     dims: tuple[int | None, ...]

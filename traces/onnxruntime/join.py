@@ -174,12 +174,12 @@ MAX_ALIGNED = 64
 
 @dataclass(frozen=True)
 class Sizes:
-    """What one task reads and writes.
+    """Tensors that one task reads and writes.
 
     Parameters
     ----------
     inputs, outputs : tuples of Tensor
-        Shapes; () where not told.
+        Shapes; () where unknown.
     packed_bytes : float
         Bytes of the constants among the inputs that the event leaves out.
     """
@@ -214,7 +214,7 @@ class _View:
     task: Task
 
     def sizes(self) -> Sizes:
-        """Return the task's inputs (the model's where the event tells none), its outputs, and its packed bytes."""
+        """Return the task's inputs (the model's where the event has none), its outputs, and its packed bytes."""
         inputs, packed_B = self._inputs()
         outputs = self.task.event.outputs or ()
         if len(outputs) == len(self.task.node.outputs):

@@ -161,7 +161,7 @@ class ModelRun:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a profile holds.
+    """Runs, sessions and threads of a profile.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class Event:
     name, op_type : str
         Of the node; an unnamed one is called by operator and index.
     index : str
-        The node's index inside the session; "" where not told.
+        The node's index inside the session; "" where unknown.
     start_us, finish_us : int
         Microseconds since the session was made.
     thread : str

@@ -34,7 +34,7 @@ MAX_DEFINITIONS, MAX_FIELDS = 10_000, 1000
 
 @dataclass(frozen=True)
 class Definition:
-    """What an event is called (`PajeSetState`), and its fields."""
+    """Name of an event (`PajeSetState`), and its fields."""
 
     name: str
     fields: tuple[str, ...]
@@ -80,7 +80,7 @@ def events(
     wanted : set of str
         Names of definitions, as `PajeSetState`.
     mend : callable, optional
-        If given, lines that are no event are passed over, and `mend` is told so in a sentence.
+        If given, lines that are no event are passed over, and `mend` is called with a sentence.
 
     Raises
     ------
@@ -188,7 +188,7 @@ class _Stack:
 
 
 class Trace:
-    """All that states and links of a trace tell: `intervals` and `links`, and names.
+    """States and links of a trace: `intervals` and `links`, and names.
 
     Parameters
     ----------

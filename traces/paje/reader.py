@@ -227,7 +227,7 @@ def _graph(
 
 
 def _record(interval: Interval) -> Record:
-    """Return what StarPU tells of a job's state, as its records do."""
+    """Return a job's state as one of StarPU's records."""
     event = interval.event
     parameters = event.values.get("Params", "").replace("_", " ")
     return Record(event.file, event.line, event.values | {"Parameters": parameters})

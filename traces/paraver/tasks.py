@@ -186,7 +186,7 @@ class Interval(NamedTuple):
 
 @dataclass
 class Task:
-    """What the events tell of one task.
+    """When and where one task ran, and as which function.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ LOW = 2**32 - 1
 
 
 def follow(records: Records, vocabulary: Vocabulary) -> TaskTrace:
-    """Return what the events of all threads tell, each followed from its first to its last."""
+    """Return the tasks in the events of all threads, each followed from its first to its last."""
     trace = TaskTrace()
     rows = zip(
         records.thread.tolist(),

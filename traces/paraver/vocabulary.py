@@ -32,7 +32,7 @@ _LEVEL = re.compile(r"LEVEL\s+(\w+)\s+SIZE\s+(\d{1,9})\s*", re.ASCII)
 
 @dataclass
 class Labels:
-    """What a trace's numbers mean.
+    """Meaning of a trace's numbers.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def read_rows(path: Path) -> list[str]:
 
 
 class Event(IntEnum):
-    """What is kept of a trace."""
+    """Kinds of events that are kept of a trace."""
 
     TASK = 0
     STATE = 1
@@ -200,7 +200,7 @@ Thread = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Header:
-    """What a trace says of itself.
+    """A trace's own description: unit, length and threads.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class Header:
 
 
 def read_header(path: Path, line: bytes) -> Header:
-    """Return what the first line of a trace tells, or raise `FormatError`."""
+    """Return the contents of the first line of a trace, or raise `FormatError`."""
     found = _HEADER.match(plain_text(line))
     if found is None:
         raise FormatError(

@@ -54,7 +54,7 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What a call hands down to those within it."""
+    """Scope and task that a call hands down to those within it."""
 
     scope: tuple[str, ...] = ()
     task: int | None = None
@@ -129,7 +129,7 @@ def untimed(path: Path, width: int | None, report: ImportReport, mend: Mend | No
     report : ImportReport
         Continued.
     mend : callable or None
-        If given, what is complete of a file that is cut off is read, and `mend` is told so.
+        If given, what is complete of a file that is cut off is read, and `mend` is called with a sentence.
 
     Raises
     ------

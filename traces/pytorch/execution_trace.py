@@ -310,7 +310,7 @@ def _shape(name: str, ins: Side) -> str:
 
 
 def _parts(name: str, schema: str, ins: Side, outs: Side) -> tuple[tuple[int, int], ...]:
-    """Return the sparse tensors of a call with the storages they are made of, as far as the call tells.
+    """Return the sparse tensors of a call with the storages they are made of, as far as the call shows them.
 
     `_values`, `_indices` and their like return a part of what they read, as `Tensor(a)` in their schemas says; the
     innermost makers of sparse tensors put their arguments into what they return.
@@ -359,7 +359,7 @@ def _in_place(schema: str) -> tuple[int, ...]:
 
 
 def composite_flops(node: Node, inner: dict[int, list[Node]]) -> float:
-    """Return the FLOPs of a task: its own where its shapes tell, else the sum of the calls within it.
+    """Return the FLOPs of a task: its own where its shapes suffice, else the sum of the calls within it.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ LEAST_JOINED = 0.9
 
 @dataclass
 class Columns:
-    """What the companion adds to the tasks, or stands in for it.
+    """Columns that the companion adds to the tasks, or that stand in for it.
 
     Parameters
     ----------

@@ -74,15 +74,15 @@ class Kernel:
     lane : int
         Its stream, as a number of `Lanes`.
     device, stream : int
-        Its device, and its stream as the device counts; `UNKNOWN` where not told.
+        Its device, and its stream as the device counts; `UNKNOWN` where unknown.
     order : int
         Position among the events.
     kind : str
         Name of its function.
     correlation : int
-        Number that it shares with the call that launched it; `UNKNOWN` where not told.
+        Number that it shares with the call that launched it; `UNKNOWN` where unknown.
     size_B : float
-        Bytes that it moved; NaN where not told.
+        Bytes that it moved; NaN where unknown.
     """
 
     start_ns: int
@@ -109,7 +109,7 @@ class RuntimeCall:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A wait that the device tells of, on a stream, for another one of it where `waits_for` names it."""
+    """A wait that the device reports, on a stream, for another one of it where `waits_for` names it."""
 
     device: int
     stream: int
@@ -120,7 +120,7 @@ class Wait:
 
 @dataclass
 class Streams:
-    """All that a file tells of devices.
+    """Kernels, calls of the runtime and waits in a file.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ _STEP = re.compile(r"ProfilerStep#(\d{1,18})")
 
 @dataclass
 class Survey:
-    """What a file holds.
+    """Operators, steps and devices of a file.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class Task:
 
 @dataclass
 class Nesting:
-    """What the nesting of a step's events gives.
+    """Topmost operators of a step's events, and what lies around and within them.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ _OUTSIDE = _Open(0)
 
 
 class _Forward:
-    """Which forward scope the backward node of a sequence number belongs to."""
+    """Forward scopes by the sequence numbers of their backward nodes."""
 
     def __init__(self) -> None:
         self._scopes: dict[int, tuple[int, str | None]] = {}

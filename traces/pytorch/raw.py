@@ -1,4 +1,4 @@
-"""What is decoded of an event of a Kineto trace; its numbers stay text until somebody wants them."""
+"""Fields that are decoded of an event of a Kineto trace; its numbers stay text until they are wanted."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from simsched.traces.shared.timeline import covered
 
 @dataclass
 class Edges:
-    """How the edges came to be.
+    """Origin of the edges, and how many were left out.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ from simsched.traces.pytorch.execution_trace import Node
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a task does to storages.
+    """Storages that a task reads, makes and writes.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class _Version:
 
 
 class _Storages:
-    """What lies in each storage at one moment of the replay of a recording, and which task made each view."""
+    """Contents of each storage at one moment of the replay of a recording, and which task made each view."""
 
     def __init__(self) -> None:
         self.found = Dependencies()

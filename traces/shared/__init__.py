@@ -1,1 +1,1 @@
-"""What several readers and writers of traces have in common."""
+"""Code that several readers and writers of traces share."""

@@ -44,7 +44,7 @@ _WHOLE = re.compile(r"(\d{1,10})(?:\.0*)?", re.ASCII)
 
 @dataclass(frozen=True)
 class Durations:
-    """Where durations stand: the attribute's name, and how many decimals its unit is away from seconds."""
+    """Attribute that holds durations, and how many decimals its unit is away from seconds."""
 
     attribute: str
     decimals: int

@@ -92,7 +92,7 @@ class Elements(Generic[T]):
         As for `simsched.traces.shared.json_stream.stream`.
     unclosed : callable, optional
         If given, for formats that allow it: the list that is the file may lack its end after an object, and `unclosed`
-        is told so.
+        is called with a sentence.
 
     Iterating yields lists of elements, and raises `FormatError` where the file is not JSON, is cut off or would need
     unbounded memory. Then `members` holds what stood beside the array.
@@ -133,7 +133,7 @@ class Elements(Generic[T]):
             give_up(problem.error, self._mend)
 
     def _progress(self) -> Iterator[list[T]]:
-        """Take what is complete from the text."""
+        """Decode what is complete of the text."""
         while True:
             marks = Marks.of(self._text, self._depth)
             if len(marks.depth) and marks.depth.max() > MAX_DEPTH:
@@ -301,7 +301,7 @@ def objects(
 
 
 class _MalformedError(Exception):
-    """Where the JSON ends being JSON, with the elements before that."""
+    """End of the valid JSON, with the elements before it."""
 
     def __init__(self, error: FormatError, complete: list[Any] | None = None) -> None:
         self.error, self.complete = error, complete or []

@@ -155,7 +155,7 @@ def stream(path: Path, *prefixes: str, mend: Mend | None = None) -> Iterator[tup
         As ijson writes them: `traceEvents.item` is every element of the top-level array `traceEvents`.
     mend : callable, optional
         If given, characters that JSON does not allow are replaced, a file that is cut off ends after its last complete
-        value, and `mend` is told so in a sentence.
+        value, and `mend` is called with a sentence.
 
     Raises
     ------
@@ -265,12 +265,12 @@ def give_up(error: FormatError, mend: Mend | None) -> None:
 
 
 def too_deep(path: Path, offset_B: int) -> FormatError:
-    """Return the error that tells of values in values in values."""
+    """Return the error of values nested too deep."""
     return FormatError(f"{path}: near byte {offset_B}: values nested more than {MAX_DEPTH} deep; refused")
 
 
 def cut_off(path: Path, offset_B: int) -> FormatError:
-    """Return the error that tells of a file that ends too early."""
+    """Return the error of a file that ends too early."""
     return FormatError(
         f"{path}: the JSON is cut off at byte {offset_B}; was the copy or the recording interrupted?"
     )

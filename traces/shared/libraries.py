@@ -30,7 +30,7 @@ def cpu_model() -> str:
 
 
 def recorded_on(name: object) -> RecordedOn | None:
-    """Return what a file tells of the processor that recorded it; None where that is no name.
+    """Return the processor that a file names; None where that is no name.
 
     Examples
     --------

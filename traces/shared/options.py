@@ -156,7 +156,7 @@ class Mends:
     Parameters
     ----------
     report : ImportReport
-        Told of each.
+        Receives each.
 
     Examples
     --------
@@ -179,7 +179,7 @@ class Mends:
 
 
 def mends_if(path: Path, tolerant: object, report: ImportReport) -> Mend | None:
-    """Return what is told of mends where the option `tolerant` is true; None where it is false.
+    """Return the receiver of mends where the option `tolerant` is true; None where it is false.
 
     Raises
     ------

@@ -22,7 +22,7 @@ MAX_RECORDS = 2_000_000
 
 @dataclass(frozen=True)
 class Place:
-    """Where in which file a value stands, for error messages.
+    """Place of a value in a file, for error messages.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Place:
     number: int | None = None
 
     def error(self, problem: str, advice: str = "the file is damaged, or of another format") -> FormatError:
-        """Return the error that tells the place, the problem and what to do."""
+        """Return the error with the place, the problem and what to do."""
         what = self.noun if self.number is None else f"{self.noun} {self.number}"
         return FormatError(f"{self.file}: {what}: {problem}; {advice}")
 
@@ -96,7 +96,7 @@ def lines(path: Path, mend: Mend | None = None) -> Iterator[tuple[int, str]]:
     path : Path
         The file.
     mend : callable, optional
-        If given, broken compressed data ends the file, and `mend` is told so in a sentence.
+        If given, broken compressed data ends the file, and `mend` is called with a sentence.
 
     Yields
     ------

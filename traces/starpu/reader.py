@@ -1,4 +1,4 @@
-"""StarPU: `tasks.rec`, which tells of every task its dependencies, times, worker, work and data.
+"""StarPU: `tasks.rec`, which holds dependencies, times, worker, work and data of every task.
 
 Record one with a StarPU that was configured `--with-fxt`::
 
@@ -116,7 +116,7 @@ def _jobs(path: Path, found: list[Record]) -> dict[str, Record]:
 
 
 def _dependencies(path: Path, jobs: dict[str, Record], report: ImportReport) -> list[Edge]:
-    """Return the pairs of records, by position, that DependsOn and EndDependencies tell.
+    """Return the pairs of records, by position, in DependsOn and EndDependencies.
 
     A job with EndDependencies gets a second position, behind those of all records: that of its end.
     """

@@ -37,7 +37,7 @@ def dag_edges(path: Path, jobs: Iterable[str], known: list[Edge], report: Import
     known : list of pairs
         Edges that are known already.
     report : ImportReport
-        Told how many there were.
+        Receives their number.
 
     Raises
     ------
@@ -88,7 +88,7 @@ _PARAMETER = re.compile(r"[MVBT]([0-9]{1,9}(?:x[0-9]{1,9})+)")
 
 @dataclass(frozen=True)
 class Record:
-    """What one record tells.
+    """One record, with checked access to its values.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def records(path: Path, mend: Mend | None = None) -> Iterator[Record]:
     path : Path
         The file, plain or gzipped.
     mend : callable, optional
-        If given, a last record that is cut off is left out, and `mend` is told so in a sentence.
+        If given, a last record that is cut off is left out, and `mend` is called with a sentence.
 
     Raises
     ------

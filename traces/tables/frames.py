@@ -165,7 +165,7 @@ def graph_of(
 
 
 def _recording(path: Path, tasks: pd.DataFrame) -> Recording | None:
-    """Return when and where the tasks ran, where the table tells all of it."""
+    """Return when and where the tasks ran, where the table has all of it."""
     has = [column for column in (*TIMES, "lane") if column in tasks]
     if not has:
         return None

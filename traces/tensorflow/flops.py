@@ -156,7 +156,7 @@ UPDATES = {
 
 
 def flops(op: str, inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
-    """Return the operations of one execution; NaN for an op that is not known, or where the shapes do not tell.
+    """Return the operations of one execution; NaN for an op that is not known, or where the shapes do not suffice.
 
     Parameters
     ----------

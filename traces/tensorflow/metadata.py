@@ -24,7 +24,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 @dataclass
 class RunMetadata:
-    """What one file of run metadata holds.
+    """Executions and graphs of one file of run metadata.
 
     Parameters
     ----------

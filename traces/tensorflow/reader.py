@@ -140,7 +140,7 @@ def graph_of(
 def _lanes(
     run: Joined, threads: Mapping[tuple[str, int], str], start: Times, finish: Times, report: ImportReport
 ) -> tuple[npt.NDArray[np.int32], list[str]]:
-    """Return the lane of each task and the names of all; where threads are not told, devices' tasks are packed."""
+    """Return the lane of each task and the names of all; where threads are unknown, devices' tasks are packed."""
     lanes = np.zeros(len(start), np.int32)
     names: list[str] = []
     guessed = 0

@@ -1,4 +1,4 @@
-"""What TensorFlow's files hold, as plain values: nodes as defined, and their executions while they are joined."""
+"""Contents of TensorFlow's files as plain values: nodes as defined, and their executions while they are joined."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ATTRIBUTES = WINDOWS | {"T", "adj_x", "adj_y", "transpose_a", "transpose_b",
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor: its element type (`FLOAT`), and its dimensions; None where they are not told."""
+    """One tensor: its element type (`FLOAT`), and its dimensions; None where they are unknown."""
 
     dtype: str
     dims: Dims | None
@@ -33,7 +33,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A node of a graph, or what an execution's label tells of it.
+    """A node of a graph, or of an execution's label.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ class Execution:
     label : Definition
         What the recording itself tells of the node.
     scheduled_ns, start_ns, op_ns, finish_ns : int
-        When it was ready (0 where not told), when a thread took it, how long its kernel took (that of the whole
-        where not told), and when it was done.
+        When it was ready (0 where unknown), when a thread took it, how long its kernel took (that of the whole
+        where unknown), and when it was done.
     thread : int
         Number of its thread; 0 for all in most files.
     outputs : mapping of int to Tensor
@@ -124,7 +124,7 @@ def execution(path: Path, place: int, device: str, stats: Any) -> Execution | No
 
 
 def from_label(name: str, label: str) -> Definition:
-    """Return what a timeline label tells of a node.
+    """Return the node in a timeline label.
 
     Examples
     --------
@@ -279,7 +279,7 @@ def split(executions: Iterable[Execution]) -> tuple[list[Execution], list[Execut
 
 
 def launcher(kernel: Execution) -> tuple[str, str]:
-    """Return name and op of the node that started a kernel, "" where it is not told."""
+    """Return name and op of the node that started a kernel, "" where it is unknown."""
     match = _ANNOTATION.search(kernel.label.name)
     text = match[1] if match else kernel.name
     name, _, op = text.partition(":")

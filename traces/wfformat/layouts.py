@@ -20,7 +20,7 @@ from simsched.traces.shared.json_stream import shown, stream
 
 
 def node_and_processor(machine: Any) -> tuple[str, str]:
-    """Return the node's name and its processor in words; "" for each that is not told, or not as the format has it.
+    """Return the node's name and its processor in words; "" for each that is missing, or not as the format has it.
 
     A processor without a vendor is none: many instances state the number of cores alone.
 
@@ -87,13 +87,13 @@ class Task:
     place : int
         Its number among the tasks of the file.
     name, id, category : str
-        As in the file; "" where not told.
+        As in the file; "" where unknown.
     parents, children : list of str
         References to others: ids, in old layouts names.
     runtime_s : float
         NaN where it was not executed.
     cores, cpu_share : float
-        NaN where not told.
+        NaN where unknown.
     moved_B : float
         Bytes read and written by the execution; NaN where not both are stated.
     reads, writes : list of str
@@ -129,7 +129,7 @@ class Instance:
     repeated: int = 0
 
     def first(self, *keys: str) -> Any:
-        """Return what is told under the first of `keys` that is; None where none is."""
+        """Return the value of the first of `keys` that has one; None where none has."""
         return next((self.told[key] for key in keys if key in self.told), None)
 
 
@@ -251,7 +251,7 @@ class _Fields:
         task.category = task.category or self.text("category") or self._program()
 
     def _program(self) -> str:
-        """Return the name of the program that ran; "" where none is told, or a script in its place."""
+        """Return the name of the program that ran; "" where there is none, or a script in its place."""
         command = self.values.get("command")
         program = command.get("program") if isinstance(command, Mapping) else None
         return plain_text(program) if isinstance(program, str) and len(program.split()) == 1 else ""

@@ -35,7 +35,7 @@ MAX_EDGES = 8_000_000
 
 @dataclass
 class _Joined:
-    """Which tasks write what one task reads, and which read what it writes."""
+    """Tasks that write what one task reads, and that read what it writes."""
 
     before: list[int] = field(default_factory=list)
     after: list[int] = field(default_factory=list)
@@ -224,7 +224,7 @@ WFFORMAT = WfFormatReader()
 
 
 def _edges(path: Path, found: Instance, report: ImportReport) -> list[tuple[int, int]]:
-    """Return the edges that parents or children tell; that both tell the same is the rule, and else reported."""
+    """Return the edges that parents or children name; that both name the same is the rule, and else reported."""
     references = References(path, found)
     by_parents = {(before, task.place) for task in found.tasks for before in references.parents(task)}
     by_children = {(task.place, after) for task in found.tasks for after in references.children(task)}
@@ -270,7 +270,7 @@ def _untagged(name: str) -> str:
 
 
 def _bytes(task: Task, sizes_B: Mapping[str, float]) -> float:
-    """Return the sizes of a task's files; where not all are told, what its execution read and wrote."""
+    """Return the sizes of a task's files; where not all are known, what its execution read and wrote."""
     files = {*task.reads, *task.writes}
     told = sum(sizes_B.get(file, math.nan) for file in files) if files else math.nan
     return task.moved_B if math.isnan(told) else told
@@ -316,7 +316,7 @@ def _used(found: Instance) -> set[str]:
 
 
 def _recorded_on(found: Instance, report: ImportReport) -> RecordedOn | None:
-    """Return the processor that ran the tasks; none where it is not told, or they ran on different ones."""
+    """Return the processor that ran the tasks; none where it is unknown, or they ran on different ones."""
     different = processors(found.machines, _used(found))
     if len(different) > 1:
         named = "; ".join(shown(one or "not told")[1:-1] for one in different[:MOST_PROCESSORS])

@@ -1,4 +1,4 @@
-"""What is replaced while a recording runs: submitting, waiting and calling back of executors, threads and joblib."""
+"""Calls that are replaced while a recording runs: submitting to and waiting for executors, threads, joblib."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recording of threads knows: tasks cut into parts where they submit and wait, and what each part depends on."""
+"""Tasks of a recording of threads, cut into parts where they submit and wait, and what each part depends on."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Task:
 
 
 class Recording:
-    """All that is recorded of a run; its methods may be called by any thread.
+    """Everything recorded of a run; its methods may be called by any thread.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class Recording:
 
 @dataclass(eq=False)
 class Context:
-    """What a thread is in, and what it has waited for.
+    """Task that a thread runs, and what it has waited for.
 
     Parameters
     ----------
